@@ -1,5 +1,5 @@
-// Queue between a job's threads, with a bound on the sum of its elements' costs. Nobody waits in it: whoever finds it
-// empty or full rests, and is called when that has changed.
+// A queue between the threads of a job. The sum of its elements' costs is bounded. No call blocks: a thread that finds
+// the queue empty or full rests, and a callback wakes it when that changes.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ class BoundedQueue {
   public:
     explicit BoundedQueue(std::size_t max_cost) : max_cost_(max_cost) {}
 
-    /// `filled`: something is in it after it was empty, or it was closed. `room`: it is full no more, or was closed.
-    /// Any thread that uses the queue. Before the first use.
+    /// Sets the callbacks; call it before the first use. `filled` runs when an empty queue gets an element, `room` when
+    /// a full queue gets room. Both also run when the queue is closed. They run on whichever thread uses the queue.
     void call(std::function<void()> filled, std::function<void()> room) {
         filled_ = std::move(filled);
         room_ = std::move(room);
     }
 
-    /// Its producer adds what it has begun, and begins nothing while the queue is full(). False: closed, the element is
-    /// dropped.
+    /// The producer starts no new element while the queue is full(), but pushes the ones that it has started. False:
+    /// the queue is closed and the element is dropped.
     bool push(T value, std::size_t cost) {
         bool was_empty = false;
         {
@@ -52,7 +52,7 @@ class BoundedQueue {
         if (was_full && room_) room_();
         return value;
     }
-    /// No more pushes; what is in the queue can still be taken.
+    /// Refuses further pushes; the elements in the queue can still be popped.
     void close() {
         {
             const std::lock_guard lock(mutex_);
@@ -60,7 +60,7 @@ class BoundedQueue {
         }
         tell_all();
     }
-    /// As close(), and what is in the queue is dropped.
+    /// Does the same as close() and drops the elements in the queue.
     void cancel() {
         std::deque<std::pair<T, std::size_t>> dropped;
         {
@@ -79,7 +79,7 @@ class BoundedQueue {
         const std::lock_guard lock(mutex_);
         return closed_;
     }
-    /// Closed, and all of it was taken.
+    /// True if the queue is closed and empty.
     [[nodiscard]] bool over() const {
         const std::lock_guard lock(mutex_);
         return closed_ && items_.empty();

@@ -3,7 +3,7 @@
 #include <openssl/evp.h>
 #include <xxhash.h>
 
-// The same functions, each in the instructions of the processor that it runs on.
+// Provides the same functions and selects the instructions that the processor supports at run time.
 #ifdef UDTX_XXHASH_DISPATCH
 #include <xxh_x86dispatch.h>
 #endif
@@ -15,7 +15,7 @@
 namespace udtx::transfer {
 namespace {
 
-// A hash fails only for want of memory; what it would give then must not be taken for one.
+// A hash fails only if memory runs out. Its result is then invalid and must not be used.
 void require(bool good) {
     if (!good) throw std::bad_alloc();
 }
@@ -40,7 +40,7 @@ std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept 
 }
 
 std::uint64_t short_hash(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
-    // The canonical form begins with the high half, most significant byte first.
+    // The canonical form starts with the high half, most significant byte first.
     return XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed).high64;
 }
 

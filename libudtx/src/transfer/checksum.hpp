@@ -1,5 +1,5 @@
-// Content hashes of pieces and files. They find faults of memory and disk; against an attacker the packets' AEAD
-// stands, so that the fast non-cryptographic XXH3 is the default and SHA-256 a choice.
+// Content hashes of pieces and files. They detect faults of memory and disk. The AEAD of the packets protects against
+// an attacker, so the default is the fast non-cryptographic XXH3, and SHA-256 is an option.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ namespace udtx::transfer {
 
 /// Bytes of a digest: 16 or 32.
 [[nodiscard]] std::size_t digest_bytes(HashAlgorithm algorithm) noexcept;
-/// nullopt: not a known number.
+/// nullopt: an unknown number.
 [[nodiscard]] std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept;
 
-/// The first eight bytes of XXH3-128, without the state that a Hasher has.
+/// The first eight bytes of XXH3-128, computed without the state of a Hasher.
 [[nodiscard]] std::uint64_t short_hash(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
 class Digest {
@@ -29,7 +29,7 @@ class Digest {
     static constexpr std::size_t kMaxBytes = 32;
 
     Digest() = default;
-    /// At most kMaxBytes.
+    /// `bytes`: at most kMaxBytes.
     explicit Digest(std::span<const std::byte> bytes) noexcept;
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
     [[nodiscard]] std::string hex() const;
@@ -40,7 +40,7 @@ class Digest {
     std::uint8_t size_ = 0;
 };
 
-/// Order of calls: update() any number of times, then finish() once; reset() begins anew.
+/// Order of calls: update() any number of times, then finish() once. reset() starts again.
 class Hasher {
   public:
     explicit Hasher(HashAlgorithm algorithm);

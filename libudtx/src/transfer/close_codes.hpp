@@ -1,4 +1,4 @@
-// Application close codes of a transfer: what one end tells the other when it ends the connection.
+// Application close codes of a transfer: the reason that one end gives the other when it closes the connection.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace udtx::transfer {
 
-/// On the wire; never renumber. 0 is an orderly end: the sender has read CONFIRM.
+/// These numbers go on the wire: never renumber them. 0 is an orderly end: the sender has read CONFIRM.
 enum class CloseCode : std::uint64_t {
     done = 0,
     interrupted = 1,
@@ -21,7 +21,7 @@ enum class CloseCode : std::uint64_t {
 };
 
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;
-/// What a code from the peer means to us; unknown numbers are a protocol error.
+/// Translates a code from the peer; an unknown number is a protocol error.
 [[nodiscard]] ErrorCode error_code_for(std::uint64_t wire_code) noexcept;
 
 }  // namespace udtx::transfer

@@ -16,10 +16,10 @@ namespace udtx::transfer {
 
 namespace {
 
-// With sixteen lanes, the protocol thread and those that watch, a process has less than 32.
+// With sixteen lanes, the protocol thread and the watching threads, a process has fewer than 32 threads.
 constexpr std::size_t kWorkThreads = 8;
 constexpr std::size_t kSyncThreads = 4;
-// Of each kind where disks hang, so that a server with up to four lanes has less than 32 then, too.
+// The most threads of each pool if disks hang. A server with up to four lanes then still has fewer than 32 threads.
 constexpr std::size_t kMostThreads = 12;
 
 std::atomic<DiskPools*> made_pools{};
@@ -36,7 +36,8 @@ Error error_of_exception() noexcept {
     } catch (...) {
         return {ErrorCode::internal, "unknown error"};
     }
-    // A shortage, as of descriptors: no fault of ours. So short that it takes none.
+    // Running out of memory is a shortage, like running out of descriptors, and no internal error. The text is short
+    // enough to need no allocation.
     return {ErrorCode::file_io, "out of memory", ENOMEM};
 }
 
@@ -60,7 +61,7 @@ void DiskPool::add_threads(std::size_t threads) noexcept {
     try {
         while (threads_.size() < threads) add_thread();
     } catch (const std::exception&) {
-        // Those that there are do the work, later.
+        // The threads that exist do the work, only later.
     }
 }
 
@@ -75,7 +76,7 @@ void DiskPool::relieve(std::size_t threads, std::chrono::milliseconds after) noe
     if (moves) moved_ = now;
     if (moves || now - moved_ < after || threads_.size() >= threads) return;
     moved_ = now;
-    // By half, since those that come may be stuck at once as well.
+    // Grows by half, since the new threads may block at once as well.
     add_threads(std::min(threads, threads_.size() + std::max<std::size_t>(threads_.size() / 2, 1)));
 }
 
@@ -102,10 +103,10 @@ void DiskPool::lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noex
     try {
         sleeping_.emplace(task.wakes_, &task);
     } catch (const std::bad_alloc&) {
-        return enqueue(task);  // it finds out that it was too early
+        return enqueue(task);  // the task runs too early, sees that and rests again
     }
     task.sleeps_ = true;
-    // Whoever keeps the time has to look at it anew.
+    // The thread that watches the time must read the new first time.
     if (sleeping_.begin()->second == &task) changed_.notify_all();
 }
 
@@ -122,7 +123,7 @@ DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
             changed_.wait(lock);
             continue;
         }
-        // One thread keeps the time. Whatever wakes it, it looks again, or leaves the watch to another.
+        // One thread watches the time. Whatever wakes it, it checks again, or leaves the watch to another thread.
         watched_ = true;
         const Time first = sleeping_.begin()->first;
         changed_.wait_until(lock, first);
@@ -151,7 +152,7 @@ void DiskPool::run() {
         } else if (!task->over_ && step.at_most != std::chrono::milliseconds::max()) {
             lay_to_sleep(*task, step.at_most);
         }
-        // Under the lock: whoever waits for it destroys the task.
+        // Notifies under the lock: the thread that waits in end() destroys the task.
         task->stepped_.notify_all();
     }
 }
@@ -192,7 +193,7 @@ void DiskTask::end() noexcept {
 DiskPools& disk_pools() {
     static DiskPools* const pools = [] {
         auto made = std::make_unique<DiskPools>();
-        // Where threads are scarce, both get some.
+        // Grows both in turn, so that both get some threads where threads are scarce.
         for (std::size_t n = 2; n <= kWorkThreads; ++n) {
             made->work.grow(n);
             if (n <= kSyncThreads) made->sync.grow(n);

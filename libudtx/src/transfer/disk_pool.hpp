@@ -1,5 +1,5 @@
-// Threads that all jobs of a process share for their work on disks. A job's work is a task, which is called step by
-// step and holds a thread only for the time of a step: what waits for a peer rests without one.
+// The threads that all jobs of a process share for their disk work. The work of a job is a task that the pool calls
+// step by step. A task occupies a thread only during a step, so a task that waits for a peer occupies none.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,16 @@ class DiskTask;
 
 class DiskPool {
   public:
-    /// With one thread; std::system_error when there is none to be had.
+    /// Starts one thread; std::system_error if that fails.
     DiskPool() { add_thread(); }
-    /// After the tasks.
+    /// Destroy the tasks first.
     ~DiskPool();
     DiskPool(const DiskPool&) = delete;
     DiskPool& operator=(const DiskPool&) = delete;
-    /// Up to so many threads, as far as they can be had.
+    /// Grows the pool to `threads` threads, or to as many as the system gives.
     void grow(std::size_t threads) noexcept;
-    /// Called now and then, as grow(): more threads, up to so many, where tasks are ready and none was begun since a
-    /// call that long ago. All threads sit in disk calls then, perhaps of one disk that hangs.
+    /// Call it from time to time, as grow(). It adds threads, up to `threads`, if tasks are ready and no step has
+    /// started for `after`. All threads are then blocked in disk calls, perhaps on one disk that hangs.
     void relieve(std::size_t threads, std::chrono::milliseconds after = std::chrono::seconds(2)) noexcept;
     [[nodiscard]] std::size_t threads() const;
 
@@ -40,45 +40,45 @@ class DiskPool {
     using Time = std::chrono::steady_clock::time_point;
 
     void add_thread();
-    /// As grow(), under growing_.
+    /// As grow(), with growing_ locked.
     void add_threads(std::size_t threads) noexcept;
     void run();
-    /// The next task that is ready. Waits for one; null: the pool ends.
+    /// Waits for a task that is ready and returns it; null: the pool ends.
     [[nodiscard]] DiskTask* next(std::unique_lock<std::mutex>& lock);
     void lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noexcept;
     void wake_sleepers(Time now);
     void enqueue(DiskTask& task);
 
-    std::mutex mutex_;  // guards what follows, and the state of the tasks
+    std::mutex mutex_;  // guards the members below, and the state of the tasks
     std::condition_variable changed_;
     std::list<DiskTask*> ready_;
     std::set<std::pair<Time, DiskTask*>> sleeping_;
     bool watched_ = false;  // a thread waits for the first of sleeping_
     bool ended_ = false;
-    std::uint64_t begun_ = 0;  // steps
+    std::uint64_t begun_ = 0;  // steps started so far
 
-    mutable std::mutex growing_;  // guards what follows; taken before mutex_
+    mutable std::mutex growing_;  // guards the members below; lock it before mutex_
     std::vector<std::thread> threads_;
-    std::uint64_t begun_before_ = 0;  // when relieve() last found that others had begun
-    Time moved_{};                    // and that was then
+    std::uint64_t begun_before_ = 0;  // begun_ as relieve() last read it
+    Time moved_{};                    // when relieve() last saw progress
 };
 
-/// What is to come after a step.
+/// What the pool does with a task after a step.
 struct DiskStep {
     enum class Then {
-        again,  ///< another one, when others had their turn
-        rest,   ///< nothing until wake()
-        over,   ///< nothing ever
+        again,  ///< runs another step, after the other tasks had their turn
+        rest,   ///< waits for wake()
+        over,   ///< ends the task
     };
     Then then = Then::rest;
-    std::chrono::milliseconds at_most = std::chrono::milliseconds::max();  ///< so long it rests
+    std::chrono::milliseconds at_most = std::chrono::milliseconds::max();  ///< longest rest
     [[nodiscard]] static DiskStep again() { return {Then::again}; }
     [[nodiscard]] static DiskStep rest() { return {}; }
     [[nodiscard]] static DiskStep rest_for(std::chrono::milliseconds time) { return {Then::rest, time}; }
     [[nodiscard]] static DiskStep over() { return {Then::over}; }
 };
 
-/// The time that a step may take before others get their turn.
+/// The time that a step may take before other tasks get their turn.
 class DiskSlice {
   public:
     [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= end_; }
@@ -87,11 +87,12 @@ class DiskSlice {
     std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
 };
 
-/// One step at a time, on any of the pool's threads. The first one comes with the first wake().
+/// A task runs one step at a time, on any of the pool's threads. The first wake() starts the first step.
 class DiskTask {
   public:
     using Work = std::function<DiskStep()>;
-    /// Called on the pool's thread when a step threw something; what comes then. It does not throw.
+    /// Called on the pool's thread if a step threw an exception. It returns what the pool does next, and must not
+    /// throw.
     using Failed = std::function<DiskStep(Error error)>;
 
     DiskTask(DiskPool& pool, Work work, Failed failed);
@@ -100,11 +101,11 @@ class DiskTask {
     DiskTask(const DiskTask&) = delete;
     DiskTask& operator=(const DiskTask&) = delete;
 
-    /// Any thread; one step at least begins after this call.
+    /// Any thread. At least one step starts after this call.
     void wake() noexcept;
-    /// Its last step has ended, and end() does not wait.
+    /// True if the last step has ended: end() returns at once.
     [[nodiscard]] bool over() const noexcept;
-    /// Waits for the step that is under way; there is none afterwards. Not from within a step.
+    /// Waits for the step that runs; no step starts afterwards. Do not call it from within a step.
     void end() noexcept;
 
   private:
@@ -114,29 +115,29 @@ class DiskTask {
     DiskPool& pool_;
     Work work_;
     Failed failed_;
-    std::list<DiskTask*> place_;  // our place in the pool's list while we are not in it: no wake() needs memory
+    std::list<DiskTask*> place_;  // our list node while we are not in the pool's list: wake() allocates nothing
     std::list<DiskTask*>::iterator at_;
-    DiskPool::Time wakes_{};  // in the pool's sleeping_
+    DiskPool::Time wakes_{};  // time of our entry in the pool's sleeping_
     bool queued_ = false;
     bool sleeps_ = false;
     bool running_ = false;
-    bool woken_ = false;  // during the step
+    bool woken_ = false;  // wake() was called during the step
     bool over_ = false;
     std::condition_variable stepped_;
 };
 
-/// The pools of this process. What reads, hashes and writes may wait for what commits and syncs, never the other way
-/// round: hence two.
+/// The pools of this process. Tasks that read, hash and write may wait for tasks that commit and sync, but never the
+/// reverse. Therefore there are two pools.
 struct DiskPools {
     DiskPool work;
     DiskPool sync;
 };
-/// Made by the first call, which throws as DiskPool does when not each of them gets a thread. It stays until the
-/// process ends: a thread that sits in a disk call is not waited for.
+/// The first call creates the pools. It throws, as DiskPool does, if one of them gets no thread. The pools exist until
+/// the process ends, so the process never waits for a thread that is blocked in a disk call.
 [[nodiscard]] DiskPools& disk_pools();
-/// The same, for a start: says what is missing.
+/// The same, for program start: the error says what is missing.
 [[nodiscard]] Result<void> start_disk_pools();
-/// DiskPool::relieve() for both, if they have been made; for whoever serves many.
+/// Calls DiskPool::relieve() for both pools, if they exist. A server of many clients calls it.
 void relieve_disk_pools();
 
 }  // namespace udtx::transfer

@@ -1,5 +1,5 @@
-// Digest of a file: over its size and, for each piece in order, offset, length and digest. Holes are covered, since
-// they are what lies between.
+// Digest of a file. It covers the size and, for each piece in order, the offset, the length and the digest. It thereby
+// covers the holes: they are the gaps between the pieces.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class FileDigest {
     Hasher hasher_;
 };
 
-/// Root digest of a transfer: over index and digest of every file that was delivered whole, in order.
+/// Root digest of a transfer. It covers the index and the digest of every completely delivered file, in order.
 class RootDigest {
   public:
     explicit RootDigest(HashAlgorithm algorithm) : hasher_(algorithm) {}

@@ -1,4 +1,4 @@
-// When a file was changed, as the file system has it.
+// Modification time of a file, as the file system stores it.
 #pragma once
 
 #include <compare>
@@ -8,10 +8,10 @@ namespace udtx::transfer {
 
 inline constexpr std::uint32_t kNanosecondsInSecond = 1'000'000'000;
 
-/// Apart, since 64 bits of nanoseconds end in 2262 and begin in 1677. -1.5 s is {-2, 500'000'000}.
+/// Seconds and nanoseconds are separate: 64 bits of nanoseconds cover only 1677 to 2262. -1.5 s is {-2, 500'000'000}.
 struct FileTime {
-    std::int64_t seconds = 0;       ///< since 1970, before it negative
-    std::uint32_t nanoseconds = 0;  ///< on top of them, below kNanosecondsInSecond
+    std::int64_t seconds = 0;       ///< since 1970; negative before that
+    std::uint32_t nanoseconds = 0;  ///< added to the seconds; below kNanosecondsInSecond
     friend auto operator<=>(const FileTime&, const FileTime&) noexcept = default;
 };
 

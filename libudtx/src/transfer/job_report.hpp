@@ -17,13 +17,13 @@ class JobReport {
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] Outcome outcome() const;
     void fail(FailedFile failure);
-    /// Sender: of an entry that was found and cannot be announced to the receiver.
+    /// Sender: records an entry that was found but cannot be announced to the receiver.
     void fail_unannounced(FailedFile failure);
     [[nodiscard]] std::uint64_t unannounced() const;
     void warn(std::string text);
-    /// It was delivered, but for this.
+    /// Records an entry that was delivered, but without this attribute.
     void lacks(const Unset& unset);
-    /// fn(Progress&, Outcome&) under the lock.
+    /// Calls fn(Progress&, Outcome&) under the lock.
     template <class Fn>
     void edit(Fn&& fn) {
         const std::lock_guard lock(mutex_);
@@ -37,11 +37,11 @@ class JobReport {
     std::uint64_t unannounced_ = 0;
 };
 
-/// Status at the end of a transfer that was not cut short: ok, partial (also where only something that belongs to an
-/// entry could not be set), or the cause when nothing at all arrived.
+/// Status at the end of a transfer that was not interrupted. It is ok, partial, or the cause if nothing arrived. It is
+/// also partial if only an attribute of an entry could not be set.
 [[nodiscard]] Result<void> status_from_failures(const Outcome& outcome);
 
-/// A Waker that may be set late and called from any thread; calls before it is set are made up for.
+/// A Waker that can be set late and called from any thread. A wake() before set() takes effect at set().
 class LateWaker {
   public:
     void set(proto::Waker waker);

@@ -81,9 +81,10 @@ std::string hex(std::uint64_t number) {
 
 }  // namespace
 
-// Also one of an older version, ".NAME.udtx-<16 hex digits>.part".
+// Also accepts the names of an older version, ".NAME.udtx-<16 hex digits>.part".
 bool is_transfer_file(std::string_view given) {
-    // A file system that folds case may have them in capitals, and may drop what is not seen, or dots at the end.
+    // A file system that folds case may change them to capitals. It may also drop invisible characters, or dots at the
+    // end.
     std::string small = in_lower_case(given);
     std::erase_if(small, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
     small.resize(small.find_last_not_of(". ") + 1);

@@ -1,4 +1,4 @@
-// Lets one thread end another's wait on a descriptor.
+// Lets one thread end another thread's wait on a descriptor.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@ namespace udtx::transfer {
 
 class StopEvent {
   public:
-    /// std::system_error: there are no descriptors for it.
+    /// std::system_error: no descriptors are left for it.
     StopEvent();
-    /// Any thread; for good.
+    /// Any thread; it cannot be undone.
     void stop() noexcept;
-    /// Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or stop(). False: stopped.
+    /// Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or until stop(). False: stopped.
     [[nodiscard]] bool wait(int fd, short events) const noexcept;
-    /// Ready right now.
+    /// True if `fd` is ready now; it does not wait.
     [[nodiscard]] static bool ready(int fd, short events) noexcept;
 
   private:

@@ -1,4 +1,4 @@
-// For how long a thread was at work, as other threads see it.
+// Measures how long a thread has worked; other threads can read it.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace udtx::transfer {
 
-/// One thread works, in shifts; any thread may ask.
+/// One thread works, in shifts. Any thread may call busy().
 class WorkClock {
   public:
     class Shift {
@@ -26,7 +26,7 @@ class WorkClock {
         WorkClock& clock_;
     };
 
-    /// All shifts so far, the present one included.
+    /// Sum of all shifts so far, including the present one.
     [[nodiscard]] Duration busy() const noexcept {
         const std::int64_t began = began_;
         const std::int64_t done = done_;
@@ -39,7 +39,7 @@ class WorkClock {
             .count();
     }
     std::atomic<std::int64_t> done_{0};   // ns
-    std::atomic<std::int64_t> began_{0};  // ns on the steady clock; 0: resting
+    std::atomic<std::int64_t> began_{0};  // ns on the steady clock; 0: no shift
 };
 
 }  // namespace udtx::transfer

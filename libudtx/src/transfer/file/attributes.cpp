@@ -23,13 +23,13 @@ constexpr std::string_view kCapability = "security.capability";
 constexpr std::string_view kAccessList = "system.posix_acl_";
 constexpr std::size_t kMaxListBytes = 64U << 10U;  // XATTR_LIST_MAX
 
-/// Those of the user's namespace; `others` learns of more. 0 or an errno.
+/// Appends the names of the user namespace and sets `others` for some names outside of it. 0 or an errno.
 int list_names(int fd, std::vector<std::string>& out, OtherAttributes* others = nullptr) {
-    // Most files have none, and a tree has many files.
+    // Most files have no attributes, and a tree has many files: ask for the size first.
     ssize_t listed = ::flistxattr(fd, nullptr, 0);
     std::vector<char> names(listed > 0 ? kMaxListBytes : 0);
     if (listed > 0) listed = ::flistxattr(fd, names.data(), names.size());
-    if (listed < 0) return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;  // a disk that has none
+    if (listed < 0) return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;  // the file system has no attributes
     for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
         std::string name(rest.substr(0, rest.find('\0')));
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));

@@ -1,5 +1,5 @@
-// Extended attributes of the user's own namespace. Others (security, trusted, system) are never read nor set: they
-// grant rights.
+// Extended attributes of the `user.` namespace. Those of other namespaces (security, trusted, system) are neither read
+// nor set, since they grant rights.
 #pragma once
 
 #include <string>
@@ -9,27 +9,27 @@
 
 namespace udtx::transfer {
 
-/// What stands outside of that namespace and is not sent, but should be spoken of.
+/// Attributes outside of the user namespace that are not sent, but that the sender reports.
 struct OtherAttributes {
     bool capability = false;
     bool access_list = false;
 };
 
-/// Why not all were read.
+/// Why some attributes were not read.
 struct AttributesLeft {
-    bool too_many = false;  ///< more than one message takes
-    int error_number = 0;   ///< what their reading met
+    bool too_many = false;  ///< more than fit into one message
+    int error_number = 0;   ///< errno of reading; 0: none
     [[nodiscard]] bool none() const noexcept { return !too_many && error_number == 0; }
 };
 
-/// All that one message takes and that can be read.
+/// Reads the attributes that fit into one message and that can be read.
 [[nodiscard]] AttributesLeft read_attributes(int fd, std::vector<message::Attribute>& out,
                                              OtherAttributes* others = nullptr);
-/// Names outside of the user's namespace are passed over; values that are right stay untouched. With `all`, others of
-/// that namespace go. 0 or the first errno: what one of them met keeps no other from being set.
+/// Skips names outside of the user namespace and leaves values alone that are already right. With `all`, it removes
+/// other attributes of that namespace. It tries all attributes and returns 0 or the first errno.
 [[nodiscard]] int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all = false);
 
-/// The same for the same attributes, in whatever order.
+/// Equal for the same attributes, in any order.
 [[nodiscard]] std::uint64_t attributes_key(std::vector<message::Attribute> attributes);
 
 }  // namespace udtx::transfer

@@ -25,7 +25,7 @@ int set_mode(int fd, std::uint32_t mode) {
     if (is_set()) return 0;
     if (again([&] { return ::fchmod(fd, static_cast<mode_t>(mode)); }) != 0) {
         const int error = errno;
-        // The rest is right where only a special bit is refused.
+        // If the system refuses only a special bit, set the other bits.
         const bool special = (mode & mode_bits::kSpecial) != 0;
         if (special) static_cast<void>(::fchmod(fd, static_cast<mode_t>(mode & ~mode_bits::kSpecial)));
         return error;

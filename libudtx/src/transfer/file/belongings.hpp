@@ -1,4 +1,5 @@
-// What belongs to a file beside its data, each set by itself: what one file system refuses costs nothing else.
+// The attributes of a file besides its data. Each is set by itself, so that one refusal of a file system affects no
+// other attribute.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 
 namespace udtx::transfer {
 
-/// Called with what could not be set, and the errno.
+/// Called with the attribute that could not be set, and the errno.
 using OnUnset = std::function<void(Belonging what, int error_number)>;
 
 struct Owner {
@@ -17,10 +18,10 @@ struct Owner {
     std::uint32_t group = 0;
 };
 
-/// 0 or an errno; the group is set also where the user cannot be.
+/// 0 or an errno. The group is set even if the user cannot be set.
 [[nodiscard]] int set_owner(int fd, const Owner& owner);
-/// 0 or an errno, also when a special bit was dropped in silence (of a group that one is not in). Nothing is done where
-/// the mode is right.
+/// 0 or an errno. It also fails if the system silently dropped a special bit, as it does for a group that the process
+/// is not in. It makes no change if the mode is already right.
 [[nodiscard]] int set_mode(int fd, std::uint32_t mode);
 
 }  // namespace udtx::transfer

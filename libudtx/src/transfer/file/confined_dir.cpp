@@ -20,7 +20,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// Without O_NONBLOCK the open of a FIFO somebody put there would wait for ever.
+// Without O_NONBLOCK, opening a FIFO that somebody put there would block for ever.
 constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 #ifdef UDTX_HAVE_OPENAT2
@@ -31,7 +31,7 @@ int call_openat2(int directory, const char* path, int flags, mode_t mode) {
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     for (int attempt = 0;; ++attempt) {
         const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
-        // EAGAIN: the kernel could not rule out a race with a rename; it asks to try again.
+        // EAGAIN: the kernel could not rule out a race with a rename and asks for another attempt.
         const bool again = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < 64));
         if (!again) return static_cast<int>(fd);
     }
@@ -99,7 +99,7 @@ UniqueFd ConfinedDir::open_at(std::string_view path, int flags, mode_t mode, int
         const std::string name = path.empty() ? "." : std::string(path);
         UniqueFd fd(call_openat2(fd_.get(), name.c_str(), flags | kAlways, mode));
         if (fd) return fd;
-        // EPERM: seccomp filters older than the call answer so.
+        // EPERM: seccomp filters older than this call return it.
         if (errno != ENOSYS && errno != EPERM) {
             error = errno;
             return {};

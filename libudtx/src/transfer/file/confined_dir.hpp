@@ -1,6 +1,6 @@
-// A directory from which no path leads out: no `..`, no absolute path, no symbolic link on the way or at the end.
-// Linux: openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS; where the kernel lacks it, one openat(O_NOFOLLOW) for
-// each component.
+// A directory that confines paths to what is below it: no `..`, no absolute path, no symbolic link in the path or at
+// its end. On Linux it uses openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS. If the kernel lacks openat2, it uses
+// one openat(O_NOFOLLOW) for each component.
 #pragma once
 
 #include <fcntl.h>
@@ -18,18 +18,20 @@ class ConfinedDir {
   public:
     enum class Resolve { best, by_component };  ///< by_component: the fallback, for tests
 
-    /// The directory itself is the user's choice and may be reached over links.
+    /// The user chose this directory, so its path may contain symbolic links.
     static Result<ConfinedDir> open(const std::string& path, Resolve resolve = Resolve::best);
-    /// The same, confined to what is `below` it ("": itself): no link on that way is followed.
+    /// Confines to the directory `below`, relative to `path` ("": `path` itself). Symbolic links in `below` are not
+    /// followed.
     static Result<ConfinedDir> open_below(const std::string& path, std::string_view below);
 
-    /// Makes the directories of `path` that are missing (0777 and the umask) and confines to the last of them.
+    /// Creates the missing directories of `path` (mode 0777 and the umask) and confines to the last one.
     [[nodiscard]] Result<ConfinedDir> make_subdirectory(std::string_view path) const;
 
-    /// Confines to a directory that is there.
+    /// Confines to an existing directory.
     [[nodiscard]] Result<ConfinedDir> subdirectory(std::string_view path) const;
 
-    /// `path` is relative; "" is the directory itself. The descriptor, or none and errno in `error`.
+    /// `path` is relative; "" is the directory itself. On failure it returns no descriptor and sets `error` to the
+    /// errno.
     [[nodiscard]] UniqueFd open_at(std::string_view path, int flags, mode_t mode, int& error) const;
     [[nodiscard]] UniqueFd open_directory(std::string_view path, int& error) const;
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }

@@ -41,13 +41,13 @@ timespec to_timespec(const FileTime& time) {
 
 namespace {
 
-// The process's own: socket, pipes, log, page and their visitors.
+// Descriptors of the process itself: socket, pipes, log, status page and its visitors.
 constexpr std::size_t kOwnDescriptors = 18;
-// A job's directories and journal, and the fewest files that it can do with.
+// Descriptors that a job needs at least: its directories, its journal, and the fewest files that it can work with.
 constexpr std::size_t kLeastDescriptors = 8;
-// Directories and journal alone.
+// Descriptors that a job holds for its directories and its journal alone.
 constexpr std::size_t kHeldDescriptors = 5;
-// Parts of a job that have a share: files under way, files being committed, directories of those, directories to be
+// Parts of a job that get a share: open files, files being committed, the directories of those, and directories to be
 // synced at the end.
 constexpr std::size_t kParts = 4;
 constexpr std::size_t kFewJobs = 16;
@@ -55,7 +55,7 @@ constexpr std::size_t kFewJobs = 16;
 std::atomic<std::size_t> claims{0};
 std::atomic<std::size_t> own_descriptors{kOwnDescriptors};
 
-/// Beyond our own.
+/// Descriptors that the process may have, beyond its own.
 std::size_t descriptors_for_jobs() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1000;
@@ -93,7 +93,7 @@ int set_file_time(int fd, const FileTime& mtime) {
     if (const int error = set(); error != 0) return error;
     struct stat st = {};
     if (::fstat(fd, &st) != 0 || mtime_of(st) == mtime) return 0;
-    // File systems on libfuse 2 do nothing when only one of the two times is to be set.
+    // File systems on libfuse 2 ignore the call if only one of the two times is set.
     times[0] = st.st_atim;
     return set();
 }

@@ -1,4 +1,4 @@
-// System calls on files that survive EINTR and short counts.
+// System calls on files that handle EINTR and short counts.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,45 +17,45 @@
 
 namespace udtx::transfer {
 
-/// "<what> '<name>': <system's words>", name escaped; file_io, with the number.
+/// "<what> '<name>': <system's words>" with the name escaped; the code is file_io, with the errno.
 [[nodiscard]] Error io_error(std::string_view what, std::string_view name, int error_number);
 
-/// Of io_error(): this process, or the system, has no descriptors or no memory left.
+/// True for an io_error() that says that the process or the system has no descriptors or no memory left.
 [[nodiscard]] bool is_shortage(const Error& error);
-/// What a client is told of it.
+/// The text that a client gets about it.
 [[nodiscard]] std::string refusal_for(const Error& shortage);
 
 /// 0 or an errno.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
-/// Reads until `out` is full or the file ends. `count` tells how many; 0 or an errno.
+/// Reads until `out` is full or the file ends, and sets `count` to the bytes read; 0 or an errno.
 [[nodiscard]] int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::size_t& count);
-/// openat() and ftruncate(), again where a signal has interrupted them.
+/// openat() and ftruncate(), repeated if a signal interrupts them.
 [[nodiscard]] int open_entry(int directory, const char* name, int flags, mode_t mode = 0) noexcept;
 [[nodiscard]] int set_length(int fd, off_t length) noexcept;
-/// Number of the mount that a file is on (Linux 5.8); none: unknown.
+/// Number of the mount that a file is on (Linux 5.8); nullopt: unknown.
 [[nodiscard]] std::optional<std::uint64_t> mount_of(int fd) noexcept;
-/// The same where a sync of the file system makes all that is on it durable. Not so on FUSE: the kernel passes that on
-/// to few servers, so each file and directory is to be synced by itself.
+/// As mount_of(), but only if one sync of the file system makes all of its files durable. For FUSE it returns nullopt.
+/// The kernel passes such a sync on to few servers, so each file and directory must be synced by itself.
 [[nodiscard]] std::optional<std::uint64_t> synced_mount_of(int fd) noexcept;
 /// fdatasync or fsync; 0 or an errno.
 [[nodiscard]] int sync_data(int fd);
 [[nodiscard]] int sync_directory(int fd);
-/// What a sync met says nothing of the data: there is no syncing here.
+/// True if the errno of a sync means that the file system cannot sync. It then says nothing about the data.
 [[nodiscard]] bool knows_no_sync(int error_number) noexcept;
 
-/// Descriptors that one part of one job may keep open at a time: a small share of what the process may have, and the
-/// smaller the more jobs have a claim.
+/// Descriptors that one part of one job may keep open at a time. It is a small share of the process's limit, and it
+/// shrinks as more jobs hold a claim.
 [[nodiscard]] std::size_t descriptor_share();
 
-/// So many jobs have the descriptors that they need.
+/// Number of jobs for which the descriptors suffice.
 [[nodiscard]] std::size_t jobs_with_descriptors();
-/// So many more, or fewer, are no job's.
+/// Reserves `more` further descriptors for uses other than jobs; a negative number releases them.
 void reserve_descriptors(std::ptrdiff_t more) noexcept;
 
-/// Of a served job, to descriptors.
+/// The claim of a served job to descriptors.
 class DescriptorClaim {
   public:
-    /// None: another job might leave others, which have begun, without a descriptor. The first gets one.
+    /// Null: another job might leave the running jobs without a descriptor. The first job always gets a claim.
     [[nodiscard]] static std::unique_ptr<DescriptorClaim> take();
     ~DescriptorClaim();
     DescriptorClaim(const DescriptorClaim&) = delete;
@@ -65,10 +65,10 @@ class DescriptorClaim {
     DescriptorClaim() = default;
 };
 
-/// What is in a directory, in order, without itself and its parent; `error` gets 0 or an errno.
+/// The names in a directory, sorted, without `.` and `..`; `error` gets 0 or an errno.
 [[nodiscard]] std::vector<std::string> names_in(int directory, int& error);
 
-/// Modification time of a file by descriptor, or of a symbolic link by name; 0 or an errno.
+/// Sets the modification time of a file by descriptor, or of a symbolic link by name; 0 or an errno.
 [[nodiscard]] int set_file_time(int fd, const FileTime& mtime);
 [[nodiscard]] int set_link_time(int directory, const std::string& name, const FileTime& mtime);
 [[nodiscard]] FileTime mtime_of(const struct stat& st) noexcept;

@@ -1,4 +1,4 @@
-// Parts of a mode.
+// Parts of a file mode.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ inline constexpr std::uint32_t kSetUser = 04000;
 inline constexpr std::uint32_t kAll = 07777;
 inline constexpr std::uint32_t kOwner = 0700;
 inline constexpr std::uint32_t kOwnerWrite = 0200;
-/// Set-group-ID of a directory hands its group on, the sticky bit guards what is in it: neither gives a right away.
+/// The set-group-ID bit of a directory passes its group on, and the sticky bit protects its entries. Neither gives
+/// rights away.
 inline constexpr std::uint32_t kOfDirectory = 03777;
 
 }  // namespace udtx::transfer::mode_bits

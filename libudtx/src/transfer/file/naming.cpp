@@ -26,11 +26,12 @@ namespace {
 constexpr long kXfs = 0x58465342;
 constexpr long kF2fs = static_cast<long>(0xF2F52010UL);
 constexpr long kBtrfs = static_cast<long>(0x9123683EUL);
-/// Of the file systems of Linux itself. What stands behind FUSE, a network or another system's disk names as it likes.
+/// File systems of Linux itself that keep names. FUSE, network file systems and those of other operating systems may
+/// change names.
 constexpr std::array<long, 6> kOwn{EXT4_SUPER_MAGIC, kXfs, kBtrfs, kF2fs, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
 constexpr unsigned kFoldsCase = 0x40000000;  // FS_CASEFOLD_FL
 
-/// xfs_fsop_geom_v1, as far as its flags.
+/// xfs_fsop_geom_v1 up to its flags; the rest is padding.
 struct XfsGeometry {
     std::array<char, 32 + 32 + 16 + 12> before{};
     std::uint32_t flags = 0;
@@ -52,7 +53,7 @@ bool folds_case(int directory, long type) {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// U+0300 to U+036F in UTF-8: an accent of the letter before it.
+/// U+0300 to U+036F in UTF-8: an accent on the preceding letter.
 bool is_accent(std::string_view rest) {
     if (rest.size() < 2) return false;
     const auto first = static_cast<unsigned char>(rest[0]);
@@ -106,7 +107,7 @@ int look_at_entry(int directory, const char* name, EntryFacts& facts, Look look)
 
 std::uint64_t rough_name(std::string_view name) {
     std::string rough;
-    bool letter = false;  // just before this one
+    bool letter = false;  // the preceding character was one
     for (std::size_t i = 0; i < name.size(); ++i) {
         const char c = name[i];
         if (letter && is_accent(name.substr(i))) rough.pop_back();

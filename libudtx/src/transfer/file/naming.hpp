@@ -1,5 +1,5 @@
-// What a directory's file system makes of names: some fold case, some normalise accents or drop what they do not take,
-// so that two names are one entry, or an entry reads otherwise than the name it was made by.
+// How the file system of a directory treats names. Some fold case, normalise accents or drop characters that they do
+// not accept. Two names may then be one entry, or an entry may read differently from the name that created it.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 
 namespace udtx::transfer {
 
-/// Every name is an entry of its own and reads as it was given. False: nothing is known of it.
+/// True if each name is an entry of its own and reads as it was given. False: it is not so, or unknown.
 [[nodiscard]] bool keeps_names(int directory);
 
-/// An entry as far as it can be told apart from others.
+/// The attributes that distinguish an entry from others.
 struct EntryFacts {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -26,18 +26,19 @@ struct EntryFacts {
     [[nodiscard]] bool same_entry(const EntryFacts& other) const noexcept {
         return device == other.device && inode == other.inode;
     }
-    /// One file by what is in it, where inode numbers say nothing.
+    /// True if both may be one file, judged by type, size and time. It is for file systems whose inode numbers prove
+    /// nothing.
     [[nodiscard]] bool looks_like(const EntryFacts& other) const noexcept {
         return type == other.type && size == other.size && seconds == other.seconds && nanoseconds == other.nanoseconds;
     }
 };
-/// FUSE may keep a cache for each name of an entry.
+/// FUSE may cache the attributes for each name of an entry: `fresh` asks the file system again.
 enum class Look : std::uint8_t { cached, fresh };
 /// 0 or an errno.
 [[nodiscard]] int look_at_entry(int directory, const char* name, EntryFacts& facts, Look look = Look::fresh);
 
-/// Equal for names that a file system might take for one: letters and digits of ASCII in lower case, without those
-/// that bear an accent.
+/// Equal for names that a file system might treat as one. It hashes the ASCII letters and digits, in lower case,
+/// without letters that carry an accent.
 [[nodiscard]] std::uint64_t rough_name(std::string_view name);
 
 }  // namespace udtx::transfer

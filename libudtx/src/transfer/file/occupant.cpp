@@ -15,7 +15,7 @@ namespace udtx::transfer {
 
 namespace {
 
-/// A name as a directory and what it is called there.
+/// A name, split into its directory and its leaf.
 struct Place {
     Place(const ConfinedDir& root, const std::string& path) : split(split_leaf(path)) {
         parent = root.open_directory(split.directory, error);

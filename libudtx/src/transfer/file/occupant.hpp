@@ -1,4 +1,4 @@
-// What stands under a name where something is to come.
+// What exists under a name that is to be written.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,17 +14,18 @@ enum class Occupant : std::uint8_t {
     nothing,
     directory,
     other,    ///< a file, a link, a device
-    barrier,  ///< no name of ours: something that is no directory stands above it
+    barrier,  ///< the name cannot exist: something above it is not a directory
 };
 
-/// Of an attempt to open the directory of a name: it is none, or a link.
+/// For the errno of opening the parent directory of a name: it is not a directory, or a symbolic link.
 [[nodiscard]] bool is_barrier(int error_number) noexcept;
 [[nodiscard]] Occupant occupant_of(const ConfinedDir& root, const std::string& path);
-/// A symbolic link that leads there.
+/// True if `path` is a symbolic link to `target`.
 [[nodiscard]] bool is_link_to(const ConfinedDir& root, const std::string& path, const std::string& target);
-/// One file, as it was. The inode number alone says little where one file system shows several others.
+/// True if both describe one file in the same state. The inode number alone proves little where one file system shows
+/// several others.
 [[nodiscard]] bool same_state(const struct stat& a, const struct stat& b);
-/// Two names of one regular file.
+/// True if both names lead to the same regular file.
 [[nodiscard]] bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other);
 
 }  // namespace udtx::transfer

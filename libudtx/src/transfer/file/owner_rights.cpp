@@ -34,11 +34,11 @@ int open_up_directory(int parent, const std::string& name, std::uint32_t& before
     about_to(before);
     const auto wanted = static_cast<mode_t>(before | mode_bits::kOwner);
 #ifdef O_PATH
-    // fchmod() takes no such descriptor, and chmod() by name would follow what was put there meanwhile.
+    // fchmod() refuses an O_PATH descriptor, and chmod() by name would follow an entry that was replaced meanwhile.
     const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
     if (again([&] { return ::chmod(by_descriptor.c_str(), wanted); }) == 0) return 0;
     const int error = errno;
-    // Where there is no /proc: it can be opened if it may be read.
+    // Without /proc, a directory that may be read can be opened.
     const UniqueFd readable(open_entry(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     return readable && ::fchmod(readable.get(), wanted) == 0 ? 0 : error;
 #else

@@ -1,4 +1,4 @@
-// Directories that bar their own owner from working in them (0555): the owner may open them up.
+// Directories whose mode denies their own owner access (0555): the owner may add the rights.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@ namespace udtx::transfer {
 /// Called with the permission bits before they are changed.
 using BeforeOpening = std::function<void(std::uint32_t mode)>;
 
-/// Gives the owner all rights to the directory `name` in `parent`, where they are missing and it is ours. 0 or an
-/// errno; `before` gets the permission bits that it had.
+/// Gives the owner all rights to the directory `name` in `parent`, if some are missing and the directory is ours. 0 or
+/// an errno; `before` gets the earlier permission bits.
 int open_up_directory(
     int parent, const std::string& name, std::uint32_t& before, const BeforeOpening& about_to = [](std::uint32_t) {});
-/// The same by descriptor. None: it is not ours, or has them.
+/// The same by descriptor; returns the earlier permission bits. nullopt: the directory is not ours, or the owner has
+/// all rights.
 [[nodiscard]] std::optional<std::uint32_t> open_up(int directory);
 
-/// The same for a short while.
+/// Gives the owner all rights for the lifetime of this object.
 class BriefRights {
   public:
     explicit BriefRights(int directory) : directory_(directory), before_(open_up(directory)) {}
@@ -31,7 +32,7 @@ class BriefRights {
     std::optional<std::uint32_t> before_;
 };
 
-/// Removes a file of ours, also from a directory that bars its owner.
+/// Removes a file of ours, even from a directory that denies its owner write access.
 void remove_from(int directory, const std::string& name);
 
 }  // namespace udtx::transfer

@@ -5,10 +5,11 @@
 
 namespace udtx::transfer {
 
-/// Lets a pipe hold a MiB, where the system permits: fewer turns for who writes and who reads. No effect on others.
+/// Enlarges a pipe's buffer to 1 MiB if the system permits, so that writer and reader take fewer turns. It has no
+/// effect on other descriptors.
 void widen_pipe(int fd) noexcept;
-/// Another descriptor of a pipe, to write to, which does not block: the flag of `fd` itself is shared with other
-/// programs. None: it cannot be had.
+/// Opens another, non-blocking descriptor of a pipe for writing. The flag of `fd` itself is shared with other programs.
+/// None: the system refuses it.
 [[nodiscard]] UniqueFd writer_without_blocking(int pipe);
 
 }  // namespace udtx::transfer

@@ -13,24 +13,25 @@ namespace udtx::transfer {
 
 namespace {
 
-// Bounds of what the sender may announce ahead of its data. Beyond, the control stream is left unread, and its flow
-// control holds the sender back; data that was announced keeps coming, so that this always ends.
+// Bounds on what the sender may announce ahead of its data. Beyond them the control stream stays unread, and its flow
+// control stops the sender. Announced data keeps arriving, so this state always ends.
 constexpr std::size_t kMaxOpenExtents = 32768;
 constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
 constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
 constexpr std::size_t kMaxQueuedOps = 65536;
-// Of pieces, of which the stream's window allows the half, and of names and what belongs to them.
+// Bound on queued pieces, names and attributes. The stream's window allows pieces at most half of it.
 constexpr std::size_t kMaxQueuedBytes = 128U << 20U;
 constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
 
-/// What an operation with that name takes in the queue.
+/// Bytes of memory of a queued operation with that name.
 std::size_t cost_of(const std::vector<std::string>& path) {
     std::size_t cost = sizeof(ReceiveOp) + path.size() * sizeof(std::string);
     for (const std::string& component : path) cost += component.size();
     return cost;
 }
 
-/// Of whatever the sender names: another transfer's files are under names of their own.
+/// Checks any name that the sender gives. Names of transfers' own files are reserved, since they may belong to another
+/// transfer.
 Result<void> check_name(const std::vector<std::string>& path) {
     if (auto checked = check_path(path); !checked) return checked;
     if (std::ranges::none_of(path, is_transfer_file)) return {};
@@ -139,7 +140,7 @@ Result<void> Announcements::handle(const message::Note& m) {
 }
 
 Result<void> Announcements::handle(const message::Unset& m) {
-    // Who brings things reports for itself.
+    // In a push the sender itself reports what it could not read.
     if (!options_.pull) return broken("the sender sent a receiver's message");
     if (++notes_ > kMaxNotes) return broken("too many notes");
     add(sender_lacks_, m.entries);
@@ -193,7 +194,7 @@ Result<void> Announcements::check_offer(const message::Offer& m) const {
 Result<void> Announcements::handle(const message::Offer& m) {
     if (auto checked = check_offer(m); !checked) return checked;
     offer_ = m;
-    // Another key's transfer of that number is another one.
+    // Transfer numbers belong to a key: the same number under another key is another transfer.
     if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
     if (m.shard && options_.whose != 0) offer_->shard->job = key_of({m.shard->job, options_.whose}) | 1U;
     report_.edit([&](Progress& progress, Outcome& outcome) {
@@ -215,7 +216,7 @@ Result<void> Announcements::check_entry(EntryType type, const std::vector<std::s
     }
     if (auto checked = check_name(path); !checked) return checked;
     if (type == EntryType::hard_link) {
-        // One that cannot be a path fails by its own name.
+        // An invalid target path passes here. The entry fails later, under its own name.
         const std::vector<std::string> other = split_path(target);
         if (auto checked = check_name(other); !checked && check_path(other)) return checked;
     }
@@ -230,7 +231,7 @@ Result<void> Announcements::check_bytes(const std::vector<std::string>& path, st
         const bool cut = part->offset % kCutBytes == 0 && (end == size || end % kCutBytes == 0);
         if (!offer_->shard || !inside || !cut || part->length == size) return broken("a part of a file that is none");
     }
-    // What could not be read has no size.
+    // A file that the sender could not read has size 0.
     const bool known = options_.pull && size > 0;
     return known ? options_.pull->asked.check_bytes(path, size, part) : Result<void>();
 }
@@ -312,9 +313,9 @@ Result<void> Announcements::handle(const message::Rules& m) {
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     }
-    // They say what may make way for what comes.
+    // The rules decide what may be deleted to make room for new entries.
     if (next_index_ != 0) return broken("rules after the first entry");
-    // Who asked knows them better, and they are in force already.
+    // In a pull our own rules apply, and they are queued already.
     queue_rules(options_.pull ? message::Rules{m.contents, {}} : m);
     return {};
 }
@@ -399,12 +400,12 @@ Result<void> Announcements::handle(const message::Finish& m) {
     const bool tree = offer_->mode == TransferMode::tree;
     if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
     finish_ = m;
-    // Before anything is deleted.
+    // Absent names must fail before anything is deleted.
     if (auto failed = fail_absent(AskedFor::Questions::open); !failed.empty()) {
         feedback_.edit(
             [&](ReceiveFeedback::News& news) { std::ranges::move(failed, std::back_inserter(news.failed)); });
     }
-    // Nothing more comes.
+    // The totals are final after FINISH.
     found_ = {found_.files, 0, true};
     tell_totals();
     return {};
@@ -445,7 +446,7 @@ std::vector<message::FileFailed> Announcements::fail_absent(AskedFor::Questions 
         }
         constexpr const char* kWhy = "it was asked for, and the sender did not send it";
         report_.fail({absent.name, ErrorCode::partial, kWhy});
-        // One that could not read something knows what.
+        // The sender knows of the entries that it could not read; tell it only of the others.
         if (++absent_ > finish_->unsent) {
             failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});
         }

@@ -1,5 +1,5 @@
-// What the sender says on the control stream, checked message by message against what it said before, and turned into
-// operations for the landing.
+// Checks each message of the sender's control stream against the earlier ones and turns it into operations for the
+// landing.
 #pragma once
 
 #include <atomic>
@@ -24,39 +24,40 @@ namespace udtx::transfer {
 
 struct ReceiveJobOptions;
 
-/// Of the protocol thread, but for what says otherwise.
+/// Only the protocol thread calls it, except where a member says otherwise.
 class Announcements {
   public:
-    /// All outlive it. `base`: none where no file is touched; a pull opens it when the server has said what there is.
+    /// All arguments outlive it. `base`: nullopt if no file is touched. In a pull it is opened once the server has
+    /// answered with its sources.
     Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
                   ReceiveFeedback& feedback, JobReport& report);
 
-    /// refused, file_io: it is not taken here. Anything else: the sender breaks the protocol.
+    /// refused, file_io: this receiver does not take it. Any other error: the sender breaks the protocol.
     Result<void> take(const Message& message);
-    /// Data of a tree, in any order. True: a piece has become whole, or the sender says more than it announced.
+    /// Takes data of a tree, in any order. True: a piece is complete, or the sender sent more than it announced.
     bool take_placed(std::uint64_t offset, std::span<const std::byte> bytes);
-    /// Data of a stream, in order. Only if takes_stream().
+    /// Takes data of a stream, in order. Call it only if takes_stream().
     void take_stream(Chunk bytes, bool end);
     [[nodiscard]] bool takes_stream() const;
-    /// Hands over what has become whole, and FINISH when all has. protocol: there is more than was announced.
+    /// Queues the complete pieces, and FINISH once all are complete. protocol: there is more data than was announced.
     Result<void> hand_over();
 
-    /// Of this much the landing has to get something done first.
+    /// True: the landing must finish some work before more announcements are read.
     [[nodiscard]] bool too_far_ahead() const;
     [[nodiscard]] const std::optional<message::Offer>& offer() const noexcept { return offer_; }
     [[nodiscard]] bool finished() const noexcept { return finish_.has_value(); }
-    /// Any thread: bytes of pieces that are not whole, and of what is not announced.
+    /// Any thread: bytes of incomplete pieces and of unannounced data.
     [[nodiscard]] std::uint64_t held() const noexcept { return held_; }
 
-    /// Fails what was asked for and has not come. Of that, what the sender is to be told.
+    /// Fails the requested names that have not arrived. It returns those that the sender must be told.
     [[nodiscard]] std::vector<message::FileFailed> fail_absent(AskedFor::Questions questions);
-    /// At the end: so many entries the sender could not read and cannot name.
+    /// At the end: the number of entries that the sender could not read and cannot name.
     [[nodiscard]] std::uint64_t unnamed() const;
-    /// What the sender could not read, and so knows. Once.
+    /// Takes the attributes that the sender could not read, as it reported them. Later calls return nothing.
     [[nodiscard]] std::vector<Unset> take_sender_lacks();
 
   private:
-    /// The file that EXTENTS, DIGESTS and FILE_END are about.
+    /// The file that EXTENTS, DIGESTS and FILE_END refer to.
     struct CurrentFile {
         std::uint64_t index = 0;
         std::uint64_t size = 0;
@@ -81,26 +82,26 @@ class Announcements {
     Result<void> handle(const message::Note& m);
     Result<void> handle(const message::Unset& m);
     Result<void> handle(const message::Found& m);
-    /// The server's answer to our request.
+    /// Handles the server's answer to our request.
     Result<void> handle(const message::Sources& m);
     void queue_rules(message::Rules m);
-    /// Why an offer is none that this receiver takes.
-    /// A part of a file that a shard may have.
+    /// Checks a part of a file: a shard may have it, and a pull asked for it.
     [[nodiscard]] Result<void> check_bytes(const std::vector<std::string>& path, std::uint64_t size,
                                            const std::optional<FileRange>& part) const;
+    /// Why this receiver refuses the offer; success: it takes it.
     [[nodiscard]] Result<void> check_offer(const message::Offer& m) const;
-    /// A name that can be had, and that was asked for.
+    /// Checks that the name is valid and was asked for.
     Result<void> check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target);
-    /// As it is to be called here.
+    /// The path under its local name.
     [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> path) const;
-    /// For the receipt, under the names that things have here.
+    /// Records the message in the receipt, under the local names.
     void note(const Message& message);
-    /// What there is to do: announced, or, if that is more, found by the sender.
+    /// Reports the totals: what was announced, or what the sender has found if that is more.
     void tell_totals();
     Result<void> announce(const Extent& extent);
-    /// Checks that an extent of the current file comes after the last one and inside of the file.
+    /// Checks that an extent of the current file follows the last one and lies within the file.
     Result<void> place(const Extent& extent, std::uint64_t longest);
-    /// Between the last extent and this offset, if they do not meet.
+    /// Queues the gap between the last extent and this offset as a hole, if there is one.
     void note_hole(std::uint64_t end);
     bool hand_over_pieces();  // true: there were some
 
@@ -110,18 +111,18 @@ class Announcements {
     ReceiveQueue& queue_;
     ReceiveFeedback& feedback_;
     JobReport& report_;
-    bool placed_ = false;  // of a pull: the server has said what there is
+    bool placed_ = false;  // pull: the server has answered with SOURCES
     std::optional<message::Offer> offer_;
     PieceAssembler assembler_;
     std::atomic<std::uint64_t> held_{0};
     std::uint64_t next_index_ = 0;
     std::optional<CurrentFile> current_;
-    message::Found announced_;  // and not taken back
+    message::Found announced_;  // without what was taken back
     message::Found found_;      // by the sender
     std::optional<message::Finish> finish_;
     bool finish_queued_ = false;
     bool data_ended_ = false;
-    std::uint64_t absent_ = 0;  // of what was asked for
+    std::uint64_t absent_ = 0;  // of the requested names
     std::size_t notes_ = 0;
     std::vector<Unset> sender_lacks_;
 };

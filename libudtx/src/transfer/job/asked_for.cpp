@@ -47,7 +47,7 @@ void AskedFor::list_names() {
         const std::string path = join_path(components);
         Into& known = listed_[path].into;
         known = std::max(known, into);
-        // Those above come as far as they are the way to it.
+        // The directories above are sent as well, since they lead to this name.
         for (std::size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
             if (std::exchange(listed_[path.substr(0, slash)].way, true)) break;
         }
@@ -78,7 +78,7 @@ Result<void> AskedFor::check(const message::Offer& m) const {
         return not_asked("another kind of transfer");
     if (!wish_.stream && !m.destination.empty()) return not_asked("another place");
     if (m.dry_run != what.dry_run) return not_asked(m.dry_run ? "a dry run" : "no dry run");
-    // Without one of its sources it has nothing to delete by.
+    // A sender that lacks one of its sources may omit the deletion.
     if (m.erase && !what.erase) return not_asked("to delete");
     if (m.preserve != what.preserve) return not_asked("modes");
     if (m.owner != what.owner) return not_asked("owners");
@@ -94,7 +94,7 @@ Result<void> AskedFor::check(const message::Offer& m) const {
 
 bool AskedFor::names(const Top& top, const std::string& name) const {
     if (top.name.empty()) return !home_.empty() && name == home_;
-    // As for glob(): no star stands for a name that begins with a dot.
+    // As in glob(): no star matches a leading dot.
     return top.name == name || (patterns_ && ::fnmatch(top.name.c_str(), name.c_str(), FNM_PERIOD) == 0);
 }
 
@@ -130,7 +130,7 @@ bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind, bool
     if (rules.empty()) return false;
     const std::string whole = join_path(path);
     const auto at = listed_.find(whole);
-    // No rule counts for directories on the way to a listed name.
+    // Rules do not apply to directories that lead to a listed name.
     if (itself && at != listed_.end() && at->second.way && kind != Kind::other) return false;
     const bool either = kind == Kind::unknown && rules.excludes(whole, true) && rules.excludes(whole, false);
     if (either || (kind != Kind::unknown && rules.excludes(whole, kind == Kind::directory))) return true;
@@ -241,7 +241,7 @@ void AskedFor::note_missing(const std::string& path) {
         any = any || is_it;
     }
     if (any) return;
-    // Under a name that is not known here.
+    // The missing source may be a home directory, whose name is unknown here.
     for (Top& top : tops_) top.awaited.came = top.awaited.came || top.name.empty();
 }
 
@@ -259,7 +259,7 @@ bool AskedFor::is_pattern(const std::string& name) const {
 
 bool AskedFor::may_be_excluded(const std::string& name) const {
     const FilterRules& rules = wish_.what.rules;
-    // What a pattern of a shell stands for is not known here.
+    // The names that a shell pattern matches are unknown here.
     return is_pattern(name) ? !rules.empty() : rules.excludes(name, true) || rules.excludes(name, false);
 }
 

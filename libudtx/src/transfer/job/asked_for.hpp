@@ -1,5 +1,5 @@
-// What a pull asked for, and whether what comes is that: the sender chooses the names that are written here, and nobody
-// says that it keeps to the request.
+// What a pull asked for, and a check that the sender keeps to it. The sender chooses the names that are written here,
+// so it cannot be trusted to keep to the request.
 #pragma once
 
 #include <cstdint>
@@ -15,56 +15,57 @@
 
 namespace udtx::transfer {
 
-/// All calls: protocol, with the name, if it was not asked for.
+/// Every check returns protocol, with the name, if something was not asked for.
 class AskedFor {
   public:
-    /// How the sender reads the sources: as the names that they are, or as a shell does.
+    /// How the sender reads the sources: as literal names, or as patterns of a shell.
     enum class Sources { names, patterns };
     AskedFor(PullWish wish, Sources how);
 
-    /// The shape fits the sources.
+    /// Checks that the answered shape fits the sources.
     [[nodiscard]] Result<void> check(const message::Sources& m);
     [[nodiscard]] Result<void> check(const message::Offer& m) const;
-    /// A name, and the kind of what has it. As the sender calls it: before any renaming here.
+    /// Checks a name and the type of its entry. The name is the sender's, before any renaming here.
     [[nodiscard]] Result<void> check(EntryType type, const std::vector<std::string>& path, const std::string& target);
-    /// Of a file of so many bytes this comes; nullopt: all of it.
+    /// Checks that `part` of a file of `size` bytes was requested; nullopt: the whole file.
     [[nodiscard]] Result<void> check_bytes(const std::vector<std::string>& path, std::uint64_t size,
                                            const std::optional<FileRange>& part) const;
-    /// A file that is asked about.
+    /// Checks a file that the sender asks about.
     [[nodiscard]] Result<void> check(const message::Query& m);
     [[nodiscard]] Result<void> check(const message::Meta& m) const;
-    /// The destination may get what belongs to a source.
+    /// True if the destination itself may get the attributes of a source.
     [[nodiscard]] bool for_contents() const noexcept { return contents_ && !named_; }
     [[nodiscard]] Result<void> check(const message::Rules& m) const;
-    /// A source or listed name of which nothing came: no entry, no plan, no standing answer, and no word that it is not
-    /// there. Own patterns excuse it.
+    /// A source or listed name of which nothing arrived: no entry, no plan and no answer that it exists here. The
+    /// sender has not reported it as missing either. The request's own patterns excuse a name.
     struct Absent {
         std::string name;
         bool may_be_link = false;  ///< and links are left out
     };
     enum class Questions : std::uint8_t { open, over };
-    /// Each of them once. As long as questions are open, what was asked about may stand here.
+    /// Takes the absent names, each once. While questions are open, a name that was asked about may exist here and is
+    /// not absent.
     [[nodiscard]] std::vector<Absent> take_absent(Questions questions);
-    /// What there is of it here.
+    /// Records what exists here of a name.
     void note(const message::Answer& m);
-    /// What a deletion leaves alone, whatever the sender says of it.
+    /// The rules that protect files from deletion, whatever rules the sender sends.
     [[nodiscard]] std::vector<message::Rules> rules() const;
 
   private:
-    /// What of a listed directory was asked for beside itself.
+    /// What was requested of a listed directory besides the directory itself.
     enum class Into { not_listed, nothing, entries, all };
     struct Awaited {
         bool came = false;
-        bool asked = false;  ///< about what is here of it
+        bool asked = false;  ///< about what exists here
     };
     struct Listed {
         Into into = Into::not_listed;
-        bool way = false;  ///< to another one
+        bool way = false;  ///< it leads to another listed name
         Awaited awaited{};
     };
     struct Top {
-        std::string name;    ///< last one of the source; empty: a home directory, which has one that is not known here
-        std::string source;  ///< as it was asked for
+        std::string name;    ///< last component of the source; empty: a home directory, whose name is unknown here
+        std::string source;  ///< as it was requested
         Awaited awaited{};
     };
     enum class Kind { directory, other, unknown };
@@ -74,18 +75,19 @@ class AskedFor {
     void note_missing(const std::string& path);
     void each_awaited(const std::vector<std::string>& path, const std::function<void(Awaited&)>& use);
     void note_came(const std::vector<std::string>& path);
-    /// It stands for names that are not known here.
+    /// True if the name is a pattern for names that are unknown here.
     [[nodiscard]] bool is_pattern(const std::string& name) const;
     [[nodiscard]] bool may_be_excluded(const std::string& name) const;
-    /// The name of a home directory is not known here: it is that of the first directory that no other source has, and
-    /// no hidden one.
+    /// True if the path is, or is below, a requested home directory. Its name is unknown here: it is the first
+    /// directory that matches no other source and is not hidden.
     [[nodiscard]] bool is_home(const std::vector<std::string>& path, Kind kind);
     [[nodiscard]] bool is_listed(const std::vector<std::string>& path, Kind kind) const;
-    /// `itself`: and not for what is below it.
+    /// `itself`: the question is about this path, and not about an entry below it.
     [[nodiscard]] bool is_excluded(const std::vector<std::string>& path, Kind kind, bool itself = true);
-    /// Of a directory, and of what may be one: it may be the way to what is in the part.
+    /// True if the path is in the requested part of the tree. A path that is or may be a directory also counts if it
+    /// leads into the part.
     [[nodiscard]] bool in_part(const std::vector<std::string>& path, Kind kind) const;
-    /// Why not; nullptr: it was.
+    /// Why the path was not requested; nullptr: it was.
     [[nodiscard]] const char* objection(const std::vector<std::string>& path, Kind kind);
     [[nodiscard]] Result<void> check_belongings(bool owner, bool attributes) const;
     void list_names();
@@ -93,14 +95,14 @@ class AskedFor {
     PullWish wish_;
     bool patterns_;
     std::vector<Top> tops_;
-    bool contents_ = false;  ///< one of the sources brings what is in it, under any name
-    std::string home_;       ///< the name of a home directory, as soon as it has come
-    bool named_ = false;     ///< only what listed_ has, and be it empty
+    bool contents_ = false;  ///< a source brings its contents, under any names
+    std::string home_;       ///< name of the home directory, once it has arrived
+    bool named_ = false;     ///< only listed_ counts, even if it is empty
     SourceShape shape_ = SourceShape::several;
     std::map<std::string, Listed, std::less<>> listed_;
-    std::map<std::uint64_t, std::string> questions_;  ///< about what is awaited
-    std::string top_;                                 ///< of the one source
-    std::string included_;                            ///< the latest directory that no rule excludes, nor one above it
+    std::map<std::uint64_t, std::string> questions_;  ///< number -> path, of queries about awaited names
+    std::string top_;                                 ///< name of the only source
+    std::string included_;                            ///< the latest directory that no rule excludes, nor any above it
 };
 
 }  // namespace udtx::transfer

@@ -22,7 +22,7 @@ LandingTask::LandingTask(const ReceiveJobOptions& options, LateWaker& waker, Job
 LandingTask::~LandingTask() {
     stop();
     if (task_) task_->end();
-    // What it had no time for.
+    // Tidies up if the task had no time for it.
     landing_.reset();
 }
 
@@ -53,7 +53,7 @@ DiskStep LandingTask::step() {
 DiskStep LandingTask::work() {
     const DiskSlice slice;
     if (trouble_) tell_trouble();
-    // The protocol thread closes the queue when nothing more is to be done.
+    // The protocol thread closes the queue when there is no more work.
     while (!queue_.over()) {
         if (trouble_) {
             if (!queue_.try_pop()) return DiskStep::rest();
@@ -111,7 +111,7 @@ DiskStep LandingTask::keep_trouble(Error error) noexcept {
         trouble_ = std::move(error);
         return DiskStep::again();
     }
-    // Even to tell of it took more than there was.
+    // Reporting the error failed as well: try again later.
     return DiskStep::rest_for(kBeforeAnotherTry);
 }
 

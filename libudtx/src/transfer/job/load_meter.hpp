@@ -1,4 +1,4 @@
-// What a receiver's side has to spare, between one look and the next.
+// Load of the receiver's disk task and protocol thread between two looks.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace udtx::transfer {
 
-/// Of the thread that asks.
+/// Measures the thread that calls look().
 class LoadMeter {
   public:
-    /// `worked`: so long the disk task has been at work. nullopt: the first look.
+    /// `worked`: how long the disk task has worked so far. nullopt: the first look.
     [[nodiscard]] std::optional<message::Load> look(Instant now, Duration worked) {
         if (!thread_time_) thread_time_.emplace();
         const Mark mark{now, worked, thread_time_->needed()};

@@ -13,7 +13,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256U << 10U;
-/// The controllers start within so many round trips.
+/// The congestion controllers finish their start phase within this many round trips.
 constexpr int kRoundTrips = 20;
 constexpr Duration kLongest = std::chrono::seconds(15);
 
@@ -78,7 +78,7 @@ void ProbeJob::on_event(Instant now, proto::Connection& connection, const proto:
     if (std::holds_alternative<proto::event::Connected>(event)) return start(now, connection);
     if (std::holds_alternative<proto::event::Writable>(event)) return fill(connection);
     if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
-        std::array<std::byte, 4096> ignored{};  // what receivers say of their disks
+        std::array<std::byte, 4096> ignored{};  // the receiver's reports are not needed
         while (connection.read(readable->id, ignored).bytes > 0) {
         }
         return;

@@ -1,4 +1,4 @@
-// Fills the line for some seconds with bytes that the receiver drops: what the line can do, without a file.
+// Fills the path for some seconds with bytes that the receiver drops. It measures what the path can do, without a file.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,14 @@
 
 namespace udtx::transfer {
 
-/// See Job for the order of calls; tick() now and then, on any thread.
+/// Job gives the order of calls. Also call tick() from time to time, on any thread.
 class ProbeJob final : public Job {
   public:
-    /// Ends `time` after the handshake, or after some round trips where these are long.
+    /// Ends `time` after the handshake, or after some round trips if these take longer.
     ProbeJob(Duration time, DoneCallback done);
 
     void tick() { waker_.wake(); }
-    /// From the first packet to the finished handshake; any thread.
+    /// Time from the first packet to the finished handshake; any thread.
     [[nodiscard]] std::optional<Duration> handshake_time() const;
 
     void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;

@@ -9,9 +9,9 @@ namespace udtx::transfer {
 
 namespace {
 
-// Of patterns in one message.
+// Most bytes of patterns in one message.
 constexpr std::size_t kMaxRuleBlock = 32U << 10U;
-// What a name takes beside its letters.
+// Memory of a name besides its characters.
 constexpr std::size_t kNameCost = sizeof(std::string);
 
 Result<void> check_amount(const PullWish& wish) {
@@ -32,7 +32,7 @@ Result<void> check_amount(const PullWish& wish) {
     return Error{ErrorCode::invalid_argument, "more names than one request takes (32 MiB)"};
 }
 
-/// One of its components is "..". There may be a million names: nothing is allocated.
+/// True if a component of the name is "..". There may be a million names, so it allocates nothing.
 bool climbs(std::string_view name) {
     for (std::size_t at = name.find(".."); at != std::string_view::npos; at = name.find("..", at + 1)) {
         const bool begins = at == 0 || name[at - 1] == '/';

@@ -1,4 +1,4 @@
-// What a receiver that dialled asks for, on its way through the messages PULL, RULES and NAMES. Layout and order:
+// The request of a receiver that connects, as the messages PULL, RULES and NAMES. Layout and order:
 // docs/inside/transfer-protocol.md.
 #pragma once
 
@@ -17,39 +17,39 @@ namespace udtx::transfer {
 
 inline constexpr std::size_t kMaxPullSources = 256;
 inline constexpr std::size_t kMaxPullSourceBytes = 32U << 10U;
-/// Of all names that one request lists.
+/// Bound on all names that one request lists.
 inline constexpr std::size_t kMaxPullNameBytes = 32U << 20U;
 
-/// A transfer as the receiver wants it. Of the options only what chooses and reads travels: sources, selection,
-/// comparison, number.
+/// A transfer as the receiver requests it. Only those options are sent that choose and read sources: sources,
+/// selection, comparison, transfer number.
 struct PullWish {
     SendJobOptions what;
-    bool stream = false;  ///< the one source goes to a pipe
+    bool stream = false;  ///< the only source goes to a pipe
 };
 
-/// What of it chooses and compares, for sources that were found in another way.
+/// Copies the options that choose and compare, for sources that were found in another way.
 void choose_as(const PullWish& wish, SendJobOptions& what);
 
-/// Patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
+/// Encodes patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
 [[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
 
-/// invalid_argument: more sources or names than one request takes.
+/// invalid_argument: more sources or names than one request can hold.
 [[nodiscard]] Result<std::vector<Message>> messages_of(const PullWish& wish);
-/// The same in one block.
+/// The same messages in one block.
 [[nodiscard]] std::vector<std::byte> bytes_of(const std::vector<Message>& messages);
 
-/// Takes a request message by message.
+/// Reads a request, message by message.
 class PullRequest {
   public:
     [[nodiscard]] bool begun() const noexcept { return begun_; }
-    /// Memory of the list of names: as they came, and in order.
+    /// Memory of the list of names: once as received and once sorted.
     [[nodiscard]] std::uint64_t held() const noexcept { return 2 * name_bytes_; }
-    /// protocol: that is no part of a request, comes out of order, or is more than one may ask for.
+    /// protocol: the message is not part of a request, is out of order, or exceeds a limit.
     Result<void> add(Message message);
-    /// All of them.
+    /// Adds all messages of a block.
     Result<void> add_all(std::span<const std::byte> bytes);
     [[nodiscard]] const PullWish& wish() const noexcept { return wish_; }
-    /// It goes; only what it held stays known.
+    /// Moves the wish out; held() keeps its value.
     [[nodiscard]] PullWish take_wish() { return std::move(wish_); }
 
   private:

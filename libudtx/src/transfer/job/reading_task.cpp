@@ -14,7 +14,7 @@ namespace udtx::transfer {
 
 namespace {
 
-/// What --delete must leave alone.
+/// The rules for what --delete must keep.
 std::vector<message::Rules> erase_rules(const SendJobOptions& options, const std::vector<SourceRoot>& roots) {
     if (!options.erase) return {};
     const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
@@ -70,7 +70,8 @@ void ReadingTask::read_tree(bool far) {
     read.tops = options_.preserve && !options_.dry_run && !options_.names;
     read.asked_for = options_.asked_for;
     read.far = far;
-    // The lists may be long, and only the scanner needs them. Of a part that was moved the paths would be gone.
+    // Moves the lists: they may be long, and only the scanner needs them. The part is copied, since the reader needs
+    // its paths too.
     const std::optional<PathRange> part = options_.part;
     ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished};
     static_cast<Selection&>(read) = options_;
@@ -96,7 +97,7 @@ void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) 
     };
     const auto failed = [this](Error error) {
         const std::lock_guard lock(trouble_mutex_);
-        if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // and then tried to tell again
+        if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // then the task tries to report again
         trouble_ = std::move(error);
         return DiskStep::again();
     };

@@ -1,4 +1,4 @@
-// The sender's disk work as tasks: the sources are walked and read, or a pipe is, and what is to go is queued for the
+// The sender's disk work as tasks. They walk and read the sources, or read a pipe, and queue the result for the
 // protocol thread.
 #pragma once
 
@@ -19,44 +19,44 @@ namespace udtx::transfer {
 
 struct SendJobOptions;
 
-/// Of the protocol thread, but for what says otherwise.
+/// Only the protocol thread calls it, except where a member says otherwise.
 class ReadingTask {
   public:
-    /// The last three outlive it. `stream`: the options' descriptor is read, and not the roots.
+    /// The last three arguments outlive it. `stream`: it reads the options' descriptor instead of the roots.
     ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
                 JobReport& report);
     ~ReadingTask();
     ReadingTask(const ReadingTask&) = delete;
     ReadingTask& operator=(const ReadingTask&) = delete;
 
-    /// Once. The lists of rules and names leave the options. `far`: as ReadOptions::far.
+    /// Call it once. It moves the lists of rules and names out of the options. `far`: as ReadOptions::far.
     void start(bool far);
-    /// No more is read; the tasks end soon.
+    /// Stops reading; the tasks end soon.
     void stop();
-    /// All that there is to send, in order; none: there is no more of it yet.
+    /// The next item to send, in order; nullopt: none is ready yet.
     [[nodiscard]] std::optional<Outgoing> next() { return outgoing_.try_pop(); }
-    /// The receiver gave up on this entry; its rest need not be sent.
+    /// The receiver gave up on this entry, so its rest need not be sent.
     void skip(std::uint64_t index);
 
     [[nodiscard]] bool stream() const noexcept { return stream_; }
-    /// Directories and links that were found.
+    /// Number of directories and links that were found.
     [[nodiscard]] std::uint64_t others() const noexcept { return scanner_ ? scanner_->others() : 0; }
 
     // --- any thread
     [[nodiscard]] ResumeAnswers& answers() noexcept { return answers_; }
-    /// What ended the tasks before their time.
+    /// The error that ended the tasks early.
     [[nodiscard]] std::optional<Error> trouble() const;
-    /// No disk call is under way for which the end would wait.
+    /// True if no disk call runs for which the destructor would wait.
     [[nodiscard]] bool at_rest() const noexcept;
-    /// Memory of answers, and of what waits to be read and to be sent.
+    /// Memory of the answers, and of entries that wait to be read or sent.
     [[nodiscard]] std::uint64_t held() const { return answers_.held() + outgoing_.held() + scanned_.cost(); }
-    /// A source file by the path under which it was announced; none and errno if there is none.
+    /// Opens a source file by the path under which it was announced. On failure it returns none and sets errno.
     [[nodiscard]] UniqueFd open_source(const std::string& path) const;
 
   private:
     void read_pipe();
     void read_tree(bool far);
-    /// Calls `work` with the steps of a task, until one of them throws something.
+    /// Runs `work` as the steps of a task, until a step throws.
     void make_task(std::optional<DiskTask>& task, DiskTask::Work work);
 
     const std::vector<SourceRoot> roots_;
@@ -74,7 +74,7 @@ class ReadingTask {
     mutable std::mutex trouble_mutex_;
     std::optional<Error> trouble_;  // what a task has thrown
 
-    std::optional<DiskTask> scan_task_;  // last: they use what stands above
+    std::optional<DiskTask> scan_task_;  // last: the tasks use the members above
     std::optional<DiskTask> read_task_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
-/// So many bytes of ours the sender need not have taken before it gets more of the lists that it makes us answer with.
+/// Most bytes of answers that may wait for the sender. Beyond that, its messages that demand answers stay unread.
 constexpr std::uint64_t kMaxAnswersAhead = 2U << 20U;
 
 }  // namespace
@@ -60,7 +60,7 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
         on_reset(now, connection, reset->code);
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
-        waker_.wake();  // for what waits in the feedback; then as for any other event
+        waker_.wake();  // on_wake() sends what waits in the feedback, then advances as after any other event
     } else {
         advance(now, connection);
     }
@@ -204,7 +204,7 @@ void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const st
     if (!data_) data_ = id;
     if (*data_ != id) return;
     landing_.feedback().note_arrived(bytes.size());
-    // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
+    // Errors wait for the next event, since this call has no connection to close. Such an event always follows FINISH.
     if (announcements_.take_placed(offset, bytes) && announcements_.finished()) waker_.wake();
 }
 
@@ -219,7 +219,7 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
     std::array<std::byte, 16384> block{};
     for (;;) {
         for (;;) {
-            // A sender that does not take our answers is not asked for more.
+            // If the sender does not read our answers, its next messages stay unread.
             if (announcements_.too_far_ahead() || !takes_answers(connection)) return;
             auto next = incoming_.next();
             if (!next) return end(now, connection, next.error());
@@ -246,7 +246,7 @@ void ReceiveJob::go_along(Instant now, proto::Connection& connection) {
 }
 
 void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
-    // Whoever breaks the protocol gets no more of it.
+    // A sender that breaks the protocol gets no orderly end.
     if (error.code == ErrorCode::refused || error.code == ErrorCode::file_io) return fail(now, connection, error);
     end(now, connection, error);
 }
@@ -287,7 +287,7 @@ void ReceiveJob::fail(Instant now, proto::Connection& connection, const Error& c
 }
 
 void ReceiveJob::on_reset(Instant now, proto::Connection& connection, std::uint64_t code) {
-    // Status and words come with the sender's close, after it has heard what was delivered.
+    // Status and reason arrive with the sender's close, after it has read what was delivered.
     wind_up(now, connection, Error{error_code_for(code), "the sender ended the transfer"});
 }
 
@@ -311,7 +311,7 @@ void ReceiveJob::discard(proto::Connection& connection) {
 
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
     if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
-    // Of the lists what is left; it is less than one turn brings.
+    // Takes the rest of the lists, which is less than one turn's amount.
     ReceiveFeedback::News last = landing_.feedback().take(ReceiveFeedback::Lists::all);
     pass_on(now, connection, last);
     tell_unset(now, connection);
@@ -324,7 +324,7 @@ void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& er
     ended_ = true;
     set_status(error);
     connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
-    // Clean up at once rather than when the connection has drained.
+    // Tidies up now, before the connection has drained.
     landing_.stop();
 }
 

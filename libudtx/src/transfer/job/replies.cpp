@@ -43,7 +43,7 @@ Result<void> Replies::take(const Message& message) {
 Result<void> Replies::on_failure(const message::FileFailed& m) {
     ++failures_;
     if (options_.receipt != nullptr) options_.receipt->note(m);
-    // A failure that comes late, from the committer, is not of the file that is being read.
+    // A late failure, from the committer, does not concern the file that is being read.
     if (m.index != kNoEntry && m.index >= latest_failure_) {
         latest_failure_ = m.index;
         reading_.skip(m.index);
@@ -90,7 +90,7 @@ Result<void> Replies::check_tree(const message::Totals& totals, bool all_well) c
     }
     if (!all_well) return {};
     if (totals.files_done < files) return broken("the receiver confirmed fewer files than were sent");
-    // Each of them came, was there, or was to stay.
+    // Each entry was delivered, was unchanged, or was skipped.
     const std::uint64_t settled = std::min(totals.unchanged, files + others) + std::min(totals.skipped, files + others);
     if (totals.files + totals.directories + totals.links + settled < files + others) {
         return broken("the receiver confirmed fewer entries than were sent");
@@ -127,7 +127,7 @@ void Replies::warn_of(const message::Totals& totals) {
                           ? " piece of the earlier run was not on disk as it was written and was sent again"
                           : " pieces of the earlier run were not on disk as they were written and were sent again"));
     }
-    // It says how much it deleted, and why not otherwise goes without saying.
+    // The receiver reports the number of deletions; without errors, zero needs no explanation.
     const bool errors = totals.failures != 0 || sent_->unsent != 0;
     if (options_.erase && errors && totals.erased == 0) {
         report_.warn("the receiver deleted nothing, since there were errors");

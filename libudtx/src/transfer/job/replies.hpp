@@ -1,4 +1,4 @@
-// What the receiver says of a transfer: whether it can be, and what the sender makes of it.
+// What the receiver reports about a transfer, and what the sender does with it.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace udtx::transfer {
 /// Protocol thread.
 class Replies {
   public:
-    /// All outlive it.
+    /// All arguments outlive it.
     Replies(const SendJobOptions& options, ReadingTask& reading, JobReport& report)
         : options_(options), reading_(reading), report_(report) {}
 
-    /// Everything was sent: what comes of it can be confirmed.
+    /// Everything was sent, so a confirmation may arrive from now on.
     void expect_confirmation(const message::Finish& sent) { sent_ = sent; }
     [[nodiscard]] bool all_sent() const noexcept { return sent_.has_value(); }
 
-    /// Error protocol: no receiver says that.
+    /// Error protocol: a receiver never sends this message.
     Result<void> take(const Message& message);
-    /// Nothing comes after it: the status of the transfer, or why the receiver has stopped.
+    /// The last word, after which nothing follows: the status of the transfer, or why the receiver stopped.
     [[nodiscard]] const std::optional<Result<void>>& last_word() const noexcept { return last_word_; }
     [[nodiscard]] bool confirmed() const noexcept { return confirmed_; }
 
@@ -34,9 +34,9 @@ class Replies {
     void on_stopped(const message::Stopped& m);
     void on_resume(const message::Resume& m);
     Result<void> on_erased(const message::Erased& m);
-    /// What the receiver has, by its own word.
+    /// Stores the receiver's own counts.
     void note(const message::Totals& totals);
-    /// That is what was sent.
+    /// Checks that the counts match what was sent.
     [[nodiscard]] Result<void> check_counts(const message::Totals& totals) const;
     [[nodiscard]] Result<void> check_tree(const message::Totals& totals, bool all_well) const;
     void warn_of(const message::Totals& totals);
@@ -49,7 +49,7 @@ class Replies {
     bool confirmed_ = false;
     std::uint64_t failures_ = 0;
     std::uint64_t latest_failure_ = 0;  // the highest index of them
-    std::uint64_t damaged_ = 0;         // pieces that the receiver's disk has altered
+    std::uint64_t damaged_ = 0;         // pieces that the receiver's disk altered
 };
 
 }  // namespace udtx::transfer

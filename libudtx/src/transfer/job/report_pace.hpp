@@ -1,4 +1,4 @@
-// How far apart messages are that nobody waits for.
+// Interval between messages that nobody waits for.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace udtx::transfer {
 
-/// On a narrow way back each packet takes long, and they shall leave it to the acknowledgements.
+/// On a narrow return path each packet takes long, and acknowledgements need that path.
 inline Duration report_pace(const proto::Connection& connection, Duration least) {
     constexpr int kRoundTripsApart = 8;
     constexpr Duration kLongestApart = std::chrono::seconds(5);

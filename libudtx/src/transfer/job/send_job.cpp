@@ -13,7 +13,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr Duration kFoundInterval = std::chrono::milliseconds(200);
-/// A round trip up to that is waited for rather than that a file is sent in vain.
+/// Up to this round-trip time the sender waits for answers, so that it sends no file needlessly.
 constexpr Duration kNear = std::chrono::milliseconds(20);
 
 bool is_far(const proto::Connection& connection) {
@@ -85,7 +85,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
         if (!opened) return end(now, connection, opened.error());
         control_ = *opened;
     }
-    if (!control_) return;  // the peer dialled: its control stream shows up with its first message
+    if (!control_) return;  // the peer connected: its control stream appears with its first message
     const bool stream = reading_.stream();
     auto data = connection.open_stream(stream ? StreamKind::ordered : StreamKind::placed);
     if (!data) return end(now, connection, data.error());
@@ -112,7 +112,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
 }
 
 void SendJob::presume_fresh() {
-    // A dry run's questions are what the receiver goes by.
+    // A dry run needs the questions: the receiver makes its plan from them.
     if (!options_.dry_run) reading_.answers().presume_nothing();
 }
 
@@ -123,10 +123,10 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
         if (!control_ && opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) {
             control_ = opened->id;
             start(now, connection);
-            // Some of it may have been read before this job had it.
+            // Part of the stream may have been read before this job got it.
             if (!settled_) read_control(now, connection);
         } else if (!control_ || opened->id != *control_) {
-            // Nobody would read it, and what it holds would stay.
+            // Nobody would read it, and its data would stay in memory.
             end(now, connection, broken("the receiver opened a second stream"));
         }
     } else if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
@@ -192,7 +192,7 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
         if (got.end) return end(now, connection, broken("the receiver ended the control stream"));
         if (got.bytes == 0) break;
     }
-    // Where nothing is to be sent for a while this is all that comes by.
+    // Reports here too: while there is nothing to send, only incoming messages trigger it.
     tell_found(now, connection);
 }
 
@@ -201,7 +201,7 @@ void SendJob::tell_found(Instant now, proto::Connection& connection) {
     if ((told_.final && now < next_found_) || connection.write_capacity(*control_) == 0) return;
     const Progress progress = report_.progress();
     const message::Found found{progress.files_total, progress.bytes_total, progress.totals_final};
-    // That it is all is worth a message at once.
+    // The final totals are sent at once.
     if (found == told_ || (now < next_found_ && found.final == told_.final)) return;
     next_found_ = now + report_pace(connection, kFoundInterval);
     told_ = found;
@@ -237,7 +237,7 @@ void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, 
     if (giving_up_ || !data_ || !connection.connected()) return end(now, connection, cause);
     giving_up_ = cause;
     stop_reading();
-    // A reset is not held up by flow control as a message would be; the receiver's answer is STOPPED.
+    // Flow control may delay a message, but not a reset; the receiver answers with STOPPED.
     const auto wire_code = static_cast<std::uint64_t>(close_code_for(code));
     connection.reset_stream(*data_, wire_code);
     connection.reset_stream(*control_, wire_code);
@@ -245,7 +245,7 @@ void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, 
 
 void SendJob::end(Instant now, proto::Connection& connection, Result<void> status) {
     if (settled_) return;
-    // After CONFIRM the end is orderly even when some files failed: both sides know about them.
+    // After CONFIRM the end is orderly even if some files failed: both sides know about them.
     const bool orderly = replies_.confirmed() && (status.ok() || status.error().code != ErrorCode::integrity);
     if (orderly) {
         connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
@@ -270,7 +270,7 @@ void SendJob::settle(Result<void> status) {
     stop_reading();
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::done;
-        outcome.exact = outcome.exact || !data_;  // nothing was offered, nothing can be there
+        outcome.exact = outcome.exact || !data_;  // without an offer the receiver has nothing
         outcome.status = std::move(status);
     });
     if (done_) done_();

@@ -27,7 +27,7 @@ Job* ServedJob::chosen() const noexcept {
 
 bool ServedJob::at_rest() const noexcept {
     const SendJob* sender = sender_;
-    return sender == nullptr || sender->at_rest();  // a receiver is done when it rests
+    return sender == nullptr || sender->at_rest();  // a receiver that is done is at rest
 }
 
 std::uint64_t ServedJob::held() const {
@@ -71,10 +71,10 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
     }
     const auto* reset = std::get_if<proto::event::StreamReset>(&event);
     if (reset != nullptr && control_ == reset->id) {
-        // What it wanted went with it.
+        // The reset also ends its request.
         return end(now, connection, Error{error_code_for(reset->code), "the other side gave up"});
     }
-    // What it is told of room and of more to read it finds out by itself.
+    // The chosen job needs no past Readable and Writable events: it checks the streams itself.
     const bool lasting = std::holds_alternative<proto::event::StreamOpened>(event) ||
                          std::holds_alternative<proto::event::StreamReset>(event);
     if (lasting) missed_.push_back(event);
@@ -158,7 +158,7 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     SendJobOptions what = request_.take_wish().what;
     what.only_finished = true;
     if (what.names) {
-        // A list of names counts from what the source holds.
+        // A list of names is relative to the contents of the source.
         const bool directory = sources->roots.size() == 1 && sources->shape == SourceShape::contents;
         if (!directory) return end(now, connection, Error{ErrorCode::refused, "a list of names needs one directory"});
     }
@@ -184,7 +184,7 @@ void ServedJob::end(Instant now, proto::Connection& connection, const Error& err
     if (std::exchange(ended_, true)) return;
     refused_ = error.code == ErrorCode::refused;
     if (is_shortage(error)) {
-        // As a server that is full: it is not the client's fault, and no matter of its files.
+        // Refuses like a full server: the client and its files are not at fault.
         connection.refuse(now, refusal_for(error));
     } else {
         connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);

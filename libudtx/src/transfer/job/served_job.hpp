@@ -1,5 +1,5 @@
-// A server's end of a connection: the first message says whether the other side brings something (OFFER) or fetches it
-// (PULL), and the job becomes a ReceiveJob or a SendJob.
+// A server's end of a connection. The first message says whether the other side pushes (OFFER) or pulls (PULL), and the
+// job becomes a ReceiveJob or a SendJob.
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,12 @@
 
 namespace udtx::transfer {
 
-/// The owner's word on what is asked for; protocol thread. Error refused: it is not allowed.
+/// The server's owner decides on each request, on the protocol thread. Error refused: it is not allowed.
 struct ServeOptions {
     std::function<Result<ReceiveJobOptions>()> push;
     std::function<Result<ConfinedSources>(const PullWish&)> pull;
-    Rate cap = Rate::infinite();   ///< of this connection, in either direction
-    Rate told = Rate::infinite();  ///< what the handshake said to a sender
+    Rate cap = Rate::infinite();   ///< of this connection, in both directions
+    Rate told = Rate::infinite();  ///< the rate that the handshake told a sender
 };
 
 class ServedJob final : public Job {
@@ -37,22 +37,22 @@ class ServedJob final : public Job {
     // --- any thread
     [[nodiscard]] Progress progress() const override;
     [[nodiscard]] Outcome result() const override;
-    /// What it has become; both null: nobody knows yet, or it never came to anything.
+    /// The job that it became; both null: not known yet, or the request failed.
     [[nodiscard]] const ReceiveJob* receiver() const noexcept { return receiver_; }
     [[nodiscard]] const SendJob* sender() const noexcept { return sender_; }
-    /// When it is done: its end waits for no disk.
+    /// For a job that is done: the destructor waits for no disk.
     [[nodiscard]] bool at_rest() const noexcept;
-    /// Memory that the other side made us hold, but for what the connection holds.
+    /// Memory that the other side makes us hold, without the connection's own.
     [[nodiscard]] std::uint64_t held() const;
-    /// Bytes of what the other side wants, as far as they came before it was known.
+    /// Bytes of the request that have been read so far, until the job was chosen.
     [[nodiscard]] std::uint64_t heard() const noexcept { return heard_; }
-    /// The other side asked for something, granted or not.
+    /// True if the other side asked for something, granted or not.
     [[nodiscard]] bool fetches() const noexcept { return fetches_; }
-    /// What was asked for is not allowed: result() says why.
+    /// True if the request is not allowed: result() says why.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
 
     // --- protocol thread
-    /// From now on, in either direction.
+    /// Sets the rate from now on, in both directions.
     void set_cap(Instant now, proto::Connection& connection, Rate cap);
     void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
 
@@ -62,13 +62,13 @@ class ServedJob final : public Job {
 
   private:
     [[nodiscard]] Job* chosen() const noexcept;
-    /// As far as it takes to know what the other side wants.
+    /// Reads until the other side's request is known.
     void read_control(Instant now, proto::Connection& connection);
     /// True: the job has been chosen, or has ended.
     bool decide(Instant now, proto::Connection& connection);
     void become_receiver(Instant now, proto::Connection& connection);
     void become_sender(Instant now, proto::Connection& connection);
-    /// The events that it has missed.
+    /// Replays the events that the chosen job has missed.
     void hand_over(Instant now, proto::Connection& connection, Job& job);
     void end(Instant now, proto::Connection& connection, const Error& error);
     void settle(const Error& error);
@@ -80,12 +80,12 @@ class ServedJob final : public Job {
     PullRequest request_;
     std::vector<proto::Event> missed_;
     std::optional<StreamId> early_stream_;
-    EarlyData early_;  // a sender begins before it was answered, and its first words may be lost
+    EarlyData early_;  // a sender starts before it gets an answer, and its first messages may be lost
     bool ended_ = false;
     std::atomic<bool> refused_{false};
     std::atomic<bool> fetches_{false};
     std::atomic<std::uint64_t> heard_{0};
-    std::atomic<std::uint64_t> waiting_{0};  // bytes of a request, and of what came before its end
+    std::atomic<std::uint64_t> waiting_{0};  // bytes of a request, and of data that arrived before its end
     std::atomic<ReceiveJob*> receiver_{nullptr};
     std::atomic<SendJob*> sender_{nullptr};
     std::unique_ptr<DescriptorClaim> claim_;

@@ -16,13 +16,13 @@ namespace udtx::transfer {
 
 namespace {
 
-// Digests that are kept for what a sender asks about and has not announced yet: of 1 TB, some 40 MB. A file counts as
-// eight of them besides.
+// Digests that are kept for files that a sender asked about and has not announced yet: about 40 MB for 1 TB. Each file
+// counts as eight more digests.
 constexpr std::size_t kMaxBlocks = 1U << 20U;
 constexpr std::size_t kFileCost = 8;
 constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-/// Blocks of the two versions that lie in the same place and are equally long.
+/// The number of blocks that have the same place and length in both versions.
 std::uint64_t common_blocks(std::uint64_t old_size, std::uint64_t new_size) {
     if (old_size == new_size) return (new_size + kPieceBytes - 1) / kPieceBytes;
     return std::min(old_size, new_size) / kPieceBytes;
@@ -75,7 +75,7 @@ std::optional<Holding> BasisFiles::answer(const message::Query& query, const Rep
         return say(Holding::same);
     }
     if (options_.dry_run && !options_.by_digest) return say(Holding::last_pieces);
-    // It goes into a file with what other shards send, not into a copy of the older version.
+    // The part goes into a file that other shards fill too, and not into a copy of the older version.
     if (query.part) return say(Holding::nothing);
     const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
     const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);

@@ -1,5 +1,5 @@
-// What stands under the final names already: whether it is what is to be sent, and which of its blocks are. For the
-// writer's task.
+// Compares what already exists under the final names with what the sender offers: whether a file is the same, and which
+// of its blocks are. Runs in the writer's task.
 #pragma once
 
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ struct BasisOptions {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     Overwrite overwrite = Overwrite::diff;
     bool by_digest = false;
-    std::uint32_t mode_bits = 0;  ///< those that are set of files that are the same otherwise
+    std::uint32_t mode_bits = 0;  ///< mode bits to set on files that are the same otherwise
     bool dry_run = false;
 };
 
@@ -33,62 +33,64 @@ class BasisFiles {
     using Checked = std::function<bool(std::uint64_t bytes)>;
     using Reply = std::function<void(message::Answer)>;
 
-    /// `root` outlives it. `checked` as in ReceiveResume.
+    /// `root` must outlive this object. `checked`: see ReceiveResume::Checked.
     BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked);
-    /// The mode of a file that is the same otherwise could not be set.
+    /// Called if the mode of a file that is the same otherwise could not be set.
     using ModeUnset = std::function<void(const std::string& path, int error_number)>;
     void on_mode_unset(ModeUnset unset) { mode_unset_ = std::move(unset); }
 
-    /// False: there is nothing, or no way to it.
+    /// Looks `path` up and does not follow symbolic links. False: it does not exist, or its directory cannot be opened.
     [[nodiscard]] bool look(const std::string& path, struct stat& st);
-    /// Of what the latest look found.
+    /// True if `st`, from the latest look(), has the time `wanted` or what the file system stores for it.
     [[nodiscard]] bool has_time(const struct stat& st, const FileTime& wanted) {
         return times_.agree(directory_fd_.get(), st, wanted);
     }
-    /// Something stands there, or above it where a directory is to come, and nothing may be overwritten.
+    /// True if nothing may be overwritten and an entry exists at `path`, or above it in the place of a directory.
     [[nodiscard]] bool must_stay(const std::string& path);
-    /// A directory stands there.
+    /// True if `path` is a directory.
     [[nodiscard]] bool is_directory(const std::string& path);
-    /// A file of that size and time, or of what the disk makes of that time, stands there, and that is enough.
+    /// True if size and time are sufficient proof and a file of that size and time exists. The time may also be what
+    /// the file system stores for `mtime`.
     [[nodiscard]] bool is_same(const std::string& path, std::uint64_t size, const FileTime& mtime);
-    /// Answers by what stands there. The last answer's Holding; nullopt: its blocks are to be hashed first, by go_on().
+    /// Answers a query by what exists at its path. Returns the Holding of the last answer. nullopt: go_on() must hash
+    /// blocks first and then answers.
     [[nodiscard]] std::optional<Holding> answer(const message::Query& query, const Reply& reply);
-    /// Hashes one more block for the latest answer. False: there was nothing to do.
+    /// Hashes one more block for the latest answer. False: nothing is left to hash.
     bool go_on(const Reply& reply);
 
-    /// From an answer: a block of the file that stands there.
+    /// The digest of a block of the existing file, if an answer has reported it.
     [[nodiscard]] std::optional<Digest> proven(const std::string& path, const Extent& piece) const;
-    /// From an answer: all blocks of a file of that size.
+    /// True if an answer has reported all blocks of the existing file, and the file has that size.
     [[nodiscard]] bool proven_file(const std::string& path, std::uint64_t size) const;
-    /// Some blocks of a file of that name were answered.
+    /// True if an answer has reported blocks of a file of that name.
     [[nodiscard]] bool knows(const std::string& path) const;
-    /// Copies from the file that was answered for. file_io: it is not that file any more.
+    /// Copies from the existing file that an answer has reported. file_io: it cannot be read or has changed since.
     Result<void> copy(const std::string& path, const Extent& extent, TempFile& to);
-    /// Memory of what was answered, without names.
+    /// Bytes of memory held for the answers, without names.
     [[nodiscard]] std::uint64_t held() const noexcept {
         return blocks_ * sizeof(Digest) + files_.size() * (sizeof(Basis) + 64);
     }
-    /// Nothing more is asked: times of directories are set after that.
+    /// Call it after the last query and before the times of directories are set: it removes the probes of DiskTimes.
     void close() { times_.close(); }
-    /// It will not be asked for any more.
+    /// Drops what is stored about a file. Nobody asks for it again.
     void forget(const std::string& path);
 
   private:
     struct Basis {
         struct stat st = {};
         std::vector<Digest> blocks;
-        bool whole = false;  // all blocks, of a file of the size that was asked for
+        bool whole = false;  // all blocks are hashed, and the file has the size that was asked for
     };
     void set_mode(const std::string& path, const struct stat& st, std::uint32_t mode);
     /// A file whose blocks are being hashed for an answer.
     struct Hashing {
         std::string path;
         std::uint64_t size_asked = 0;
-        std::uint64_t count = 0;  // of blocks
+        std::uint64_t count = 0;  // number of blocks to hash
         UniqueFd fd;
         Basis basis{};
         message::Answer out;
-        bool whole = false;  // so far
+        bool whole = false;  // no error so far
     };
     void begin_hashing(const std::string& path, const message::Query& query, std::uint64_t count);
     [[nodiscard]] bool hash_block(Hashing& file);
@@ -102,10 +104,10 @@ class BasisFiles {
     DiskTimes times_;
     std::optional<Hashing> hashing_;
     std::unordered_map<std::uint64_t, Basis> files_;  // by path key
-    std::size_t blocks_ = 0;                          // in files_
-    std::string directory_;                           // where the latest look was ...
-    UniqueFd directory_fd_;                           // ... if it could be opened ...
-    int directory_error_ = 0;                         // ... and if not, why
+    std::size_t blocks_ = 0;                          // digests in files_, plus a fixed cost for each file
+    std::string directory_;                           // directory of the latest look()
+    UniqueFd directory_fd_;                           // its descriptor, if it could be opened
+    int directory_error_ = 0;                         // errno, if it could not
 };
 
 }  // namespace udtx::transfer

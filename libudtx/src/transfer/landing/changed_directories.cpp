@@ -12,7 +12,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// From so many directories on, one sync of the file system is cheaper than one for each.
+// With this number of directories, one sync of the file system is cheaper than one for each.
 constexpr std::size_t kManyDirectories = 16;
 constexpr std::size_t kMaxNoted = 1024;
 
@@ -57,7 +57,7 @@ void ChangedDirectories::note(const std::string& path) {
     }
     int error = 0;
     if (open(path, error) >= 0) return;
-    // One that cannot be read is synced with its file system.
+    // A directory that cannot be read is synced with its file system.
     directories_.erase(path);
     all_open_ = false;
 }
@@ -92,7 +92,7 @@ int ChangedDirectories::sync_each() {
         int error = 0;
         const int fd = open(path, error);
         if (fd >= 0) error = sync_directory(fd);
-        // One that is gone has nothing to keep.
+        // A directory that is gone needs no sync.
         if (first_error == 0 && error != ENOENT) first_error = error;
     }
     return first_error;

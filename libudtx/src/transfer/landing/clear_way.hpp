@@ -1,5 +1,5 @@
-// How what stands in the place of something that comes makes way: by rsync's rules a file or link always does, an empty
-// directory does, and one with something in it only under --delete.
+// Removes what occupies the place of an incoming entry, by rsync's rules: a file, a link or an empty directory is
+// always replaced, a directory with entries only with --delete.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace udtx::transfer {
 
-/// For a file or a link: of a directory of that name nothing is left but itself, emptied by the eraser (null: nothing
-/// is to be deleted), and the name may take its place. refused: it stays.
+/// Prepares `path` for an incoming file or link. If `path` is a directory, `eraser` deletes its entries (null: nothing
+/// may be deleted), and the caller may replace the empty directory. refused: the directory keeps entries.
 [[nodiscard]] Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser* eraser);
 
 }  // namespace udtx::transfer

@@ -21,9 +21,9 @@ namespace udtx::transfer {
 
 namespace {
 
-constexpr int kTries = 8;  // of those who open a directory up and give it back, one after the other
+constexpr int kTries = 8;  // so many transfers may open a directory up and restore its mode, one after the other
 
-/// Its data is on the disk. 0 or an errno.
+/// Records a part whose data is on disk. Returns 0 or an errno.
 int fill_part(Commit& commit) {
     const auto whole = commit.fill(commit.fd.get());
     if (!whole) {
@@ -34,8 +34,8 @@ int fill_part(Commit& commit) {
     return 0;
 }
 
-/// Contents to disk, and those that are closed are on the root's mount; an error for each commit that failed. What
-/// there is no syncing for, or 0.
+/// Syncs the contents of all files. Files that are already closed are on the root's mount. Sets an error for each
+/// commit that failed. Returns the errno of a disk that cannot sync, or 0.
 int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
     bool any_closed = false;
     int unsynced = 0;
@@ -61,7 +61,7 @@ int rename_replacing(int directory, const char* from, const char* to) {
     return again([&] { return ::renameat(directory, from, directory, to); }) == 0 ? 0 : errno;
 }
 
-/// A file has the name at once, or the directory is there again.
+/// Afterwards a file has the name at once, or the directory exists again.
 int rename_over_directory(int parent, const char* from, const char* to) {
     struct stat st = {};
     if (::fstatat(parent, to, &st, AT_SYMLINK_NOFOLLOW) != 0) return errno;
@@ -76,18 +76,19 @@ int rename_without_replacing(int directory, const char* from, const char* to) {
     if (again([&] { return ::renameat2(directory, from, directory, to, RENAME_NOREPLACE); }) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
 #endif
-    // A file system that cannot: two names for a moment, and none is lost.
+    // Without RENAME_NOREPLACE: the file has two names for a moment, and no file is lost.
     if (again([&] { return ::linkat(directory, from, directory, to, 0); }) == 0)
         return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
     if (errno == EEXIST) return EEXIST;
-    // One without that, too: what comes to that name in between is another program's.
+    // The file system has no hard links either. Only another program can create the name between the check and the
+    // rename.
     struct stat st = {};
     if (::fstatat(directory, to, &st, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
     if (errno != ENOENT) return errno;
     return rename_replacing(directory, from, to);
 }
 
-/// Some disks set it to now when the file is closed.
+/// Sets the time again: some disks set it to now when the file is closed.
 void keep_time(int directory, const Commit& commit) {
     EntryFacts facts;
     if (!commit.time || !commit.had) return;
@@ -96,8 +97,8 @@ void keep_time(int directory, const Commit& commit) {
     static_cast<void>(set_link_time(directory, commit.temporary, *commit.time));
 }
 
-/// Whoever else writes here may have put something under the temporary name: what was not checked gets no name of ours.
-/// Where a file system makes names of its own it may make inode numbers, too, and they say nothing.
+/// True if another program put a file under the temporary name: data that was not verified must not get a final name. A
+/// file system that may change names may also make up inode numbers, which prove nothing then.
 bool is_replaced(int directory, const Commit& commit, EntryClaims& claims) {
     struct stat st = {};
     if (!commit.is || ::fstatat(directory, commit.temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return false;
@@ -123,13 +124,13 @@ int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     };
     error = rename();
     for (int left = kTries; error == EACCES && left > 0; --left) {
-        // Another transfer had opened the directory up, and has given back what it had.
+        // Another transfer had opened the directory up, and has restored its mode.
         const BriefRights rights(fd);
         error = rename();
     }
     commit.skipped = commit.keep_existing && error == EEXIST;
     if (error == 0) claims.note_made(fd, commit.directory, commit.name, *there);
-    // Two names of one file: a rename leaves both.
+    // If both names refer to one file, a rename leaves both.
     if (commit.skipped || commit.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
     return commit.skipped ? 0 : error;
 }

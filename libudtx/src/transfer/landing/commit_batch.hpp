@@ -1,5 +1,5 @@
-// Finished temporary files get their final names, a group at a time: contents are durable before their names, and names
-// before anybody hears of them.
+// Gives finished temporary files their final names, a group at a time. Contents are durable before their names, and
+// names before anyone is told of them.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,7 +19,7 @@
 
 namespace udtx::transfer {
 
-/// Which file it is, whatever its name.
+/// Identifies a file, whatever its name is.
 struct FileId {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -29,44 +29,45 @@ struct FileId {
     friend bool operator==(const FileId&, const FileId&) noexcept = default;
 };
 
-/// A thing that is complete but for its name.
+/// An entry that is complete except for its final name.
 struct Commit {
     std::uint64_t index = 0;
     EntryType type = EntryType::file;
-    std::string directory;  ///< of both names, below the root
-    std::string temporary;  ///< empty for a directory: it has its name, only its parent is to be synced
+    std::string directory;  ///< directory of both names, below the root
+    std::string temporary;  ///< empty for a directory: it has its name, and only its parent needs a sync
     std::string name;
-    std::optional<FileId> is{};  ///< what the temporary name has to lead to
-    UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the root's file system is to be synced
-    int closing_error = 0;  ///< an errno, of a file that is closed
+    std::optional<FileId> is{};  ///< the file that the temporary name must refer to
+    UniqueFd fd;  ///< a file that needs its own sync; none: it is closed, and the root's file system is synced
+    int closing_error = 0;  ///< errno of a file that is already closed
     std::uint64_t size = 0;
-    std::optional<FileTime> time{};      ///< that it is to have ...
-    std::optional<FileTime> had{};       ///< ... and what the disk made of it, before the file was closed
-    std::optional<record::Done> done{};  ///< for the journal
-    std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
-    /// Of a part of a file that other shards fill, too: writes down that it is there. True: nothing of the file is
-    /// missing, and it gets its name.
+    std::optional<FileTime> time{};      ///< time that the file is to have
+    std::optional<FileTime> had{};       ///< time that the disk stored for it, read before the file was closed
+    std::optional<record::Done> done{};  ///< record for the journal
+    std::uint64_t unproven = 0;          ///< bytes that must be sent again if the receiver is killed now
+    /// For a part of a file that other shards fill too: records that the part is on disk. True: the file is complete
+    /// and gets its name.
     std::function<Result<bool>(int fd)> fill{};
-    std::optional<Error> why{};       ///< that has failed
-    bool part_only = false;           ///< other parts are missing
-    bool replaces_directory = false;  ///< an empty one may stand under the name
-    bool keep_existing = false;       ///< what stands under the name stays ...
-    bool kept = false;                ///< it was there, as a journal proves
-    bool skipped = false;             ///< ... and something did
-    bool replaced = false;            ///< the temporary name leads to another file
-    bool taken = false;               ///< to the file system the name is that of something else that came
+    std::optional<Error> why{};       ///< error of `fill`
+    bool part_only = false;           ///< other parts of the file are still missing
+    bool replaces_directory = false;  ///< an empty directory of that name may be replaced
+    bool keep_existing = false;       ///< an existing entry of that name stays
+    bool kept = false;                ///< the file existed before, as a journal proves
+    bool skipped = false;             ///< with keep_existing: an existing entry stayed
+    bool replaced = false;            ///< the temporary name refers to another file
+    bool taken = false;               ///< the file system treats the name as that of another entry of this transfer
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 
-/// Called in the committer's task, for each commit once.
+/// Called in the committer's task. Each commit is reported once: as delivered or as failed.
 struct CommitCallbacks {
     std::function<void(const Commit&)> delivered;
     std::function<void(const Commit&, Error)> failed;
     std::function<void()> batch_over = [] {};
-    std::function<void(const std::string& warning)> unsynced = [](const std::string&) {};  ///< once a batch
+    std::function<void(const std::string& warning)> unsynced = [](const std::string&) {};  ///< at most once a batch
 };
 
-/// Syncs contents, renames, syncs directories; only then reports as delivered. Temporary files of failed commits go.
+/// Syncs contents, renames, syncs directories, and only then reports entries as delivered. Removes the temporary files
+/// of failed commits, except files of other programs and files that other shards fill too.
 void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
                   const CommitCallbacks& callbacks);
 

@@ -16,7 +16,7 @@ constexpr std::uint64_t kBatchBytes = 256U << 20U;
 constexpr auto kBatchWait = std::chrono::milliseconds(200);
 constexpr std::size_t kMaxPending = 8192;
 constexpr std::size_t kFewFiles = 16;
-// With what the journal's syncer may hold, less than 64 MiB.
+// Together with what the journal's syncer may hold, this is less than 64 MiB.
 constexpr std::uint64_t kMaxUnproven = 24U << 20U;
 constexpr std::uint64_t kLargeFile = 8U << 20U;
 
@@ -34,7 +34,7 @@ Committer::~Committer() {
     try {
         flush();
     } catch (const std::exception&) {
-        // It was said to whoever submitted, or there is no memory; temporary files stay.
+        // submit() has reported the error, or memory ran out. Temporary files stay.
     }
 }
 
@@ -57,7 +57,7 @@ void Committer::submit(Commit commit) {
     if (pending_.size() == 1 || batch_is_due()) task_.wake();
 }
 
-// syncfs() knows one mount. Before Linux 5.8 it did not tell of failed writes, and there is no number of a mount
+// syncfs() covers one mount. Before Linux 5.8 it did not report failed writes, and those kernels have no mount numbers
 // either.
 bool Committer::is_synced_with_root(const Commit& commit) const {
     return commit.fd && mount_ && mount_of(commit.fd.get()) == mount_;

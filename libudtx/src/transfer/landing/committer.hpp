@@ -1,5 +1,5 @@
-// Makes finished temporary files durable and gives them their final names, in groups, as a task of its own: one sync of
-// the file system stands for a thousand small files, and the writer goes on meanwhile.
+// A task that makes finished temporary files durable and gives them their final names, in groups. One sync of the file
+// system covers a thousand small files, and the writer continues meanwhile.
 #pragma once
 
 #include <chrono>
@@ -19,17 +19,17 @@ namespace udtx::transfer {
 
 class Committer {
   public:
-    /// `root` and `claims` outlive the committer.
+    /// `root` and `claims` must outlive the committer.
     Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbacks callbacks);
-    /// Commits what was submitted.
+    /// Commits everything that was submitted.
     ~Committer();
     Committer(const Committer&) = delete;
     Committer& operator=(const Committer&) = delete;
 
-    /// Waits while too much is pending. Small files: the descriptor is kept only while few are pending.
-    /// std::runtime_error: a commit threw something, and nothing more is committed.
+    /// Waits while too much is pending. Keeps the descriptor of a small file only while few files are pending.
+    /// std::runtime_error: a commit threw an exception, and the committer has stopped.
     void submit(Commit commit);
-    /// Until everything submitted has been reported; otherwise as submit().
+    /// Waits until everything submitted has been reported. Throws as submit() does.
     void flush();
 
   private:
@@ -42,19 +42,19 @@ class Committer {
     const ConfinedDir& root_;
     EntryClaims& claims_;
     CommitCallbacks callbacks_;
-    const std::optional<std::uint64_t> mount_;  // of the root, if one sync takes in what is on it
+    const std::optional<std::uint64_t> mount_;  // mount of the root, if one sync makes all files on it durable
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Commit> pending_;
     std::size_t pending_fds_ = 0;
     std::uint64_t pending_bytes_ = 0;
-    std::uint64_t unproven_ = 0;       // of what is pending ...
-    std::uint64_t busy_unproven_ = 0;  // ... and being committed
+    std::uint64_t unproven_ = 0;       // Commit::unproven of all in pending_
+    std::uint64_t busy_unproven_ = 0;  // Commit::unproven of the batch being committed
     std::chrono::steady_clock::time_point first_pending_;
     bool busy_ = false;
     bool hurry_ = false;
     std::optional<Error> broken_;
-    DiskTask task_;  // last: it uses what stands above
+    DiskTask task_;  // last: it uses the members above
 };
 
 }  // namespace udtx::transfer

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// More are not looked for one by one.
+/// The most names that are looked up one by one.
 constexpr std::size_t kMostNames = 256;
 
 Error failed(const std::string& path, int error) { return system_failure(ErrorCode::file_io, path, error); }
@@ -30,7 +30,7 @@ Result<LandingPlace> checked(std::string directory, std::string rename) {
     return LandingPlace{std::move(directory), std::move(rename)};
 }
 
-/// Beside its last component, under that name.
+/// The directory that contains the destination, and the destination's last component as the new name.
 Result<LandingPlace> renamed(const std::string& destination) {
     const std::size_t slash = destination.rfind('/');
     if (slash == std::string::npos) return checked(".", destination);
@@ -52,7 +52,7 @@ Result<LandingPlace> made(const std::string& destination, bool with_parents, boo
     return checked(destination, {});
 }
 
-/// An earlier run of it began to make `destination`.
+/// True if an earlier run of the transfer began to make the destination.
 bool continues(const LandingPlace& landing, std::uint64_t transfer) {
     const std::string journal = landing.directory + '/' + journal_name(transfer);
     return transfer != 0 && ::access(journal.c_str(), F_OK) == 0;
@@ -118,7 +118,7 @@ Result<LandingPlace> find_landing(const std::string& destination, SourceShape sh
 
 bool is_fresh(const std::string& destination, const std::vector<std::string>& names, std::uint64_t transfer) {
     const std::string where = destination.empty() ? "." : destination;
-    // A tree's new name: its journal is beside it.
+    // If the tree has a new name, its journal is beside it.
     const auto beside = renamed(where.substr(0, where.find_last_not_of('/') + 1));
     if (beside && continues(*beside, transfer)) return false;
     if (!stands(where)) return true;

@@ -14,14 +14,14 @@ namespace udtx::transfer {
 
 namespace {
 
-/// So long "no room" is believed: what was freed meanwhile is found out by then.
+/// How long "no room" is believed. Space that is freed meanwhile is found after that.
 constexpr auto kBelieved = std::chrono::seconds(2);
-/// Between two looks at the clock.
+/// Names that are counted between two looks at the clock.
 constexpr std::size_t kNamesAtOnce = 64;
 
 std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t>(st.st_blocks) * 512; }
 
-/// Others have removed or replaced it meanwhile.
+/// True if another program has removed or replaced the entry meanwhile.
 bool is_gone(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
 
 }  // namespace
@@ -54,7 +54,7 @@ Result<bool> DiskQuota::Look::begin(const ConfinedDir& top) {
     auto own = top.subdirectory("");
     if (!own) return own.error();
     const std::lock_guard lock(quota_->mutex_);
-    if (quota_->finished_ > asked_) {  // begun after the question
+    if (quota_->finished_ > asked_) {  // a walk that began after the question
         quota_->note_room(wanted_);
         return true;
     }
@@ -95,7 +95,7 @@ Result<void> DiskQuota::Look::enter() {
     int error = 0;
     walk_->fd = walk_->top.open_at(walk_->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
     struct stat st = {};
-    // To read a directory is one right, to look at what is in it another.
+    // Reading a directory and looking up its entries are two different rights.
     if (walk_->fd && ::fstatat(walk_->fd.get(), ".", &st, 0) != 0) error = errno;
     if (error == 0) walk_->names = names_in(walk_->fd.get(), error);
     return error == 0 ? Result<void>() : io_error("quota: cannot measure", walk_->directory, error);
@@ -115,7 +115,7 @@ Result<void> DiskQuota::Look::look_into_barred() {
         static_cast<void>(lent.lend(path.substr(0, end)));
     }
     auto entered = lent.with(path, [this] { return enter(); });
-    // Whoever else works in there finds the rights gone sooner or later, and lends them again: not between two turns.
+    // Count everything in this turn: another transfer that works here may restore the rights between two turns.
     while (entered && !walk_->names.empty()) count_some();
     return entered;
 }
@@ -137,7 +137,7 @@ void DiskQuota::Look::count(const std::string& name, const struct stat& st) {
         if (quota_->files_.count(id) == 0) walk_->found += bytes_of(st);
     }
     if (!directory) return;
-    // What others keep from us, such as lost+found, did not come by us.
+    // Directories that other users close, such as lost+found, contain nothing that came through us.
     const bool shut =
         st.st_uid != ::geteuid() && ::faccessat(walk_->fd.get(), name.c_str(), R_OK | X_OK, AT_EACCESS) != 0;
     if (!shut) walk_->directories.push_back(walk_->directory.empty() ? name : walk_->directory + '/' + name);
@@ -185,7 +185,7 @@ DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& f
     }
     entry_ = quota_->files_.insert({{file.st_dev, file.st_ino}, {bytes_of(file), shared ? 1U : 0U, false}});
     quota_->under_way_ += bytes_of(file);
-    // Of a sum that is not whole nothing can be taken.
+    // Nothing can be subtracted from an incomplete sum.
     if (counted && quota_->whole_) quota_->on_disk_ -= std::min(quota_->on_disk_, bytes_of(file));
 }
 

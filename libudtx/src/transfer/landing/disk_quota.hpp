@@ -1,4 +1,4 @@
-// At most so many bytes on disk below one directory, whatever brings them: one account for all transfers of one key.
+// Limits the bytes on disk below one directory, whatever writes them. All transfers of one key share one account.
 #pragma once
 
 #include <sys/types.h>
@@ -23,55 +23,57 @@ struct stat;
 
 namespace udtx::transfer {
 
-/// Any thread of the disk pool, for which nothing here waits; none of the calls is for the protocol thread.
+/// Any thread of the disk pool may use it, and none of the calls blocks. The protocol thread must not use it.
 class DiskQuota {
     using FileId = std::pair<dev_t, ino_t>;
     struct UnderWay {
         std::uint64_t bytes = 0;
-        std::size_t shards = 0;  ///< that fill it and have not ended; 0: it is filled by one transfer alone
-        bool over = false;       ///< while a walk was under way, which must not find it a second time
+        std::size_t shards = 0;  ///< number of shards that still fill it; 0: one transfer alone fills it
+        bool over = false;       ///< ended during a walk, which must not count it a second time
     };
-    /// A number may come again while the file that had it is still in here: it was deleted by somebody else.
+    /// A number may occur twice: another program deleted the file while it was listed here, and the number is in use
+    /// again.
     using Files = std::multimap<FileId, UnderWay>;
 
   public:
     explicit DiskQuota(std::uint64_t limit) : limit_(limit) {}
 
-    /// Adds up what is below `top`, as `du` does, and stops where that is more than the limit. One at a time does it
-    /// for all who ask meanwhile.
+    /// Adds up the disk space used below `top`, as `du` does, and stops as soon as it exceeds the limit. One Look walks
+    /// at a time. Others that asked before it began use its result.
     class Look {
       public:
-        /// At the beginning of a transfer.
+        /// For the beginning of a transfer.
         explicit Look(std::shared_ptr<DiskQuota> quota);
-        /// Because so many more bytes have no room: something may have been deleted or replaced since the last look.
+        /// For `wanted` bytes that do not fit: something may have been deleted or replaced since the last look.
         Look(std::shared_ptr<DiskQuota> quota, std::uint64_t wanted);
-        /// It may be given up midway.
+        /// A Look may be destroyed before its walk ends.
         ~Look();
         Look(const Look&) = delete;
         Look& operator=(const Look&) = delete;
 
-        /// Until the slice is over. True: what was on the disk at the beginning of this object is known now. False: to
-        /// be called again in a little while. file_io: something cannot be read, and the account stays as it was.
+        /// Continues until the slice is over. True: the account includes everything that was on disk when this object
+        /// was made. False: call it again in a little while. file_io: something cannot be read, and the account is
+        /// unchanged.
         Result<bool> go_on(const ConfinedDir& top, const DiskSlice& slice = {});
 
       private:
         struct Walk {
             ConfinedDir top;
             std::uint64_t number = 0;
-            std::vector<std::string> directories{};  // still to be looked into
-            std::string directory{};                 // the one that is open ...
+            std::vector<std::string> directories{};  // paths still to be read
+            std::string directory{};                 // path of the one that is open
             UniqueFd fd{};
-            std::vector<std::string> names{};  // ... and what is left in it
+            std::vector<std::string> names{};  // its names that are still to be counted
             std::set<FileId> linked{};         // files with several names, each counted once
             std::uint64_t found = 0;
         };
         [[nodiscard]] Result<bool> begin(const ConfinedDir& top);
         [[nodiscard]] Result<bool> walk(const DiskSlice& slice);
-        /// Opens the next directory. file_io: it cannot be read.
+        /// Opens the next directory and reads its names. file_io: it cannot be read.
         [[nodiscard]] Result<void> enter();
-        /// The same of one that bars its owner, and all of what is in it.
+        /// As enter(), for a directory that denies its owner access. Counts all of its entries at once.
         [[nodiscard]] Result<void> look_into_barred();
-        /// A few of the names that are left.
+        /// Counts a few of the remaining names.
         void count_some();
         void count(const std::string& name, const struct stat& st);
         void end(bool whole);
@@ -79,24 +81,25 @@ class DiskQuota {
         const std::shared_ptr<DiskQuota> quota_;
         const std::uint64_t wanted_;
         std::uint64_t asked_;
-        std::optional<Walk> walk_;  // none: another one is at it
+        std::optional<Walk> walk_;  // none: another Look is walking
     };
 
-    /// A look at the disk would say nothing new: there is room for so many more bytes, or there was none a moment ago.
+    /// True if a look at the disk would bring nothing new: so many bytes fit, or they did not fit a moment ago.
     [[nodiscard]] bool is_known(std::uint64_t bytes);
 
-    /// What a file under construction takes of the account. Destroyed, it leaves that on the disk.
+    /// The part of the account that a file under construction takes. When the charge is destroyed, the account counts
+    /// the file as disk space in use.
     class Charge {
       public:
-        /// `counted`: what is in it was on the disk before this transfer. `shared`: several shards fill it, and the
-        /// account has it once.
+        /// `counted`: the account already includes the present blocks of the file. `shared`: several shards fill the
+        /// file, and the account includes it once.
         Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted, bool shared = false);
         ~Charge();
         Charge(const Charge&) = delete;
         Charge& operator=(const Charge&) = delete;
-        /// False: there is no room for so many bytes of it, as far as is known.
+        /// Raises the charge to `bytes`. False: they do not fit, as far as is known.
         [[nodiscard]] bool grow(std::uint64_t bytes);
-        /// It holds neither more nor less; nothing is known of that while other shards fill it.
+        /// Sets the charge to exactly `bytes`. Does nothing while other shards fill the file too.
         void settle(std::uint64_t bytes);
 
       private:
@@ -109,26 +112,26 @@ class DiskQuota {
 
     [[nodiscard]] bool fits(std::uint64_t bytes) const;
     void end_walk(std::optional<std::uint64_t> found);
-    /// After a look.
+    /// Records after a look whether `bytes` fit.
     void note_room(std::uint64_t bytes);
 
     const std::uint64_t limit_;
-    std::mutex mutex_;             // guards what follows
-    std::uint64_t on_disk_ = 0;    // but for files under way ...
-    std::uint64_t under_way_ = 0;  // ... and those
+    std::mutex mutex_;             // guards all members below
+    std::uint64_t on_disk_ = 0;    // bytes on disk, without files under way
+    std::uint64_t under_way_ = 0;  // bytes of files under way
     Files files_;
-    bool whole_ = false;  ///< on_disk_ is all that there is; else nothing is to be added
+    bool whole_ = false;  ///< on_disk_ includes everything that exists; otherwise nothing may be added
     bool walking_ = false;
-    std::uint64_t begun_ = 0;     // walks, each of which has a number
-    std::uint64_t finished_ = 0;  // the last that came to its end
-    std::uint64_t full_for_ = 0;  // so many bytes had no room ...
-    Time full_until_{};           // ... which is believed until then
+    std::uint64_t begun_ = 0;     // number of walks begun, which is also the number of the latest
+    std::uint64_t finished_ = 0;  // number of the latest walk that reached its end
+    std::uint64_t full_for_ = 0;  // so many bytes did not fit
+    Time full_until_{};           // until then that is believed without a look
 };
 
-/// What bounds the disk that senders may fill.
+/// Limits of the disk space that senders may fill.
 struct RoomLimits {
-    std::uint64_t min_free = 0;          ///< bytes of the disk that are to stay free
-    std::shared_ptr<DiskQuota> quota{};  ///< null: none
+    std::uint64_t min_free = 0;          ///< bytes of the disk that must stay free
+    std::shared_ptr<DiskQuota> quota{};  ///< null: no quota
     [[nodiscard]] bool any() const noexcept { return min_free > 0 || quota != nullptr; }
 };
 

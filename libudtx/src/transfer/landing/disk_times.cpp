@@ -17,21 +17,21 @@ namespace udtx::transfer {
 
 namespace {
 
-// The coarsest steps known are the two seconds of FAT.
+// The coarsest known steps are the two seconds of FAT.
 constexpr std::int64_t kCoarsestStep = 2;
-// What every file system holds lies between: FAT begins with 1980 (in local time), 32 bits of seconds end with
+// Every file system stores the times between these two: FAT begins in 1980 (local time), and 32 bits of seconds end on
 // 2038-01-19.
 constexpr std::int64_t kAllHoldFrom = 315'619'200;     // 1980-01-02
 constexpr std::int64_t kAllHoldUntil = 2'147'396'400;  // 2038-01-18
-// Steps of a microsecond and less are nobody's business.
+// A difference of less than a microsecond is not worth a warning.
 constexpr std::uint32_t kWorthSaying = 1'000;
-// Mounts in one destination that are remembered.
+// The most mounts in one destination that have a probe.
 constexpr std::size_t kMaxProbes = 16;
 
-/// Without asking the disk.
+/// Whether a disk may make `have` of `wanted`. Does not ask the disk.
 bool may_be_made_of(const FileTime& have, const FileTime& wanted) {
     if (wanted.seconds < kAllHoldFrom || wanted.seconds >= kAllHoldUntil) return true;
-    // Finer steps than these are not in use; a time that has them is not rounded.
+    // Known steps are not finer than 100 ns, so a time with finer digits was not rounded.
     if (have.nanoseconds % 100 != 0) return false;
     return have.seconds >= wanted.seconds - kCoarsestStep && have.seconds <= wanted.seconds + kCoarsestStep;
 }

@@ -1,5 +1,5 @@
-// What a file system makes of the times that it is given: some know steps of a second or two only, some begin in 1980
-// or end in 2038, and say nothing when they keep another time.
+// Finds out what a file system makes of a time. Some store only steps of one or two seconds, some begin in 1980 or end
+// in 2038, and none reports that it stored another time.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@ struct stat;
 
 namespace udtx::transfer {
 
-/// Whether a time that stands on the disk is all that the disk can make of another one. Where it could be, a probe of
-/// our own gets that time, and tells. Writer thread.
+/// Decides whether a stored time is what the disk makes of a wanted time. If that is possible, it sets the wanted time
+/// on a probe file and compares. For the writer's thread.
 class DiskTimes {
   public:
     DiskTimes() = default;
@@ -24,18 +24,19 @@ class DiskTimes {
     DiskTimes(const DiskTimes&) = delete;
     DiskTimes& operator=(const DiskTimes&) = delete;
 
-    /// `st` of a file in `directory`, which was to have the time `wanted`.
+    /// `st` is of a file in `directory` that was to have the time `wanted`. True: it has what the disk makes of that
+    /// time.
     [[nodiscard]] bool agree(int directory, const struct stat& st, const FileTime& wanted);
-    /// Removes what it has made, and leaves directories the times that they had, if that is all that changed them.
+    /// Removes the probes. Restores the time of a probe's directory if only the probe changed it.
     void close();
 
   private:
     struct Probe {
         UniqueFd fd;
-        UniqueFd directory;  // where it has a name: where the file system knows no files without
+        UniqueFd directory;  // directory of the probe, only if the file system has no unnamed files
         std::string name;
-        FileTime before;  // of the directory ...
-        FileTime after;   // ... and when it had that name
+        FileTime before;  // time of the directory before the probe
+        FileTime after;   // time of the directory with the probe
     };
     [[nodiscard]] const Probe& probe_of(int directory, dev_t device);
     [[nodiscard]] static Probe make_probe(int directory);
@@ -43,13 +44,13 @@ class DiskTimes {
     std::map<dev_t, Probe> probes_;
 };
 
-/// Counts what got another time than it was given.
+/// Counts entries that got another time than the one set.
 class LostTimes {
   public:
-    /// What is open now stands at `path` later.
+    /// `fd` is open now and gets the name `path` later.
     void look(int fd, const std::string& path, const FileTime& wanted);
     void look(const struct stat& st, const std::string& path, const FileTime& wanted);
-    /// For the user, once; empty if there is nothing to say.
+    /// A warning for the user, once. Empty: no time was lost.
     [[nodiscard]] std::string take();
 
   private:
@@ -59,7 +60,8 @@ class LostTimes {
     FileTime got_;
 };
 
-/// "2300-01-01 00:00:00 UTC", with as many digits of the second as it has; beyond the year 9999 seconds since 1970.
+/// "2300-01-01 00:00:00 UTC", with as many digits of the second as it has. Outside the years 0 to 9999: seconds since
+/// 1970.
 [[nodiscard]] std::string to_text(const FileTime& time);
 
 }  // namespace udtx::transfer

@@ -23,7 +23,7 @@ namespace udtx::transfer {
 
 namespace {
 
-/// Says what would become of each file; touches nothing.
+/// Reports what would happen to each file, and changes nothing.
 class DryLanding final : public Landing {
   public:
     DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, const LandingLinks& links)
@@ -107,7 +107,7 @@ class DryLanding final : public Landing {
     void operator()(const Other& /*o*/) {}
 
   private:
-    /// Names more of what would be deleted; then all is said.
+    /// Reports more of what would be deleted, and confirms when all is reported.
     bool finish_more() {
         if (erase_ && eraser_.go_on()) return true;
         finish_ = false;
@@ -115,7 +115,7 @@ class DryLanding final : public Landing {
         links_.confirm(confirm);
         return false;
     }
-    /// What is there of a directory or a link.
+    /// What exists of a directory or a link.
     Holding holding_of(const message::Entry& entry, const std::string& path) {
         if (entry.type == EntryType::symlink && is_link_to(root_, path, entry.target)) return Holding::same;
         if (entry.type == EntryType::hard_link && is_same_file(root_, path, entry.target)) return Holding::same;
@@ -126,7 +126,7 @@ class DryLanding final : public Landing {
         if (!directory && is_blocked(path)) return Holding::blocked;
         return Holding::nothing;
     }
-    /// Two directories become one.
+    /// True if the file system treats the name and another one as the same. Two directories become one.
     bool falls_together_with_another(const message::Query& query, const std::string& path, bool of_entry) {
         if (of_entry && latest_->type == EntryType::directory && occupant_of(root_, path) == Occupant::directory) {
             return false;
@@ -137,7 +137,7 @@ class DryLanding final : public Landing {
         if (!free) links_.failed(kNoEntry, path, free.error());
         return !free;
     }
-    /// In what that which stands there is not what the sender has, as far as a run would change it.
+    /// What a run would change in the existing entry: flags of namespace change.
     std::uint8_t changes_of(EntryType type, const std::string& path, const message::Query& query) {
         struct stat st = {};
         if (!basis_.look(path, st)) return change::kNew;
@@ -166,7 +166,7 @@ class DryLanding final : public Landing {
         std::vector<message::Attribute> attributes;
         return fd && read_attributes(fd.get(), attributes).none() && attributes_key(std::move(attributes)) == key;
     }
-    /// Something stands there that could not make way for a file or a link.
+    /// True if a directory cannot make way for a file or a link. Reports that.
     bool is_blocked(const std::string& path) {
         if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
         const auto way = clear_way(root_, path, erase_ ? &eraser_ : nullptr);
@@ -176,21 +176,21 @@ class DryLanding final : public Landing {
 
     const ConfinedDir root_;
     const LandingLinks links_;
-    std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // what is being hashed for an answer
-    std::optional<message::Entry> latest_;                        // a directory or a link, which is asked about at once
+    std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // the file being hashed for an answer
+    std::optional<message::Entry> latest_;                        // a directory or a link: its query follows at once
     bool erase_;
     bool preserve_;
     bool set_id_;
     bool owner_;
     bool counts_;
-    bool finish_ = false;  // nothing more is asked
+    bool finish_ = false;  // no more queries arrive
     HashAlgorithm hash_;
     BasisFiles basis_;
     EntryClaims claims_;
     Eraser eraser_;
 };
 
-/// Nothing is there: no answers, and nothing to delete.
+/// For a destination without entries: no answers, and nothing to delete.
 class EmptyDryLanding final : public Landing {
   public:
     EmptyDryLanding(const message::Offer& offer, const LandingLinks& links) : hash_(offer.hash), links_(links) {}

@@ -1,4 +1,4 @@
-// A dry run at the receiver: it says what would become of each entry, and touches nothing.
+// A dry run at the receiver: it reports what would happen to each entry, and changes nothing.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace udtx::transfer {
 
-/// `base`: null if there is no such directory.
+/// `base`: null if the directory does not exist.
 [[nodiscard]] std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer,
                                                     const TreeRights& rights, const LandingLinks& links);
 

@@ -16,14 +16,14 @@ namespace udtx::transfer {
 
 namespace {
 
-// Together some 200 MB.
+// Together about 200 MB.
 constexpr std::size_t kMaxClaims = 2U << 20U;
 constexpr std::size_t kMaxSpots = 2U << 20U;
-constexpr std::uint64_t kMaxNameBytes = 64U << 20U;  // of directories whose names are remembered
-constexpr std::uint64_t kNodeBytes = 128;            // that a name takes beside its letters
-constexpr std::size_t kMaxAlike = 256;               // among which one is searched
-constexpr std::size_t kMaxLooked = 1U << 18U;        // entries in such searches, some seconds' work
-constexpr int kMaxAliasProbes = 64;                  // for one directory
+constexpr std::uint64_t kMaxNameBytes = 64U << 20U;  // for the names of directories that are stored
+constexpr std::uint64_t kNodeBytes = 128;            // memory of a name besides its letters
+constexpr std::size_t kMaxAlike = 256;               // the most look-alikes among which an entry is searched
+constexpr std::size_t kMaxLooked = 1U << 18U;        // entries examined in such searches: some seconds of work
+constexpr int kMaxAliasProbes = 64;                  // probes for one directory
 
 std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return key_of({directory, path_key(leaf)}); }
 
@@ -99,10 +99,10 @@ const EntryClaims::Claim* EntryClaims::other_claim(const Place& place, std::uint
     const auto found = claims_.find(key);
     if (found == claims_.end() || found->second.owner == place.owner) return nullptr;
     const Claim& claim = found->second;
-    // What is to be replaced gives way to what is to stay.
+    // An entry that is to be replaced gives way to a name that keeps it.
     if (place.keeps && claim.how == How::taken) return nullptr;
     if (place.spot == 0) return &claim;
-    // Two entries of a directory, or one of before and one of now: names of one file.
+    // Two listed names, or one from before the run and one made now, are different names of one file.
     if (claim.spot != 0) return claim.spot == place.spot ? &claim : nullptr;
     return claim.how == How::made || claim.how == How::taken ? nullptr : &claim;
 }
@@ -127,13 +127,13 @@ std::size_t EntryClaims::alike_to(const Place& place, std::uint64_t looks) const
     if (found == alike_.end()) return 0;
     const auto own = claims_.find(looks);
     const bool counted = own != claims_.end() && own->second.owner == place.owner && own->second.how != How::taken;
-    // Two that read as they were given are two.
+    // Two names that are listed with their spelling are two entries.
     if (place.spot != 0) return found->second.otherwise - (counted && own->second.spot == 0 ? 1U : 0U);
     return found->second.all - (counted ? 1U : 0U);
 }
 
 bool EntryClaims::may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf) {
-    // Unless one more that looks the same was there before and might be called so.
+    // False if one more look-alike with a similar name exists, and was there before the run.
     const std::uint64_t rough = rough_name(leaf);
     std::size_t entries = 0;
     bool other = false;
@@ -156,7 +156,7 @@ bool EntryClaims::is_numbered(int parent, const Place& place, const std::string&
     int error = 0;
     for (const std::string& name : names_in(parent, error)) {
         EntryFacts facts;
-        // An entry that reads as it was asked for says nothing about others.
+        // An entry that is listed with the name asked for says nothing about other entries.
         if (name == leaf) return false;
         ++looked_;
         if (look_at_entry(parent, name.c_str(), facts) != 0 || !facts.same_entry(place.facts)) continue;
@@ -282,7 +282,7 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
     const auto [first, last] = directories_.equal_range(place.parent);
     for (auto at = first; at != last; ++at) {
         const Directory& known = at->second;
-        // Two that read as they were given are two.
+        // Two names that are listed with their spelling are two directories.
         if (known.path == path || (place.spot != 0 && known.spelled)) continue;
         (known.rough == rough ? likely : others).push_back(&known);
     }
@@ -290,7 +290,7 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
     int error = 0;
     const UniqueFd here = root_.open_directory(path, error);
     if (!here) return nullptr;
-    // What is made in one shows in the other.
+    // A file that is made in one directory appears in the other if both are the same.
     const std::string name = temp_name(key_of({static_cast<std::uint64_t>(::getpid()), path_key(path)}));
     const UniqueFd made(
         open_entry(here.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -316,7 +316,7 @@ std::uint64_t EntryClaims::held() const {
 bool EntryClaims::holds(const EntryFacts& facts) const {
     const std::lock_guard lock(mutex_);
     const auto found = claims_.find(by_inode(facts));
-    // What was taken to be replaced and is gone may have left its number to another.
+    // An entry that was to be replaced may be gone, and its inode number may be another entry's now.
     return found != claims_.end() && found->second.how != How::taken;
 }
 

@@ -1,5 +1,6 @@
-// Which entries a run has delivered or kept, where a file system may take two names for one entry: the second of them
-// must not replace what came under the first. Nothing is kept of directories whose file system keeps names apart.
+// Records which entries a run delivered or kept, for file systems that may treat two names as one entry. The second of
+// such names must not replace the entry of the first. No records are kept for directories whose file system keeps names
+// apart.
 #pragma once
 
 #include <cstddef>
@@ -16,38 +17,39 @@
 
 namespace udtx::transfer {
 
-/// Any thread. `directory` is the path of a directory below the root, `parent` its descriptor.
+/// Any thread may use it. `directory` is the path of a directory below the root, and `parent` is its descriptor.
 class EntryClaims {
   public:
     explicit EntryClaims(const ConfinedDir& root) : root_(root) {}
 
-    /// Two names may be one entry there, or read otherwise. False as long as the directory cannot be opened.
+    /// True if the directory may treat two names as one entry or list a name with another spelling. False as long as
+    /// the directory cannot be opened.
     [[nodiscard]] bool may_fold(const std::string& directory);
-    /// What stands under a name is this name's from now on. False: nothing does. refused: it is another name's. As long
-    /// as a name that reads otherwise only took it, to replace it, the name that it reads as may still have it, or one
-    /// that is to keep it.
+    /// Claims the existing entry of a name. False: there is no entry, or the file system keeps names apart. refused:
+    /// another name has claimed the entry. A claim to replace the entry gives way to a name that keeps it. If the
+    /// claiming name is listed with another spelling, its claim to replace also gives way to the name that is listed.
     enum class For : std::uint8_t { any, keeping };
     Result<bool> take(const std::string& path, For use = For::any);
     Result<bool> take(int parent, const std::string& directory, const std::string& leaf, For use = For::any);
-    /// What stands under the name is to stay.
+    /// Records that the entry of that name stays.
     void note_kept(const std::string& path);
-    /// Something was made under the name. `replaced`: in the place of what it had taken.
+    /// Records that an entry was made under that name. `replaced`: it replaced the entry that the name had claimed.
     void note_made(int parent, const std::string& directory, const std::string& leaf, bool replaced);
-    /// A directory that was made, and so had nothing in it.
+    /// Records a directory that was made, and so was empty.
     void note_made_directory(int parent, const std::string& directory, const std::string& leaf);
-    /// A directory that was there. Two names may share it.
+    /// Records a directory that existed. Two names may share it.
     void take_directory(int parent, const std::string& directory, const std::string& leaf);
-    /// It came or was kept in this run, under whatever name.
+    /// True if the entry arrived or was kept in this run, whatever its name is.
     [[nodiscard]] bool holds(const EntryFacts& facts) const;
 
-    /// Memory of all of it, about.
+    /// Bytes of memory of all records, approximately.
     [[nodiscard]] std::uint64_t held() const;
 
   private:
     struct Place {
-        std::uint64_t parent = 0;  // which directory
-        std::uint64_t spot = 0;    // of a name that reads as it was given, before the run
-        std::uint64_t owner = 0;   // of the name as it was sent
+        std::uint64_t parent = 0;  // key of the directory
+        std::uint64_t spot = 0;    // key of a name that was listed with this spelling before the run; otherwise 0
+        std::uint64_t owner = 0;   // key of the path that was sent
         EntryFacts facts;
         bool keeps = false;
     };
@@ -55,7 +57,7 @@ class EntryClaims {
         taken,  // to be replaced
         kept,
         replaced,
-        made,  // where nothing was
+        made,  // where no entry existed
     };
     struct Claim {
         std::uint64_t owner = 0;
@@ -70,23 +72,25 @@ class EntryClaims {
         std::string path;
         std::uint64_t number = 0;
         std::uint64_t rough = 0;
-        bool spelled = false;  // its name read as it was given, before the run
+        bool spelled = false;  // its name was listed with this spelling before the run
     };
     [[nodiscard]] bool may_fold(int parent, const std::string& directory);
-    /// False: nothing stands there.
+    /// Fills `place`. False: no entry exists there.
     bool look(int parent, const std::string& directory, const std::string& leaf, Place& place);
     [[nodiscard]] std::uint64_t identity(int parent, const std::string& directory) const;
     void list(int parent, std::uint64_t directory);
     [[nodiscard]] const Claim* other_claim(const Place& place, std::uint64_t key) const;
     [[nodiscard]] bool taken(int parent, const Place& place, const std::string& leaf);
-    /// Where inode numbers do not say what an entry is: it looks like what came under another name.
+    /// For file systems whose inode numbers do not identify entries. True: the entry looks like one that arrived under
+    /// another name.
     [[nodiscard]] bool looks_taken(int parent, const Place& place, const std::string& leaf);
     [[nodiscard]] std::size_t alike_to(const Place& place, std::uint64_t looks) const;
-    /// As many of this run look the same, whatever their names.
+    /// True if the entry may be one of the `alike` entries of this run that look the same under other names.
     [[nodiscard]] bool may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf);
-    /// An entry has one inode number under all its names, and no other one has it. False: nobody knows.
+    /// True if an inode number identifies an entry: it is the same under all names of the entry, and no other entry has
+    /// it. False: this is unknown.
     [[nodiscard]] bool is_numbered(int parent, const Place& place, const std::string& leaf);
-    /// The directory of this run that this one is. null: none.
+    /// The directory of this run that is the same as this one. null: there is none.
     [[nodiscard]] const Directory* alias_of(int parent, const Place& place, const std::string& path);
     [[nodiscard]] const Directory* probe(const Place& place, const std::string& path) const;
     void record(const Place& place, const std::string& leaf, How how);
@@ -99,19 +103,19 @@ class EntryClaims {
     const ConfinedDir& root_;
     mutable std::mutex mutex_;
     std::unordered_map<std::uint64_t, bool> folding_;   // by path key of the directory
-    std::unordered_set<std::uint64_t> listed_;          // directories
-    std::unordered_set<std::uint64_t> spots_;           // names that stood in them
-    std::unordered_map<std::uint64_t, Claim> claims_;   // by inode, and where those may differ for one entry by looks
-    std::unordered_map<std::uint64_t, Alike> alike_;    // by looks, whatever the names, of what came or stays
+    std::unordered_set<std::uint64_t> listed_;          // directories whose names are in spots_
+    std::unordered_set<std::uint64_t> spots_;           // names that were in them
+    std::unordered_map<std::uint64_t, Claim> claims_;   // by inode; by looks too, since inodes may differ
+    std::unordered_map<std::uint64_t, Alike> alike_;    // by looks without the name: entries that arrived or stay
     std::unordered_map<std::uint64_t, bool> numbered_;  // by directory
-    std::map<std::string, std::string> aliases_;        // directories, to the first name of each
-    std::uint64_t name_bytes_ = 0;                      // of those two names, and of directories_
+    std::map<std::string, std::string> aliases_;        // paths of directories, each to the first name of the directory
+    std::uint64_t name_bytes_ = 0;                      // memory of the names in aliases_ and directories_
     std::multimap<std::uint64_t, Directory> directories_;  // of this run, by parent
-    std::size_t looked_ = 0;                               // entries, in searches among those that look the same
+    std::size_t looked_ = 0;                               // entries examined while searching look-alikes
     bool full_ = false;
 };
 
-/// What take() says.
+/// The error that take() returns.
 [[nodiscard]] Error falls_together(const std::string& path);
 
 }  // namespace udtx::transfer

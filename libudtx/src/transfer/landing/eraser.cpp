@@ -14,7 +14,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// A descriptor for each level.
+// Each level holds a descriptor.
 constexpr std::size_t kMaxEraseDepth = kMaxDepth;
 constexpr std::size_t kMaxTops = 65536;
 
@@ -122,7 +122,7 @@ bool Eraser::clear(const std::string& path) {
 
 bool Eraser::is_protected(const std::string& name, const std::string& path, bool directory) const {
     if (is_transfer_file(name) || rules_.excludes(path, directory)) return true;
-    // A name that reads otherwise is what the rules mean, too.
+    // If names may be listed with another spelling, the rules apply to that spelling too.
     return folds_ && small_rules_.excludes(in_lower_case(path), directory);
 }
 
@@ -130,7 +130,7 @@ bool Eraser::has_come(int parent, const std::string& name) const {
     if (!folds_) return false;
     EntryFacts facts;
     if (const int error = look_at_entry(parent, name.c_str(), facts); error != 0) return error != ENOENT;
-    // A file may have other names, of which one came.
+    // A file may have several names, and perhaps only one of them arrived.
     return (facts.is_directory() || facts.links <= 1) && claims_.holds(facts);
 }
 
@@ -139,7 +139,7 @@ void Eraser::look_through(Spellings spellings) {
     const std::string& directory = spellings.front();
     int error = 0;
     UniqueFd fd = root_.open_directory(directory, error);
-    // A dry run makes no directories.
+    // A dry run makes no directories, so this one may be missing.
     if (!fd && dry_run_) return;
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
     if (error != 0) return callbacks_.failed(directory, io_error("cannot look into", directory, error));

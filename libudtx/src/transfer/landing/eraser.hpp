@@ -1,4 +1,4 @@
-// --delete at the receiver: takes away what the sender does not have, in the directories that were sent.
+// --delete at the receiver: deletes what the sender does not have, in the directories that were sent.
 #pragma once
 
 #include <cstddef>
@@ -17,77 +17,77 @@
 namespace udtx::transfer {
 
 struct EraseCallbacks {
-    /// Gone; or, in a dry run, it would be.
-    std::function<void(const std::string& path)> erased;  ///< of a directory with `/` behind it
+    /// An entry was deleted, or would be in a dry run.
+    std::function<void(const std::string& path)> erased;  ///< the path of a directory ends in `/`
     std::function<void(const std::string& path, const Error& error)> failed;
-    /// False: there is no time for more.
+    /// False: there is no time to continue.
     std::function<bool()> go_on = [] { return true; };
-    /// A directory that bars its owner is opened up; false: it is not.
+    /// Opens up a directory that denies its owner access. False: it could not.
     std::function<bool(const std::string& directory)> lend = [](const std::string&) { return false; };
 };
 
-/// What the sender has said, and what comes of it.
+/// Collects what the sender has, and then deletes the rest.
 class Eraser {
   public:
-    /// `root` outlives it.
+    /// `root` must outlive this object.
     Eraser(const ConfinedDir& root, bool dry_run, EraseCallbacks callbacks);
-    /// `claims` says of what is there that it came in this run; outlives it.
+    /// `claims` records which entries arrived in this run. It must outlive this object.
     Eraser(const ConfinedDir& root, bool dry_run, EntryClaims& claims, EraseCallbacks callbacks);
 
-    /// Every name that the sender has; of a directory, that all in it is named too.
+    /// Call it for every name that the sender has. `directory`: the sender names everything in it too.
     void keep(const std::string& path, bool directory);
-    /// A name that the sender has and does not send.
+    /// Call it for a name that the sender has but does not send.
     void keep_unsent(const std::string& path);
-    /// protocol: more rules than one sender may have.
+    /// protocol: there are more rules than one sender may have.
     Result<void> add(const message::Rules& rules);
-    /// Takes away what is in a directory that the sender has something else for. False: some of it stays.
+    /// Deletes what is in a directory if the sender has another kind of entry for its name. False: some of it stays.
     [[nodiscard]] bool clear(const std::string& path);
-    /// The work may begin. Excluded names, what is below them, and files of transfers under way stay.
-    /// refused: the sender has nothing, or more than can be remembered; nothing is taken away then.
+    /// Starts the deletion. Excluded names, everything below them, and files of transfers under way stay. refused: the
+    /// sender has nothing, or more names than can be stored. Then nothing is deleted.
     Result<void> begin();
-    /// After begin(): does a little of the work. False: there is none left.
+    /// Call it after begin(): does a little of the work. False: no work is left.
     bool go_on();
 
-    /// Memory of names.
+    /// Bytes of memory held for names.
     [[nodiscard]] std::uint64_t held() const noexcept { return names_.held() + directories_.held(); }
 
   private:
-    /// The names that a directory was sent under: several, where they are one for the file system.
+    /// The names that a directory was sent under. There are several if the file system treats them as one.
     using Spellings = std::vector<std::string>;
-    /// A directory that is being looked through.
+    /// A directory whose entries are compared with what the sender has.
     struct Looking {
         Spellings spellings;
         UniqueFd fd;
         std::vector<ListedEntry> listed;
-        std::optional<OtherwiseRead> otherwise;  // where names may read otherwise
-        std::size_t next = 0;                    // of listed
+        std::optional<OtherwiseRead> otherwise;  // only if the file system may list names with another spelling
+        std::size_t next = 0;                    // index in `listed`
     };
-    /// A directory of which the content goes, and then itself.
+    /// A directory whose entries are deleted, and then the directory itself.
     struct Emptying {
-        std::string name;  // empty: it stays
+        std::string name;  // empty: the directory itself stays
         std::string path;
         UniqueFd fd;
         std::vector<std::string> names;
         std::size_t next = 0;
-        bool all_gone = true;  // of what came before next
+        bool all_gone = true;  // of the names before `next`
     };
     void note(const std::string& path);
     void look_through(Spellings spellings);
     void look_at_next(Looking& directory);
-    /// Of an entry that stays: what is in it is looked through if it is a directory at both ends.
+    /// For an entry that stays: queues it for comparison if it is a directory at both ends.
     void go_into(const Spellings& sent);
-    /// False: it stays. True: it is gone, or, a directory, is being emptied for that.
+    /// False: the entry stays. True: it is deleted, or it is a directory that is now being emptied for that.
     bool remove(int parent, const std::string& name, const std::string& path);
-    /// False: it cannot be looked into. `name` as in Emptying.
+    /// False: the directory cannot be read. `name`: see Emptying.
     bool begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path);
-    /// The next entry of the deepest directory that is being emptied, or it itself.
+    /// Deletes the next entry of the deepest directory that is being emptied, or that directory itself.
     void empty_more();
-    /// It stays, which is a failure: false.
+    /// Reports as a failure that the entry stays. Returns false.
     bool left(const std::string& path, int error_number);
-    /// True: it is gone.
+    /// Deletes a file, a link or an empty directory. True: it is gone.
     bool take_away(int parent, const std::string& name, const std::string& path, bool directory);
     [[nodiscard]] bool is_protected(const std::string& name, const std::string& path, bool directory) const;
-    /// What came in this run, whatever its name reads now.
+    /// True if the entry arrived in this run, whatever its name is now.
     [[nodiscard]] bool has_come(int parent, const std::string& name) const;
 
     const ConfinedDir& root_;
@@ -96,18 +96,18 @@ class Eraser {
     EntryClaims& claims_;
     EraseCallbacks callbacks_;
     NameSet names_;
-    NameSet directories_;  // of them, those that are directories at the sender
-    FoldedNames folded_;   // of them, those that may read otherwise
+    NameSet directories_;  // names in names_ that are directories at the sender
+    FoldedNames folded_;   // names in names_ that the file system may list with another spelling
     FilterRules rules_;
-    FilterRules small_rules_;        // the same in lower case
-    bool folds_ = false;             // where the work is now
-    bool contents_ = false;          // of the destination itself
-    bool nothing_sent_ = true;       // but the directories that were asked for
-    std::vector<std::string> tops_;  // directories sent, at the top of the destination
+    FilterRules small_rules_;        // the same rules in lower case
+    bool folds_ = false;             // the current directory may list names with another spelling
+    bool contents_ = false;          // the destination itself takes the contents of a directory
+    bool nothing_sent_ = true;       // except the directories that were asked for
+    std::vector<std::string> tops_;  // directories that were sent, at the top of the destination
     std::vector<Spellings> waiting_;
     std::optional<Looking> looking_;
-    std::vector<Emptying> emptying_;  // each in the one before it
-    bool emptied_ = false;            // the one that was gone through last
+    std::vector<Emptying> emptying_;  // each is in the one before it
+    bool emptied_ = false;            // the directory that was finished last is gone or empty
 };
 
 }  // namespace udtx::transfer

@@ -8,7 +8,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr int kMaxFailuresInARow = 32;
-// One file that does not fit says nothing of smaller ones; all that is sent for more of them is in vain.
+// One file that does not fit says nothing about smaller ones. After several such files, sending more is useless.
 constexpr int kMaxFullInARow = 4;
 
 }  // namespace
@@ -24,8 +24,8 @@ bool is_of_disk(const Error& error) noexcept {
         case EROFS:
         case ENOSPC:
         case EDQUOT:
-        case ENODEV:    // taken away
-        case ENXIO:     // the same
+        case ENODEV:    // removed
+        case ENXIO:     // removed
         case ENOTCONN:  // the process behind a FUSE file system has ended
             return true;
         default:

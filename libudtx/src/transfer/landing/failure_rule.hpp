@@ -1,8 +1,8 @@
-// The one rule for what goes wrong at the receiving end.
+// The one rule for failures at the receiver.
 //
-// Data comes first. What belongs to an entry beside its data (Belonging) and cannot be set is counted and named, and
-// the entry stands. What cannot be created, written or named ends that entry. Only the disk itself, failing for one
-// entry after the other, ends the transfer: all that would still be sent would be in vain.
+// Data comes first. If something that belongs to an entry besides its data (Belonging) cannot be set, it is counted and
+// named, and the entry stays. An entry that cannot be created, written or named fails alone. The transfer ends only if
+// the disk itself fails for one entry after the other, because everything sent later would be lost.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace udtx::transfer {
 
-/// There is no room, or none for this user. Says nothing of a smaller file.
+/// True if the disk is full, or full for this user. A smaller file may still fit.
 [[nodiscard]] bool is_full_disk(const Error& error) noexcept;
-/// The disk is full, fails, is read-only or gone: the next entry is likely to meet the same. Not so where it only does
-/// not take a name, a size or a right.
+/// True if the disk is full, fails, is read-only or is gone: the next entry will probably fail too. False if the disk
+/// only rejects a name, a size or a right.
 [[nodiscard]] bool is_of_disk(const Error& error) noexcept;
 
-/// Counts entries that the disk failed, one after the other. Of one thread.
+/// Counts entries in a row that failed because of the disk. For one thread.
 class DiskWatch {
   public:
-    /// An entry arrived.
+    /// Call it for an entry that arrived.
     void succeeded() noexcept { failed_ = full_ = 0; }
-    /// An entry did not; what ends the transfer, if that does.
+    /// Call it for an entry that failed. Returns the error that ends the transfer, if it has to end.
     [[nodiscard]] std::optional<Error> failed(const Error& error);
 
   private:

@@ -38,7 +38,7 @@ void OtherwiseRead::add(const std::string& path, const std::string& leaf, const 
     if (inodes_.count(inode) > 0) {
         by_inode_.emplace(inode, path);
     } else if (looks_.count(looks) > 0) {
-        // Inode numbers that go by name, as FUSE may give them.
+        // Inode numbers may depend on the name, as in FUSE.
         by_looks_.emplace(looks, path);
     } else {
         doubtful_.push_back(path);

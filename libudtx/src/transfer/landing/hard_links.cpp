@@ -20,7 +20,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// What a sender may have waiting, names and all.
+// The bytes of links that a sender may have waiting, including their names.
 constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Other names of files. They are made at the end, when what each leads to has its name; where the disk does not give a
-// file two names, the other one gets a copy.
+// Other names of files. They are made at the end, when the files have their final names. If the disk cannot give a file
+// two names, the other name gets a copy.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,15 +16,15 @@ namespace udtx::transfer {
 
 class HardLinks {
   public:
-    /// Outlives it.
+    /// `tree` must outlive this object.
     explicit HardLinks(TargetTree& tree) : tree_(tree) {}
 
     void add(const message::Entry& entry, const std::string& path);
-    /// Once all files have their names: makes the next one, or a part of it. False: none is left.
+    /// Call it when all files have their names: makes the next link or a part of a copy. False: none is left.
     bool go_on();
-    /// No more are made: of those that are left the ones that stand already are counted.
+    /// Makes no more links. Counts those of the remaining names that exist already.
     void give_up();
-    /// A copy that was begun goes.
+    /// Removes a copy that was begun.
     void drop_copy();
 
     [[nodiscard]] std::uint64_t held() const noexcept { return bytes_; }
@@ -35,7 +35,7 @@ class HardLinks {
         std::string path;
         FileAttributes attributes;
         std::uint64_t size = 0;
-        int error_number = 0;  // why it is no link
+        int error_number = 0;  // why it is not a link
         UniqueFd from;
         TempFile file;
         std::uint64_t copied = 0;

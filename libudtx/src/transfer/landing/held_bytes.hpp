@@ -1,4 +1,4 @@
-// What one thing adds to a sum of memory, for as long as it lives.
+// Adds the memory of one object to a sum for as long as the object lives.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace udtx::transfer {
 class HeldBytes {
   public:
     HeldBytes() = default;
-    /// `sum` outlives it.
+    /// `sum` must outlive this object.
     explicit HeldBytes(std::uint64_t& sum) noexcept : sum_(&sum) {}
     HeldBytes(HeldBytes&& other) noexcept
         : sum_(std::exchange(other.sum_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -15,7 +15,7 @@ bool Holdings::may_come(const message::Query& query, const std::string& path) {
         tree_.fail(kNoEntry, path, free.error());
         return false;
     }
-    // What --delete has to take away first, it takes when the file has come.
+    // If --delete must empty a directory first, that happens when the file has arrived.
     if (tree_.eraser || tree_.basis.must_stay(path) || !tree_.basis.is_directory(path)) return true;
     const auto way = clear_way(tree_.root, path, nullptr);
     if (!way) tree_.fail(kNoEntry, path, way.error());
@@ -24,7 +24,7 @@ bool Holdings::may_come(const message::Query& query, const std::string& path) {
 
 bool Holdings::is_journaled(const message::Query& query, const std::string& path) {
     if (!tree_.resume || tree_.basis.must_stay(path)) return false;
-    // What was put there meanwhile is not sent again for what an earlier run left of it.
+    // If the right file was put there meanwhile, it is not sent again to complete what an earlier run left.
     const bool stands = tree_.resume->has_partial(path) && tree_.options.overwrite != Overwrite::always &&
                         tree_.basis.is_same(path, query.size, query.mtime);
     return !stands && tree_.resume->knows(path, query);
@@ -39,13 +39,13 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
         return reply({query.number, Holding::blocked, 0, {}});
     }
     if (is_journaled(query, path)) {
-        // What came then is to stay: a name that reads otherwise must not have it for looking the same.
+        // The file of the earlier run stays: a name with another spelling must not claim it because it looks the same.
         if (tree_.resume->knows_whole(path, query)) tree_.claims.note_kept(path);
         return tree_.resume->answer(query, reply);
     }
     const auto has = tree_.basis.answer(query, reply);
     if (has == Holding::same || has == Holding::exists) tree_.claims.note_kept(path);
-    // For a receipt each file comes, if only to be kept, and counts then.
+    // With a receipt each file is announced, if only as kept, and is counted then.
     if (has == Holding::same && !tree_.options.announce_all) {
         note_stays(query, path, *has);
         tree_.note_unchanged(EntryType::file, path);
@@ -57,7 +57,7 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
 }
 
 void Holdings::note_stays(const message::Query& query, const std::string& path, Holding has) {
-    // What comes ahead comes with one of these.
+    // Only files of the first queries are sent ahead of the answers.
     if (query.number < kAskedEarly && stays_.size() < kAskedEarly)
         stays_[path_key(path)] = {has, query.size, query.mtime};
 }
@@ -65,7 +65,7 @@ void Holdings::note_stays(const message::Query& query, const std::string& path, 
 bool Holdings::stays(const message::Entry& entry, const std::string& path) const {
     const auto at = stays_.find(path_key(path));
     if (at == stays_.end()) return false;
-    // What became another file since the question is one that was not answered for.
+    // If the file changed after the query, the answer was not about this version.
     return at->second.has != Holding::same || (at->second.size == entry.size && at->second.mtime == entry.mtime);
 }
 

@@ -1,5 +1,5 @@
-// What the receiver answers about a file that the sender might send: what of it stands there, or was left by an earlier
-// run.
+// Answers what the receiver has of a file that the sender might send: an existing file, or data that an earlier run
+// left.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,23 @@ class Holdings {
   public:
     using Reply = ReceiveResume::Reply;
 
-    /// Outlives it.
+    /// `tree` must outlive this object.
     explicit Holdings(TargetTree& tree) : tree_(tree) {}
 
     void answer(const message::Query& query, const Reply& reply);
-    /// A file is read for an answer, piece by piece: reads one. False: there is no more of it.
+    /// Reads one more piece of a file for an answer. False: nothing is left to read.
     bool go_on(const Reply& reply);
 
-    /// It was answered that its name falls together with another one's.
+    /// True if the answer was that the file system treats this name and another one as the same.
     [[nodiscard]] bool fell_together(const std::string& path) const;
-    /// One of the first answers was that what stands there stays: a file that came with the question is dropped.
+    /// True if one of the first answers was that the existing entry stays. A file that was sent along with its query is
+    /// then dropped.
     [[nodiscard]] bool stays(const message::Entry& entry, const std::string& path) const;
 
   private:
-    /// Its name can be had, and what stands in its way can go; otherwise that was told.
+    /// True if the name is free and what is in its way can be removed. Otherwise it reports the failure.
     [[nodiscard]] bool may_come(const message::Query& query, const std::string& path);
-    /// The journal of an earlier run knows the file, and what stands there does not make that idle.
+    /// True if the journal of an earlier run knows the file, and no file at its path makes that useless.
     [[nodiscard]] bool is_journaled(const message::Query& query, const std::string& path);
 
     void note_stays(const message::Query& query, const std::string& path, Holding has);

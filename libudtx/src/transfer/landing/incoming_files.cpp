@@ -15,12 +15,12 @@ namespace udtx::transfer {
 
 namespace {
 
-// What a sender may make us remember of files that it does not finish.
+// The memory that a sender may use for files that it does not finish.
 constexpr std::uint64_t kMaxUnfinishedBytes = 64U << 20U;
-constexpr std::uint64_t kFileNodeBytes = 64;  // that a container adds to what it holds
+constexpr std::uint64_t kFileNodeBytes = 64;  // overhead of a container for each element
 constexpr std::uint64_t kPieceBytesHeld = 160;
 
-// Disk that a file may hold beyond twice what has come of it.
+// The disk space that a file may reserve beyond twice the bytes that arrived.
 constexpr std::uint64_t kReservedAhead = 16U << 20U;
 
 FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOptions& options) {
@@ -86,7 +86,7 @@ bool IncomingFiles::too_much_unfinished(std::uint64_t index, File& file) {
 
 void IncomingFiles::write_piece(const WholePiece& piece) {
     File* const found = find(piece.piece.file);
-    if (found == nullptr) return;  // failed before, or was begun for nothing
+    if (found == nullptr) return;  // failed before, or turned out to exist
     File& file = *found;
     if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
     count_written(file, piece.piece);
@@ -128,7 +128,7 @@ void IncomingFiles::make_hole(std::uint64_t index, const Extent& extent) {
     if (found == nullptr) return;
     File& file = *found;
     file.holes = true;
-    // A new file has nothing there, unless an older version is going to be taken over.
+    // A new file has no data there, unless it will be a clone of an older version.
     const bool old = tree_.basis.knows(file.path) || (file.file && file.file->has_old_content()) ||
                      (tree_.resume && tree_.resume->has_partial(file.path));
     if (!old) return;
@@ -142,7 +142,7 @@ std::optional<std::string> IncomingFiles::end(const message::FileEnd& end, std::
     if (file == nullptr) return std::nullopt;
     if (end.status == FileStatus::kept) return end_kept(end.index, *file);
     const std::string& path = file->path;
-    // Counted when it was answered for.
+    // It was counted when it was answered for.
     const bool skipped = end.status == FileStatus::skipped;
     if (skipped && (holdings_.fell_together(path) || tree_.basis.must_stay(path) || tree_.basis.is_directory(path))) {
         forget(end.index);
@@ -222,7 +222,7 @@ Result<void> IncomingFiles::share_temporary(File& file) {
         if (!shared) return shared.error();
         file.file.emplace(std::move(shared).value());
         if (!fresh) return false;
-        // Later another shard may look for it under its name.
+        // Test the name now: the test renames the file for a moment, and later another shard may look for it.
         const auto named = file.file->try_name(tree_.root);
         return named ? Result<bool>(true) : named.error();
     };
@@ -234,7 +234,7 @@ Result<void> IncomingFiles::make_temporary(std::uint64_t index, File& file) {
     const std::uint64_t unique = tree_.unique_of_file(index, file.path);
     if (tree_.resume && tree_.resume->has_partial(file.path)) {
         if (auto adopted = TempFile::adopt(tree_.root, file.path, unique)) {
-            // It is there already; to give it its name takes the right to write.
+            // The file exists, but its final rename needs the right to write to the directory.
             static_cast<void>(tree_.lent.lend(split_leaf(file.path).directory));
             file.file.emplace(std::move(adopted).value());
             return {};
@@ -248,7 +248,7 @@ Result<void> IncomingFiles::make_temporary(std::uint64_t index, File& file) {
 }
 
 void IncomingFiles::limit_open_files() {
-    // A sender may withhold the rest of any number of files.
+    // A sender may leave any number of files incomplete.
     const std::size_t most = descriptor_share();
     while (open_files_.size() >= most) {
         const std::uint64_t oldest = open_files_.oldest();
@@ -264,14 +264,14 @@ bool IncomingFiles::may_stand(const File& file) {
 }
 
 Result<void> IncomingFiles::reserve(File& file, std::uint64_t piece) {
-    // What will be a hole is not known before.
+    // The places of holes are not known in advance.
     if (is_sparse(file)) return tree_.options.room.any() ? tree_.find_room(*file.file, 0, piece) : Result<void>();
     if (!std::exchange(file.looked_for_room, true) && (tree_.options.room.any() || file.size > kPieceBytes)) {
         if (auto room = tree_.find_room(*file.file, file.size); !room) return room;
     }
-    // A file of one piece finds out about the disk by writing it.
+    // For a file of one piece, the write itself shows whether the disk has room.
     if (file.size <= kPieceBytes) return {};
-    // As much again as has come: what is only announced takes no disk.
+    // Reserve as much again as has arrived: data that is only announced takes no disk space.
     if (file.reserved >= std::min(file.size, file.arrived + kReservedAhead / 2)) return {};
     if (tree_.options.room.any()) {
         if (auto room = tree_.find_room(*file.file, file.arrived); !room) return room;
@@ -323,7 +323,7 @@ Result<void> IncomingFiles::keep_piece(File& file, const Extent& piece, std::uin
 }
 
 void IncomingFiles::count_written(File& file, const Piece& piece) {
-    // The sender may have begun it before it knew that the file is here; then it stops after the first piece.
+    // The sender may have begun the file before it knew that it exists here. Then it stops after the first piece.
     if (piece.ordinal == 0 && piece.length < file.size && !file.goes_on) {
         file.first_written = piece.length;
         return;
@@ -338,7 +338,7 @@ void IncomingFiles::go_on(File& file) {
 }
 
 Result<void> IncomingFiles::complete(File& file) {
-    // Blocks are more than bytes, and not every file was looked at before.
+    // Blocks take more space than bytes, and not every file was checked before.
     if (tree_.options.room.quota) {
         if (auto room = tree_.find_room(*file.file, 0); !room) return room;
     }
@@ -399,7 +399,7 @@ void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_direct
     commit.fill = fill_of(file);
     commit.time = file.attributes.mtime;
     commit.had = file.had;
-    // Where the holes of a file were, only the sender knows.
+    // Only the sender knows where the holes of a file were.
     if (tree_.resume && !file.holes && !file.part) {
         commit.done = record::Done{path_key(file.path), file.size, file.attributes.mtime, file.end->digest};
     }
@@ -415,11 +415,11 @@ std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const Fi
     const bool resumed = tree_.resume && tree_.resume->proven_file(path, file.size);
     const bool proven = resumed || tree_.basis.proven_file(path, file.size);
     if (tree_.basis.must_stay(path)) {
-        // What is not to be overwritten keeps its mode, owner and attributes, too.
+        // A file that must not be overwritten also keeps its mode, owner and attributes.
         forget(index);
         return std::nullopt;
     }
-    // Counted when it was answered for, but for a receipt.
+    // It was counted when it was answered for, except with a receipt.
     if (!proven && tree_.basis.is_same(path, file.size, file.attributes.mtime)) {
         if (tree_.options.announce_all) tree_.note_unchanged(EntryType::file, path);
         forget(index);
@@ -471,7 +471,7 @@ Result<void> IncomingFiles::refresh(const File& file) {
 void IncomingFiles::forget(std::uint64_t index) {
     auto node = files_.extract(index);
     File& file = node.mapped();
-    // Begun before the sender knew.
+    // The sender may have begun the file before it knew that it exists.
     if (file.file) remove_temporary(file);
     open_files_.forget(index);
     tree_.basis.forget(file.path);
@@ -483,7 +483,7 @@ void IncomingFiles::drop(std::uint64_t index, const Error& error) {
     auto node = files_.extract(index);
     File& file = node.mapped();
     go_on(file);
-    // Room on the disk may be made until the next run; anything else would be found again.
+    // The disk may have room at the next run. Any other error would occur again.
     const bool leave = error.code == ErrorCode::file_io && file.file && may_continue(file);
     if (file.file && !leave) {
         remove_temporary(file);

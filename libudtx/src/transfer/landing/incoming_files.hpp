@@ -1,5 +1,5 @@
-// Files that are being received, from their entries until they are complete and get their names: what came of each,
-// what of it is there already, and whether all of it is what was sent.
+// Files under construction, from their entries until they are complete and get their names: which pieces arrived, which
+// existed already, and whether the whole file is what the sender sent.
 #pragma once
 
 #include <cstddef>
@@ -19,36 +19,38 @@
 
 namespace udtx::transfer {
 
-/// Order of calls: as of TreeWriter. What is said of a file that failed, or was begun for nothing, is dropped.
+/// Order of calls: see TreeWriter. Calls for a file that failed, or that turned out to exist, have no effect.
 class IncomingFiles {
   public:
-    /// Both outlive it.
+    /// Both must outlive this object.
     IncomingFiles(TargetTree& tree, const Holdings& holdings);
 
     void begin(const message::Entry& entry, const std::string& path);
-    /// Owner and attributes. False: no such file is under construction.
+    /// Sets owner and attributes of a file. False: no such file is under construction.
     bool set_meta(const message::Meta& meta);
     void write_piece(const WholePiece& piece);
     void check_digests(const message::Digests& digests);
-    /// Pieces that are not sent since an answer had them; the first has that ordinal.
+    /// Takes pieces that are not sent because an answer reported them. The first of them has the ordinal
+    /// `first_ordinal`.
     void keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal);
-    /// A part of the file without data.
+    /// Makes a hole: a part of the file without data.
     void make_hole(std::uint64_t index, const Extent& extent);
-    /// `pieces`: how many the file was announced with. The path of one that was here and stays.
+    /// `pieces`: the number of pieces that the file was announced with. Returns the path of a file that existed and
+    /// stays.
     std::optional<std::string> end(const message::FileEnd& end, std::uint64_t pieces);
-    /// Nothing more comes: one that is not complete fails. False: there is none.
+    /// Call it when nothing more arrives: an incomplete file fails. False: none is left.
     bool fail_next();
-    /// The temporary files go, but for those that another run can continue.
+    /// Removes the temporary files, except those that another run can continue.
     void abandon();
     void clear() noexcept;
 
-    /// So many bytes may be missing in the quota for the next piece of a file, and a look at the disk would tell: what
-    /// is complete has its name now. 0: there is nothing to find out.
+    /// Bytes of the next piece of a file that may not fit in the quota, if a look at the disk could find room for them.
+    /// Complete files have their names by then. 0: no look is needed.
     [[nodiscard]] std::uint64_t missing_in_quota(std::uint64_t index, std::uint64_t piece);
-    /// Bytes of pieces that were written, but for those of files that were begun and turned out to be there.
+    /// Bytes of pieces that were written, without those of files that were begun but turned out to exist.
     [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
     [[nodiscard]] std::uint64_t held() const noexcept { return held_; }
-    /// Empty: no such file is under construction.
+    /// Path of a file. Empty: no such file is under construction.
     [[nodiscard]] std::string path_of(std::uint64_t index) const;
 
   private:
@@ -58,63 +60,63 @@ class IncomingFiles {
         std::uint64_t size = 0;
         bool sparse = false;
         bool whole = false;
-        std::optional<FileRange> part;  // other shards have the rest
+        std::optional<FileRange> part;  // the part that is sent; other shards have the rest
         FileVerifier verifier;
         std::optional<TempFile> file{};
         bool completed = false;         // size, mode and time are set
-        std::optional<FileTime> had{};  // the time then, if it could be set
+        std::optional<FileTime> had{};  // the time on disk at that moment, if it could be set
         bool holes = false;
         bool looked_for_room = false;
-        std::uint64_t reserved = 0;       // bytes, from the beginning
-        std::uint64_t arrived = 0;        // bytes written, or kept
-        bool goes_on = false;             // more than the first piece comes of it, or that is all there is
-        std::uint64_t first_written = 0;  // of that piece, until then
+        std::uint64_t reserved = 0;       // bytes, from the beginning of the file
+        std::uint64_t arrived = 0;        // bytes that were written or kept
+        bool goes_on = false;             // more than the first piece arrives, or it is the only one
+        std::uint64_t first_written = 0;  // bytes of the first piece, until goes_on
         UnsyncedPieces unsynced{};
-        std::vector<ProvenPiece> part_pieces{};  // of `part`, as they came
+        std::vector<ProvenPiece> part_pieces{};  // pieces of `part` in order of arrival
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
-        HeldBytes held{};  // of held_
+        HeldBytes held{};  // its part of held_
     };
     [[nodiscard]] File* find(std::uint64_t index);
-    /// More is begun and not finished than may be: the file fails.
+    /// True: the sender has begun more than it may leave unfinished, and the file fails.
     [[nodiscard]] bool too_much_unfinished(std::uint64_t index, File& file);
 
-    /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
+    /// Creates the temporary file or opens it again. Another file may lose its descriptor for that.
     Result<void> ensure_open(std::uint64_t index, File& file);
     Result<void> make_temporary(std::uint64_t index, File& file);
-    /// The same of one that other shards fill, too.
+    /// As make_temporary(), for a file that other shards fill too.
     Result<void> share_temporary(File& file);
     [[nodiscard]] static JobFile::Version version_of(const File& file) {
         return {file.path, file.size, file.attributes.mtime};
     }
     void note_part_piece(File& file, ProvenPiece piece);
-    /// Its temporary file goes, unless other shards fill it, too.
+    /// Removes the temporary file, unless other shards fill it too.
     void remove_temporary(File& file);
     void limit_open_files();
-    /// The sender may have begun it before it knew that the file is here, and end it so.
+    /// True if the file may exist already: the sender may have begun it before it knew that, and may end it as kept.
     [[nodiscard]] bool may_stand(const File& file);
-    /// It may have holes, and where is not known before; or it has what other shards send.
+    /// True if the file may have holes at unknown places, or contains what other shards send.
     [[nodiscard]] bool is_sparse(const File& file) const { return file.sparse || file.part || tree_.options.sparse; }
-    /// Room for all of an open file, once; with holes for the next of its pieces.
+    /// Finds room for the whole file, once. For a file that may have holes: finds room for the next piece.
     Result<void> reserve(File& file, std::uint64_t piece);
 
     Result<void> store(std::uint64_t index, File& file, const WholePiece& piece);
     Result<void> keep_piece(File& file, const Extent& piece, std::uint64_t ordinal);
     void count_written(File& file, const Piece& piece);
-    /// The file does not end as one that is there.
+    /// Call it for a file that will not end as one that exists: counts its first piece as written.
     void go_on(File& file);
 
-    /// Size, mode and time.
+    /// Sets size, owner, mode and time.
     Result<void> complete(File& file);
     void settle_if_complete(std::uint64_t index, File& file);
     void commit(std::uint64_t index, File& file, bool replaces_directory);
-    /// What makes a part known to the other shards, when it is on the disk.
+    /// The function that reports a part to the other shards, when the part is on disk.
     [[nodiscard]] std::function<Result<bool>(int)> fill_of(const File& file);
-    /// The path of one that stays.
+    /// Ends a file that was not sent because it exists. Returns its path if it stays.
     std::optional<std::string> end_kept(std::uint64_t index, const File& file);
-    /// Mode and time of a file that an earlier run delivered, or that was here.
+    /// Sets mode and time of a file that an earlier run delivered, or that existed.
     Result<void> refresh(const File& file);
-    /// Nothing is to become of it, and that is no failure.
+    /// Drops a file that will not be made, without a failure.
     void forget(std::uint64_t index);
     /// Fails a file under construction and forgets it.
     void drop(std::uint64_t index, const Error& error);
@@ -125,7 +127,7 @@ class IncomingFiles {
     Hasher piece_hasher_;
     std::uint64_t held_ = 0;  // bytes of memory in files_
     std::unordered_map<std::uint64_t, File> files_;
-    UseOrder open_files_;  // of files_, those that hold a descriptor
+    UseOrder open_files_;  // files in files_ that hold a descriptor
     std::uint64_t written_ = 0;
 };
 

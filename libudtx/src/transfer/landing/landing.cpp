@@ -27,7 +27,7 @@ void LandingLinks::note(const std::string& text) const {
 
 void LandingLinks::failed(std::uint64_t index, const std::string& path, const Error& error) const {
     report.fail({path, error.code, error.message});
-    // What failed at the sender is known there.
+    // The sender knows its own failures.
     if (error.code == ErrorCode::partial) return;
     feedback.edit([&](ReceiveFeedback::News& news) {
         const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
@@ -78,7 +78,7 @@ std::uint64_t random_number() {
 
 bool holds_anything(const ConfinedDir& directory) {
     int error = 0;
-    // Where nobody can look there may be something.
+    // A directory that cannot be read may hold something.
     return holds_anything(names_in(directory.fd(), error)) || error != 0;
 }
 

@@ -1,4 +1,4 @@
-// Where what is received goes, as the protocol thread asks for it, operation by operation.
+// Takes the received data. The protocol thread requests one operation after the other.
 #pragma once
 
 #include <cstdint>
@@ -14,55 +14,55 @@
 
 namespace udtx::transfer {
 
-/// What a landing shares with its job, which outlives it: what it finds is reported here and told to the sender.
+/// The parts of its job that a landing uses. The job outlives it. Results are reported here and to the sender.
 struct LandingLinks {
-    const ReceiveQueue& queue;  ///< that it was closed
+    const ReceiveQueue& queue;  ///< used to ask whether it is closed
     ReceiveFeedback& feedback;
     JobReport& report;
 
     void answer(message::Answer answer) const;
     void erased(const std::string& path) const;
-    /// Warns the users of both ends.
+    /// Warns the users at both ends.
     void note(const std::string& text) const;
     void failed(std::uint64_t index, const std::string& path, const Error& error) const;
     void unchanged(EntryType type) const;
     void skipped(EntryType type) const;
-    /// Bytes that were there were read. False: there is no time for more.
+    /// Counts existing bytes that were read. False: there is no time to continue.
     bool checked(std::uint64_t bytes) const;
-    /// The protocol thread is to look: DELIVERED may have grown, or there is room for more.
+    /// Wakes the protocol thread: DELIVERED may have grown, or there is room for more.
     void wake() const;
     void confirm(const message::Confirm& confirm) const;
-    /// Nothing more can be taken.
+    /// Ends the job: the landing cannot take any more.
     void fatal(const Error& error) const;
 };
 
-/// Where a transfer lands. One thread at a time, and none of its calls waits for the sender. Destroyed, it has cleaned
-/// up.
+/// The destination of a transfer. One thread at a time may use it, and no call waits for the sender. The destructor
+/// cleans up.
 class Landing {
   public:
     Landing() = default;
     Landing(const Landing&) = delete;
     Landing& operator=(const Landing&) = delete;
     virtual ~Landing() = default;
-    /// False: somebody else has to finish first; to be asked again in a little while.
+    /// False: another job has to finish first. Call it again in a little while.
     [[nodiscard]] virtual bool begun() { return true; }
-    /// Once it has begun.
+    /// Call it only after begun() has returned true.
     virtual void take(ReceiveOp op) = 0;
-    /// A part of what the operation taken last has left; false: nothing is left.
+    /// Does a part of what the latest operation left. False: nothing is left.
     virtual bool go_on() { return false; }
-    /// Memory that the sender made it remember.
+    /// Bytes of memory that the sender makes it hold.
     [[nodiscard]] virtual std::uint64_t held() const { return 0; }
 };
 
-/// What the receiver's owner lets senders do.
+/// What the receiver's owner allows senders to do.
 struct TreeRights {
     bool resume = true;
-    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
-    bool announce_all = false;                ///< senders are to name files that are the same, too
-    bool plan_told = false;     ///< of a dry run: the sender says what it found out, and that is what counts
-    RoomLimits room{};          ///< of the disk
-    bool keep_base = false;     ///< mode, owner and time of the base itself stay
-    bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
+    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's choice applies
+    bool announce_all = false;                ///< senders must announce unchanged files too
+    bool plan_told = false;                   ///< dry run: the sender reports what would happen, and its counts apply
+    RoomLimits room{};                        ///< limits of the disk
+    bool keep_base = false;                   ///< the base itself keeps its mode, owner and time
+    bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept if the sender asks for it
 
     [[nodiscard]] bool keeps_set_id(const message::Offer& offer) const noexcept {
         return offer.preserve && offer.set_id && allow_set_id;
@@ -70,13 +70,13 @@ struct TreeRights {
     [[nodiscard]] BasisOptions basis_options(const message::Offer& offer) const;
 };
 
-/// A file, or another name of one.
+/// True for a file or another name of one.
 [[nodiscard]] constexpr bool has_content(EntryType type) noexcept {
     return type == EntryType::file || type == EntryType::hard_link;
 }
-/// For names of temporary files.
+/// A random number for names of temporary files.
 [[nodiscard]] std::uint64_t random_number();
-/// Something besides our own files is in it.
+/// True if there are entries besides this program's own files, or if the directory cannot be read.
 [[nodiscard]] bool holds_anything(const ConfinedDir& directory);
 [[nodiscard]] bool holds_anything(const std::vector<std::string>& names);
 /// What the receiver has at the end, for CONFIRM.

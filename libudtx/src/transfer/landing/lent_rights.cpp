@@ -17,7 +17,7 @@ LentRights::LentRights(const ConfinedDir& root, ResumeJournal* journal) : root_(
 bool LentRights::is_barred(const Error& error) noexcept { return error.system_error == EACCES; }
 
 bool LentRights::lend(const std::string& directory) {
-    // Of the root only by descriptor: what is above it is not ours.
+    // The root is opened up by its descriptor: the directories above it are not ours.
     if (directory.empty()) {
         const auto before = open_up(root_.fd());
         if (before) owe(directory, *before);
@@ -39,7 +39,7 @@ bool LentRights::lend(const std::string& directory) {
 }
 
 void LentRights::owe(const std::string& directory, std::uint32_t mode) {
-    // An earlier run may have opened it up and been killed: what it had then is what counts.
+    // A killed run may have opened the directory up: the mode that it recorded counts.
     const bool added = owed_.emplace(directory, mode).second;
     if (added && journal_ != nullptr) journal_->add_rights(directory, mode, true);
 }
@@ -62,7 +62,7 @@ void LentRights::give_back(const std::function<void(const std::string&, int)>& f
         int error = 0;
         const UniqueFd fd = root_.open_directory(directory, error);
         if (fd) error = set_mode(fd.get(), mode);
-        // One that was deleted meanwhile, or replaced, needs nothing.
+        // A directory that was deleted or replaced meanwhile needs nothing.
         if (error != 0 && error != ENOENT && !is_barrier(error)) failed(directory, error);
         settled(directory);
     }

@@ -1,5 +1,5 @@
-// Directories that bar their owner, opened up while there is work in them. What they had is in the journal first: also
-// the run after one that was killed gives it back. Writer thread.
+// Opens up directories that deny their owner access while there is work in them. Their modes are written to the journal
+// first, so that the run after a killed one can restore them. For the writer's thread.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,29 @@ namespace udtx::transfer {
 
 class LentRights {
   public:
-    /// Both outlive it; `journal` may be null.
+    /// Both must outlive this object; `journal` may be null.
     LentRights(const ConfinedDir& root, ResumeJournal* journal);
 
-    /// Opens a directory up. False: that is not what bars the way.
+    /// Opens a directory up. False: its rights do not cause the failure, or they cannot be changed.
     [[nodiscard]] bool lend(const std::string& directory);
-    /// `op` gives a Result; again, if what it met is a directory that could be opened up. Another transfer may open it
-    /// up, and give back what it had, at any time in between.
+    /// Calls `op`, which returns a Result. Calls it again if it failed at a directory that could be opened up. In
+    /// between, another transfer may at any time open that directory up and restore its mode.
     template <class Op>
     [[nodiscard]] auto with(const std::string& directory, Op&& op) -> decltype(op()) {
         for (int left = kTries;;) {
             auto done = op();
             if (done || !is_barred(done.error()) || left == 0) return done;
-            // Not ours, as a rule; or open already.
+            // False: the directory is usually another user's, or it is open already.
             left = lend(directory) ? left - 1 : left / 2;
         }
     }
-    /// The directory is about to be opened up, or made with more than it is to have.
+    /// Call it before a directory is opened up, or made with more rights than it is to have.
     void owe(const std::string& directory, std::uint32_t mode);
-    /// What it is to have, if it was opened up, in this run or in one that was killed.
+    /// The mode that a directory must have at the end, if this run or a killed one opened it up.
     [[nodiscard]] std::optional<std::uint32_t> owed(const std::string& directory) const;
-    /// It has what it is to have.
+    /// Call it when the directory has that mode.
     void settled(const std::string& directory);
-    /// All get what they had.
+    /// Restores the modes of all directories that are still open.
     void give_back(const std::function<void(const std::string& directory, int error_number)>& failed);
 
   private:
@@ -47,7 +47,7 @@ class LentRights {
 
     const ConfinedDir& root_;
     ResumeJournal* journal_;
-    std::map<std::string, std::uint32_t, std::greater<>> owed_;  // what is in a directory comes before it
+    std::map<std::string, std::uint32_t, std::greater<>> owed_;  // entries come before their directory
 };
 
 }  // namespace udtx::transfer

@@ -18,7 +18,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// What a sender may make us remember of directories that are to be finished.
+// The memory that a sender may use for directories that are not finished.
 constexpr std::uint64_t kMaxDirectoryBytes = 128U << 20U;
 
 }  // namespace
@@ -67,7 +67,7 @@ bool MadeDirectories::make(const message::Entry& entry, const std::string& path)
 
 int MadeDirectories::make_or_open(int parent, const SplitName& split, const message::Entry& entry,
                                   std::uint32_t& before) {
-    // The owner needs all rights until the tree below is written; finish_all() takes them away again.
+    // The owner needs all rights until the tree below is written. finish_all() takes the extra rights away.
     const std::uint32_t wanted = entry.mode & mode_bits::kPermissions;
     const std::string path = join_path(entry.path);
     const auto make = [&] {
@@ -83,7 +83,7 @@ int MadeDirectories::make_or_open(int parent, const SplitName& split, const mess
     if (!is_barrier(error)) return error;
     if (!tree_.claims.take(parent, split.directory, split.leaf)) return EEXIST;
     if (tree_.stays(error)) return error;
-    // Until the directory is there it stands aside.
+    // The old entry gets another name until the directory exists.
     const std::string aside = temp_name(tree_.unique_of_link(entry.index, path));
     const auto rename = [&](const std::string& from, const std::string& to) {
         return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
@@ -119,11 +119,11 @@ bool MadeDirectories::finish_next() {
 
 void MadeDirectories::finish_all() {
     tree_.basis.close();
-    // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
-    // bar the way to the child.
+    // The directory that was made last is finished first. Setting a child's mode does not change its parent's time, but
+    // a closed parent would block access to the child.
     while (finish_next()) {
     }
-    // Those that were not sent, or that an earlier run opened up.
+    // These were not sent, or an earlier run opened them up.
     tree_.lent.give_back([this](const std::string& path, int error_number) {
         tree_.callbacks.unset(EntryType::directory, Belonging::mode, path, error_number);
     });
@@ -142,13 +142,13 @@ void MadeDirectories::finish(const Made& directory) {
     const UniqueFd fd = tree_.root.open_directory(directory.path, error);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error != 0) return unset(Belonging::mode, error);
-    // Without preserve the umask has already been at work: only the owner's extra rights are to go.
+    // Without preserve, the umask has been applied already: only the owner's extra rights must go.
     const std::uint32_t wanted =
         tree_.options.preserve ? directory.mode : st.st_mode & (directory.mode | ~mode_bits::kOwner) & mode_bits::kAll;
     if (error = set_mode(fd.get(), wanted); error != 0) unset(Belonging::mode, error);
     if (!tree_.options.preserve || mtime_of(st) == directory.mtime) return;
     if (error = set_file_time(fd.get(), directory.mtime); error != 0) return unset(Belonging::time, error);
-    // One that has had what the disk makes of its time is as it was.
+    // If the directory already had what the disk makes of its time, nothing was lost now.
     struct stat after = {};
     const bool changed = ::fstat(fd.get(), &after) == 0 && mtime_of(st) != mtime_of(after);
     if (changed) tree_.lost_times.look(after, directory.path, directory.mtime);

@@ -1,5 +1,5 @@
-// The directories of a tree that is being written: their owner has all rights in them until everything below them is
-// there; then they get the mode and the time that they are to have.
+// The directories of a tree that is being written. Their owner has all rights in them until everything below them is
+// written. Then they get their final mode and time.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace udtx::transfer {
 
 class MadeDirectories {
   public:
-    /// Outlives it.
+    /// `tree` must outlive this object.
     explicit MadeDirectories(TargetTree& tree) : tree_(tree) {}
 
-    /// What belongs to the destination itself. False: it is to keep what it has.
+    /// Stores mode and time for the destination itself. False: it keeps its own.
     bool take_top(const message::Entry& entry);
-    /// Also where something else stands. False: there is none, as was told.
+    /// Makes the directory, also in the place of another entry. False: it could not be made, and that was reported.
     bool make(const message::Entry& entry, const std::string& path);
 
-    /// At the end: the one that was made last is finished. False: none is left.
+    /// Call it at the end: finishes the directory that was made last. False: none is left.
     bool finish_next();
-    /// All that are left, and those that were only opened up.
+    /// Finishes all that are left, and those that were only opened up.
     void finish_all();
-    /// The destination itself, when nothing changes in it any more.
+    /// Finishes the destination itself. Call it when nothing changes in it any more.
     void finish_top();
 
     [[nodiscard]] std::uint64_t held() const noexcept { return bytes_; }
@@ -38,9 +38,9 @@ class MadeDirectories {
         FileTime mtime{};
     };
     [[nodiscard]] std::uint32_t mode_of(const message::Entry& entry) const noexcept;
-    /// 0 or an errno; `before`: the mode of one that was there.
+    /// Returns 0 or an errno. `before`: the mode of a directory that existed.
     int make_or_open(int parent, const SplitName& split, const message::Entry& entry, std::uint32_t& before);
-    /// Its mode and time are to be set at the end.
+    /// Stores mode and time, which are set at the end.
     void remember(Made directory);
     void finish(const Made& directory);
 

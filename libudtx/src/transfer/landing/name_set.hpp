@@ -1,4 +1,4 @@
-// Which names a sender has, eight bytes each. Two that fall together spare a file that --delete would have taken.
+// The names that a sender has, as hashes of eight bytes. If two names have the same hash, --delete may spare a file.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace udtx::transfer {
 
-/// 128 MiB of them.
+/// They take 128 MiB.
 inline constexpr std::size_t kMaxNames = 16U << 20U;
 
 class NameSet {
@@ -25,7 +25,7 @@ class NameSet {
         sorted_ = false;
     }
     [[nodiscard]] std::uint64_t held() const noexcept { return keys_.capacity() * sizeof(std::uint64_t); }
-    /// There were more than it can hold.
+    /// True if the set overflowed: it holds at most kMaxNames names.
     [[nodiscard]] bool full() const noexcept { return full_; }
     [[nodiscard]] bool has(std::string_view path) { return has(path_key(path)); }
     [[nodiscard]] bool has(std::uint64_t key) {

@@ -10,10 +10,10 @@
 
 namespace udtx::transfer {
 
-/// Any thread.
+/// Any thread may use it.
 class NamesUnderWay {
   public:
-    /// False: it is under way already.
+    /// False: the file is under way already.
     [[nodiscard]] bool begin(std::string_view path) {
         const std::lock_guard lock(mutex_);
         return keys_.insert(path_key(path)).second;

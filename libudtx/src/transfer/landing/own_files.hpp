@@ -1,5 +1,5 @@
-// Files that came in this run or stood here as they were sent. To no other one may a hard link of the transfer lead:
-// what is there under a name that the sender only says may be another's, whom that sender may not even read.
+// The files that this run wrote or verified. A hard link of the transfer may lead only to one of them. Any other file
+// may belong to another user, and the sender may have no right to read it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace udtx::transfer {
 
-/// Of the writer's thread and the committer's. It is asked once all files are under their names; what comes from then
-/// on are links, of which nothing is another name.
+/// The writer's and the committer's threads use it. It answers once all files have their final names. Only links follow
+/// after that.
 class OwnFiles {
   public:
     explicit OwnFiles(EntryClaims& claims) : claims_(claims) {}
@@ -25,7 +25,7 @@ class OwnFiles {
         const std::lock_guard lock(mutex_);
         if (!asked_) files_.add(key);
     }
-    /// Of what has that name now. False as well where there were too many to know.
+    /// True if the file that has this name now is one of them. False also if there were too many files to store.
     [[nodiscard]] bool has(const std::string& path, const FileId& is) {
         const std::uint64_t key = key_for(path, is);
         const std::lock_guard lock(mutex_);
@@ -38,7 +38,7 @@ class OwnFiles {
     }
 
   private:
-    /// Where a file system makes names of its own it may make inode numbers, too, and they say nothing.
+    /// A file system that may change names may also make up inode numbers, so its keys use names only.
     std::uint64_t key_for(const std::string& path, const FileId& is) {
         const std::uint64_t name = path_key(path);
         return claims_.may_fold(split_leaf(path).directory) ? name : key_of({name, is.device, is.inode});

@@ -24,7 +24,7 @@ PieceSyncer::~PieceSyncer() {
     try {
         flush();
     } catch (const std::exception&) {
-        // Or there is no memory: these pieces are fetched again.
+        // The task has failed, or memory ran out: these pieces are sent again.
     }
 }
 
@@ -57,7 +57,7 @@ DiskStep PieceSyncer::step() {
     queue_.pop_front();
     busy_ = true;
     lock.unlock();
-    // A sync that failed is final: these pieces are fetched again. Where there is none, their hashes tell in the end.
+    // A failed sync is final: these pieces are sent again. If the disk cannot sync, another run checks the hashes.
     if (const int failed = sync_data(batch.fd.get()); failed == 0 || knows_no_sync(failed)) {
         journal_.add_pieces(batch.path, batch.pieces);
         journal_.flush();

@@ -1,4 +1,4 @@
-// Makes pieces of files under construction durable, as a task of its own, and only then writes them into the journal.
+// A task that makes pieces of files under construction durable, and only then writes them to the journal.
 #pragma once
 
 #include <condition_variable>
@@ -18,8 +18,8 @@ namespace udtx::transfer {
 class PieceSyncer {
   public:
     struct Batch {
-        /// Opened for this batch: an error of the disk is told once to each description of a file, and this one must
-        /// not be taken from the sync before the rename.
+        /// Opened for this batch. The kernel reports a disk error once to each open description of a file, and this
+        /// sync must not take the error away from the sync before the rename.
         UniqueFd fd;
         std::string path;
         std::vector<ProvenPiece> pieces;
@@ -27,15 +27,15 @@ class PieceSyncer {
     };
 
     explicit PieceSyncer(ResumeJournal& journal);
-    /// Does what was submitted.
+    /// Completes what was submitted.
     ~PieceSyncer();
     PieceSyncer(const PieceSyncer&) = delete;
     PieceSyncer& operator=(const PieceSyncer&) = delete;
 
-    /// Waits while too much is pending: it bounds what a killed receiver gets once more.
-    /// std::runtime_error: the task threw something, and nothing more is done.
+    /// Waits while too much is pending, which limits what is sent again after the receiver was killed.
+    /// std::runtime_error: the task threw an exception and has stopped.
     void submit(Batch batch);
-    /// Until everything submitted is in the journal.
+    /// Waits until everything submitted is in the journal.
     void flush();
 
   private:
@@ -44,14 +44,14 @@ class PieceSyncer {
     void check_well() const;
 
     ResumeJournal& journal_;
-    const std::size_t max_batches_;  // each has a descriptor
+    const std::size_t max_batches_;  // each batch has a descriptor
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Batch> queue_;
     std::uint64_t pending_bytes_ = 0;
     bool busy_ = false;
     std::optional<Error> broken_;
-    DiskTask task_;  // last: it uses what stands above
+    DiskTask task_;  // last: it uses the members above
 };
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-// What the disk tasks of the receiver tell the protocol thread.
+// What the disk tasks of the receiver report to the protocol thread.
 #pragma once
 
 #include <atomic>
@@ -20,30 +20,30 @@ namespace udtx::transfer {
 class ReceiveFeedback {
   public:
     struct News {
-        std::uint64_t released_bytes = 0;       ///< since the last call
+        std::uint64_t released_bytes = 0;       ///< since the last take()
         std::optional<message::Resume> resume;  ///< once, before the answers
         std::deque<message::Answer> answers;
         std::deque<std::string> erased;  ///< paths
         std::deque<message::FileFailed> failed;
         std::deque<std::string> notes;            ///< for the user at the sender
-        bool more = false;                        ///< of these lists, for another call
-        std::optional<message::Confirm> confirm;  ///< everything is done, and the lists were taken; once
+        bool more = false;                        ///< these lists have more for another take()
+        std::optional<message::Confirm> confirm;  ///< once, when everything is done and the lists are empty
         std::optional<message::Share> share;      ///< the latest
         std::optional<Error> fatal;
-        bool worker_idle = false;  ///< it has tidied up and ends; once
+        bool worker_idle = false;  ///< once: the worker has cleaned up and ends
     };
 
     explicit ReceiveFeedback(LateWaker& waker) : waker_(waker) {}
 
-    /// Of the data stream; any thread.
+    /// Counts bytes of the data stream that arrived. Any thread may call it.
     void note_arrived(std::uint64_t bytes) noexcept { arrived_.fetch_add(bytes, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t arrived() const noexcept { return arrived_.load(std::memory_order_relaxed); }
 
-    /// `room`: there is room() again. Before the first use.
+    /// `room` is called when has_room() becomes true again. Set it before the first use.
     void call(std::function<void()> room) { room_ = std::move(room); }
 
-    /// Of the data stream, so much has left memory. Small files are many: the protocol thread is woken for some of them
-    /// together, and at the latest by tell_released().
+    /// Counts bytes of the data stream that have left memory. Wakes the protocol thread once for several small files.
+    /// tell_released() reports the rest.
     void note_released(std::uint64_t bytes) {
         bool worth_telling = false;
         {
@@ -53,7 +53,7 @@ class ReceiveFeedback {
         }
         if (worth_telling) edit([](News&) {});
     }
-    /// Before whoever notes rests.
+    /// Call it before the thread that calls note_released() becomes idle.
     void tell_released() {
         const bool any = [this] {
             const std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ class ReceiveFeedback {
         if (any) edit([](News&) {});
     }
 
-    /// fn(News&) under the lock; wakes the protocol thread unless it has been woken and not yet come.
+    /// Calls fn(News&) under the lock. Wakes the protocol thread, unless it was woken and has not called take() yet.
     template <class Fn>
     void edit(Fn&& fn) {
         {
@@ -78,16 +78,16 @@ class ReceiveFeedback {
             throw;
         }
     }
-    /// For more lists. What an operation says is added whole, but none is begun without room.
+    /// True if the lists have room. An operation adds all of its reports, but no operation is started without room.
     [[nodiscard]] bool has_room() const {
         const std::lock_guard lock(mutex_);
         return room_for_more();
     }
-    /// What goes into the stream beside what is urgent: the lists, for which there must be room.
+    /// Which lists go into the stream besides the urgent news. The stream must have room for them.
     enum class Lists : std::uint8_t {
         none,
-        some,  ///< not more than the stream should get at once
-        all,   ///< nothing comes after it
+        some,  ///< at most what the stream should get at once
+        all,   ///< nothing follows
     };
     [[nodiscard]] News take(Lists lists) {
         News out;
@@ -105,18 +105,18 @@ class ReceiveFeedback {
     }
 
   private:
-    // Each may have a thousand pieces; small ones are taken by the thousand.
+    // An answer may have a thousand pieces. Erased paths are small, so thousands of them are taken.
     static constexpr std::size_t kMaxAnswers = 256;
     static constexpr std::size_t kMaxErased = 4096;
     static constexpr std::uint64_t kReleasedAtOnce = 64U << 10U;
-    // With names and reasons of some kilobytes.
+    // Each holds names and reasons of some kilobytes.
     static constexpr std::size_t kMaxFailed = 256;
 
     [[nodiscard]] bool room_for_more() const {
         return news_.answers.size() < kMaxAnswers && news_.erased.size() < kMaxErased &&
                news_.failed.size() < kMaxFailed && news_.notes.size() < kMaxFailed;
     }
-    /// Back to news_, but for the first of each with `some`.
+    /// Moves the lists back to news_. With `some`, the first items of each list stay in `out`.
     void leave_lists(News& out, bool some) {
         leave(news_.answers, out.answers, some ? kMaxAnswers : 0);
         leave(news_.erased, out.erased, some ? kMaxErased : 0);

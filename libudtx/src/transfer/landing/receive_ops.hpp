@@ -1,4 +1,4 @@
-// What the protocol thread asks of the receiver's writer thread, in order.
+// The operations that the protocol thread requests from the receiver's writer thread, in order.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// Of one file before it is synced: with what the syncer may have pending, far less than 64 MiB are sent again.
+// Bytes of one file before a sync. Together with what the syncer may have pending, far less than 64 MiB are sent again.
 constexpr std::uint64_t kSyncBytes = 8U << 20U;
 constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
@@ -157,7 +157,7 @@ bool ReceiveResume::proven_file(const std::string& path, std::uint64_t size) con
 }
 
 void ReceiveResume::wrote(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced, ProvenPiece piece) {
-    // What an earlier run had here is overwritten.
+    // This piece overwrites what an earlier run had here.
     if (const auto partial = partials_.find(path_key(path)); partial != partials_.end()) {
         partial->second.pieces.erase(piece.offset);
     }

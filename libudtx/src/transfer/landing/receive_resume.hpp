@@ -1,5 +1,4 @@
-// What a receiver makes of the journal of an earlier run, and what it writes down for a later one. For the
-// writer's task.
+// Uses the journal of an earlier run, and writes the journal for a later run. Runs in the writer's task.
 #pragma once
 
 #include <cstdint>
@@ -20,53 +19,53 @@
 
 namespace udtx::transfer {
 
-/// Pieces of a temporary file that are written and not yet on their way to the journal.
+/// Pieces of a temporary file that are written but not yet submitted to the journal.
 struct UnsyncedPieces {
     std::vector<ProvenPiece> pieces;
     std::uint64_t bytes = 0;
-    bool journaled = false;    ///< there were others before
-    std::uint64_t shared = 0;  ///< as record::Partial
+    bool journaled = false;    ///< earlier pieces were submitted
+    std::uint64_t shared = 0;  ///< see record::Partial
 };
 
 class ReceiveResume {
   public:
-    /// Called with the bytes of each piece that was read and hashed; false: stop that.
+    /// Called with the size of each piece that was read and hashed. False: stop reading.
     using Checked = std::function<bool(std::uint64_t bytes)>;
     using Reply = std::function<void(message::Answer)>;
 
-    /// All outlive it. `job`: of a shard, or null.
+    /// All references must outlive this object. `job`: the job's file for a shard, or null.
     ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, JobFile* job, Checked checked);
 
-    /// The journal has something to say about it.
+    /// True if the journal knows the file. For a part of a file, the job's file may know it too.
     [[nodiscard]] bool knows(const std::string& path, const message::Query& query);
-    /// It has been delivered.
+    /// True if the journal says that the file was delivered.
     [[nodiscard]] bool knows_whole(const std::string& path, const message::Query& query) const;
-    /// Begins to read what the journal claims about the file from the disk; go_on() answers with what is so.
+    /// Starts to read from disk what the journal claims about the file. go_on() answers with what is true.
     void answer(const message::Query& query, const Reply& reply);
-    /// Reads one more piece for the latest answer. False: there was nothing to do.
+    /// Reads one more piece for the latest answer. False: nothing is left to read.
     bool go_on(const Reply& reply);
 
-    /// A temporary file of an earlier run stands there, to be continued.
+    /// True if an earlier run left a temporary file that can be continued.
     [[nodiscard]] bool has_partial(const std::string& path) const {
         return !partials_.empty() && partials_.count(path_key(path)) > 0;
     }
-    /// It could not be continued after all.
+    /// Call it if that file could not be continued after all.
     void forget_partial(const std::string& path) { partials_.erase(path_key(path)); }
-    /// From an answer: the digest of a piece that is there.
+    /// The digest of a piece on disk, if an answer has reported it.
     [[nodiscard]] std::optional<Digest> proven(const std::string& path, const Extent& piece) const;
-    /// From an answer: the file stands under its final name with that size.
+    /// True if an answer has reported the file under its final name with that size.
     [[nodiscard]] bool proven_file(const std::string& path, std::uint64_t size) const;
     [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return journal_.unique_for(path); }
 
-    /// A piece was written into the temporary file.
+    /// Records a piece that was written into the temporary file.
     void wrote(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced, ProvenPiece piece);
-    /// The file is given up for now: what is written shall be found by another run. False: there is nothing to find.
+    /// Gives the file up for now, so that another run finds what is written. False: there is nothing to find.
     bool leave(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced);
-    /// The temporary file goes.
+    /// Records that the temporary file is removed.
     void gone(const std::string& path) { journal_.add_gone(path); }
     void delivered(const record::Done& done) { journal_.add_done(done); }
     void flush_delivered() { journal_.flush(); }
-    /// All is in the journal; the journal goes when `all_done` or when it says nothing.
+    /// Completes the journal. Removes it if `all_done`, or if it says nothing.
     void close(bool all_done);
 
   private:
@@ -76,7 +75,7 @@ class ReceiveResume {
         std::uint64_t shared = 0;
         bool proven = false;
     };
-    /// A temporary file that is being read for an answer ...
+    /// A temporary file that is read for an answer.
     struct ProvingPieces {
         Partial* partial = nullptr;
         UniqueFd fd;
@@ -84,7 +83,7 @@ class ReceiveResume {
         std::size_t next = 0;
         message::Answer out{};
     };
-    /// ... or a file under its final name.
+    /// A file under its final name that is read for an answer.
     struct ProvingFile {
         std::uint64_t key = 0;
         std::uint64_t number = 0;
@@ -92,9 +91,9 @@ class ReceiveResume {
         UniqueFd fd;
         FileDigest digest;
         std::uint64_t offset = 0;
-        bool whole = false;  // so far
+        bool whole = false;  // all blocks so far could be read
     };
-    /// Of a part of a file: adds what the job's file says of it.
+    /// For a part of a file: adds what the job's file says about it.
     void learn_claims(const message::Query& query, const std::string& path);
     void begin(Partial& partial, std::uint64_t number);
     void prove_piece(const Reply& reply);

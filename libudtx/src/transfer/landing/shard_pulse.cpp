@@ -14,7 +14,7 @@ Instant pulse_now() {
     return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
 }
 
-/// Seconds that a shard still needs.
+/// The seconds that a shard still needs.
 double left_of(const ShardSlot& slot) {
     const std::uint64_t bytes = slot.bytes_total - std::min(slot.bytes_total, slot.bytes_done);
     return static_cast<double>(bytes) * 8 / static_cast<double>(std::max<std::uint64_t>(slot.rate, 1));
@@ -41,7 +41,7 @@ ShardPulse::~ShardPulse() {
     try {
         end(ShardSlot::State::failed);
     } catch (const std::exception&) {
-        // The others notice that it is silent.
+        // The others notice that this shard no longer reports.
     }
 }
 
@@ -52,7 +52,7 @@ void ShardPulse::end(ShardSlot::State state) {
     task_.end();
     static_cast<void>(job_.exchange([&](std::vector<ShardSlot>& slots) {
         ShardSlot& own = slots[shard_.index];
-        // A newer run may have begun.
+        // A newer run of this shard may have begun.
         if (own.run != run_ && own.run != 0) return;
         fill_in(own);
         own.state = state;
@@ -88,7 +88,7 @@ void ShardPulse::measure(Instant now) {
 
 DiskStep ShardPulse::step() {
     const auto exchanged = job_.exchange([this](std::vector<ShardSlot>& slots) { turn(slots); });
-    // Whoever does not know what the others take must not go on taking.
+    // A shard that does not know the rates of the others must not continue to use the job's rate.
     if (!exchanged && claim_) links_.fatal(exchanged.error());
     const auto next = std::chrono::duration_cast<std::chrono::milliseconds>(kShardTurn);
     return DiskStep::rest_for(claim_ ? next : 4 * next);

@@ -1,5 +1,5 @@
-// What a shard tells the others while it runs, and what it learns from them: its share of the job's rate, and how far
-// all of them are.
+// Exchanges the state of a shard with the other shards of its job. It finds the shard's part of the job's rate and the
+// progress of all shards.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace udtx::transfer {
 
 class ShardPulse {
   public:
-    /// `links` and `job` outlive it. `run`: not 0, and another one for each run.
+    /// `links` and `job` must outlive this object. `run`: not 0, and different for each run.
     ShardPulse(JobFile& job, const JobShard& shard, const LandingLinks& links, std::uint64_t run);
-    /// The others hear that this run is over.
+    /// Reports to the others that this run is over.
     ~ShardPulse();
     ShardPulse(const ShardPulse&) = delete;
     ShardPulse& operator=(const ShardPulse&) = delete;
 
-    /// Everything has been delivered. Not from within its task.
+    /// Reports that everything has been delivered. Must not be called within its own task.
     void finish();
 
   private:
@@ -40,12 +40,12 @@ class ShardPulse {
     ShardLives lives_;
     std::optional<RateClaim> claim_;
     std::uint64_t beat_ = 0;
-    std::uint64_t share_ = 0;  // as told last
+    std::uint64_t share_ = 0;  // as reported last
     std::uint64_t arrived_ = 0;
     std::optional<Instant> measured_;
     double bits_per_second_ = 0;
     bool ended_ = false;
-    DiskTask task_;  // last: it uses what stands above
+    DiskTask task_;  // last: it uses the members above
 };
 
 }  // namespace udtx::transfer

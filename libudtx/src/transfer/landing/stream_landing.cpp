@@ -23,7 +23,7 @@ namespace udtx::transfer {
 
 namespace {
 
-/// Size and digest of a stream as it passes.
+/// Measures size and digest of a stream as it passes.
 class StreamCheck {
   public:
     explicit StreamCheck(const LandingLinks& links, HashAlgorithm hash) : links_(links), hasher_(hash) {}
@@ -64,7 +64,7 @@ constexpr int kNoSignal = MSG_NOSIGNAL;
 constexpr int kNoSignal = 0;
 #endif
 
-/// Writes to a descriptor of the caller's: stop() ends the wait for whoever reads it.
+/// Writes to a descriptor that belongs to the caller. StopEvent::stop() ends the wait for the reader.
 class PipeWriter {
   public:
     PipeWriter(int fd, const StopEvent& stop) : fd_(fd), stop_(stop) {
@@ -77,7 +77,7 @@ class PipeWriter {
         twin_ = writer_without_blocking(fd);
     }
     [[nodiscard]] bool regular() const noexcept { return regular_; }
-    /// 0, an errno, or ECANCELED when the job was stopped meanwhile.
+    /// Returns 0, an errno, or ECANCELED if the job was stopped meanwhile.
     [[nodiscard]] int write(std::span<const std::byte> bytes) const {
         const bool at_once = regular_ || socket_ || twin_;
         bool wait = !at_once;
@@ -95,8 +95,8 @@ class PipeWriter {
     [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const {
         if (socket_) return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | kNoSignal);
         if (twin_) return ::write(twin_.get(), bytes.data(), bytes.size());
-        // Whatever else is ready takes PIPE_BUF bytes without blocking. More might wait for ever, beyond the reach of
-        // stop().
+        // Any other descriptor that is ready takes PIPE_BUF bytes without blocking. More bytes might block forever,
+        // where stop() has no effect.
         return ::write(fd_, bytes.data(), regular_ ? bytes.size() : std::min<std::size_t>(bytes.size(), PIPE_BUF));
     }
 
@@ -104,7 +104,7 @@ class PipeWriter {
     const StopEvent& stop_;
     bool regular_ = false;
     bool socket_ = false;
-    UniqueFd twin_;  // of the same pipe
+    UniqueFd twin_;  // non-blocking descriptor of the same pipe
 };
 
 Error is_directory(const std::string& name) {
@@ -126,7 +126,7 @@ class ProbeLanding final : public Landing {
     const LandingLinks links_;
 };
 
-/// Takes a stream's bytes until one of them cannot be written.
+/// Writes a stream's bytes until a write fails.
 class StreamLanding : public Landing {
   public:
     StreamLanding(const LandingLinks& links, HashAlgorithm hash) : links_(links), check_(links_, hash) {}
@@ -145,7 +145,7 @@ class StreamLanding : public Landing {
 
   protected:
     virtual Result<void> write(std::span<const std::byte> bytes, std::uint64_t offset) = 0;
-    /// All is written, and it is what was sent.
+    /// Called when all bytes are written and are the ones that were sent.
     virtual void complete(const Digest& digest) = 0;
     void fail(const Error& error) {
         over_ = true;
@@ -169,7 +169,7 @@ class PipeLanding final : public StreamLanding {
         return failed == 0 ? Result<void>() : io_error("cannot write to", "-", failed);
     }
     void complete(const Digest& digest) override {
-        // Into a file: what that says only of a sync or when it is closed. The descriptor is the caller's.
+        // A regular file may report errors only at a sync or a close. The descriptor itself belongs to the caller.
         int failed = writer_.regular() ? sync_data(fd_) : 0;
         if (knows_no_sync(failed)) failed = 0;
         if (UniqueFd twin(writer_.regular() ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1); failed == 0)
@@ -202,7 +202,7 @@ class FileLanding final : public StreamLanding {
         root_ = std::move(root).value();
         mark_in_use(*root_);
         keep_existing_ = rights.basis_options(offer).overwrite == Overwrite::never;
-        // A pipe can be read but once: that it is not wanted is said before it is.
+        // A pipe can be read only once, so an unwanted stream is refused before that.
         const Occupant there = occupant_of(*root_, name_);
         if (there == Occupant::directory) return is_directory(name_);
         if (keep_existing_ && there != Occupant::nothing) return stays(name_);

@@ -1,4 +1,4 @@
-// One stream of bytes that is written as it comes, or dropped.
+// Receives one stream of bytes and writes it in order, or drops it.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace udtx::transfer {
 
-/// To the file that the offer names; refuses it if something stands there that is to stay.
+/// Writes the stream to the file that the offer names. Refuses it if an existing entry must stay.
 [[nodiscard]] std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer,
                                                  const TreeRights& rights, const LandingLinks& links);
-/// To a descriptor; waits for whoever reads it, until `stop`, which outlives it.
+/// Writes the stream to a descriptor and waits for its reader until `stop`, which must outlive the landing.
 [[nodiscard]] std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
                                                  const LandingLinks& links);
-/// Drops it: the sender measures the line.
+/// Drops the stream: the sender measures the path.
 [[nodiscard]] std::unique_ptr<Landing> land_probe(const LandingLinks& links);
 
 }  // namespace udtx::transfer

@@ -106,9 +106,9 @@ Result<bool> TargetTree::make_way(const std::string& path, const std::function<R
     if (!options.occupied || options.overwrite == Overwrite::never || !basis.is_directory(path)) return false;
     if (auto free = claims.take(path); !free) return free.error();
     if (auto is_ready = ready(); !is_ready) return is_ready.error();
-    // What else is pending is not to come between.
+    // Complete the other pending commits before the directory is emptied.
     committer_->flush();
-    // What bars the way is the directory that is to go, or the one it is in.
+    // The missing rights are those of the directory that must go, or of its parent.
     const auto clear = [&] { return clear_way(root, path, eraser ? &*eraser : nullptr); };
     const auto cleared = lent.with(path, clear);
     return cleared ? Result<bool>(true) : cleared.error();
@@ -134,7 +134,7 @@ void TargetTree::submit(Commit commit, bool replaces_directory) {
 
 Result<TempFile> TargetTree::create_temporary(const std::string& path, std::uint64_t unique,
                                               const FileAttributes& attributes) {
-    // With a journal the name is ours alone: what stands there was left by a killed run.
+    // With a journal, only this transfer uses the name: an existing file was left by a killed run.
     const auto existing = resume ? TempFile::Existing::replace : TempFile::Existing::refuse;
     return lent.with(split_leaf(path).directory,
                      [&] { return TempFile::create(root, path, unique, attributes, existing); });
@@ -142,7 +142,7 @@ Result<TempFile> TargetTree::create_temporary(const std::string& path, std::uint
 
 Result<void> TargetTree::find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more) {
     auto room = file.find_room(bytes, options.room, more);
-    // What has been replaced meanwhile makes room on the disk; in a quota only a look at it finds that out.
+    // Files that were replaced meanwhile free space on the disk. A quota learns that only from a look at the disk.
     if (room || !options.occupied || room.error().system_error == EDQUOT) return room;
     committer_->flush();
     return file.find_room(bytes, options.room, more);
@@ -153,13 +153,13 @@ std::uint64_t TargetTree::unique_of_file(std::uint64_t index, const std::string&
 }
 
 std::uint64_t TargetTree::unique_of_link(std::uint64_t index, const std::string& path) const {
-    return unique_of_file(index, path + '/');  // no path of a file ends so
+    return unique_of_file(index, path + '/');  // a file's path never ends in '/'
 }
 
 Result<void> TargetTree::make_link(const std::string& path, int parent, const std::string& temporary,
                                    const std::function<int()>& make) const {
     if (again(make) == 0) return {};
-    // With a journal the name is ours alone: what stands there was left by a killed run.
+    // With a journal, only this transfer uses the name: an existing link was left by a killed run.
     const bool left = errno == EEXIST && resume && ::unlinkat(parent, temporary.c_str(), 0) == 0;
     return left && again(make) == 0 ? Result<void>() : io_error("cannot make link", path, errno);
 }

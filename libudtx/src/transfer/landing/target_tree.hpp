@@ -1,5 +1,5 @@
-// The tree that is being written, as all that write in it share it: what may stand in a name's way, how a thing that is
-// complete gets its name, and who hears what became of it.
+// The tree that is being written, shared by everything that writes to it. It decides what may be in the way of a name,
+// how a complete entry gets its name, and who is told of the result.
 #pragma once
 
 #include <cstdint>
@@ -28,95 +28,99 @@ struct TreeWriterOptions {
     bool preserve = false;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::uint64_t unique = 0;          ///< makes temporary names differ from those of other jobs
-    ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
-    JobFile* job = nullptr;            ///< with a journal: of a shard, for the files that others fill as well
+    ResumeJournal* journal = nullptr;  ///< null: incomplete files are removed; otherwise another run continues them
+    JobFile* job = nullptr;            ///< with a journal, for a shard: records the files that other shards fill too
     Overwrite overwrite = Overwrite::diff;
     bool by_digest = false;
     bool sparse = false;                       ///< zeros become holes
     bool owner = false;                        ///< user and group are set as the sender says
-    bool erase = false;                        ///< what the sender does not have goes at the end
-    bool occupied = true;                      ///< something was there before
-    bool set_id = false;                       ///< special bits of files are kept, with `preserve`
-    RoomLimits room{};                         ///< of the disk
-    bool own_top = false;                      ///< the root may get the mode, owner and time of what it takes
-    bool announce_all = false;                 ///< files that are the same come too, as kept: there is a receipt
-    std::optional<std::uint32_t> root_mode{};  ///< what the root had before its owner opened it up
+    bool erase = false;                        ///< what the sender does not have is deleted at the end
+    bool occupied = true;                      ///< the directory had entries before
+    bool set_id = false;                       ///< with `preserve`: special bits of files are kept
+    RoomLimits room{};                         ///< limits of the disk
+    bool own_top = false;                      ///< the root may get the mode, owner and time that are sent for it
+    bool announce_all = false;                 ///< unchanged files are announced too, as kept, for a receipt
+    std::optional<std::uint32_t> root_mode{};  ///< the root's mode before its owner opened it up
 };
 
-/// Of a file's mode, the bits that are set.
+/// The bits of a file's mode that are set.
 [[nodiscard]] std::uint32_t bits_to_set(const TreeWriterOptions& options);
 
 struct TreeWriterCallbacks {
-    /// Called in the committer's task (and in the writer's for failures); for each entry at most one of the two.
+    /// Called in the committer's task, and for failures also in the writer's. Each entry gets at most one of the two
+    /// calls.
     std::function<void(const Commit&)> delivered;
     std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
-    /// An entry was delivered without this.
+    /// An entry was delivered without this property.
     std::function<void(EntryType type, Belonging what, const std::string& path, int error_number)> unset =
         [](EntryType, Belonging, const std::string&, int) {};
     /// Nothing more can be written.
     std::function<void(const Error&)> fatal;
-    /// Bytes that an earlier run left and that are used.
+    /// Bytes that existed before this run, mostly from an earlier run, and that are used.
     std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
-    /// A file that was the same already; one that was there and was not to be overwritten.
+    /// `unchanged`: an entry was the same already. `skipped`: an entry existed and must not be overwritten.
     std::function<void(EntryType type)> unchanged = [](EntryType) {};
     std::function<void(EntryType type)> skipped = [](EntryType) {};
-    /// What was deleted.
+    /// An entry was deleted.
     std::function<void(const std::string& path)> erased = [](const std::string&) {};
-    /// For the user, at the end.
+    /// A warning for the user.
     std::function<void(const std::string& text)> noted = [](const std::string&) {};
-    /// Bytes that were there before and were read and hashed; false: there is no time for more.
+    /// Existing bytes that were read and hashed. False: there is no time to continue.
     ReceiveResume::Checked checked = [](std::uint64_t) { return true; };
 };
 
-/// Of the writer's task, but for what the committer's callbacks use.
+/// For the writer's task, except what the committer's callbacks use.
 class TargetTree {
   public:
     TargetTree(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
     TargetTree(const TargetTree&) = delete;
     TargetTree& operator=(const TargetTree&) = delete;
 
-    /// An entry does not arrive.
+    /// Reports that an entry failed.
     void fail(std::uint64_t index, const std::string& path, const Error& error);
-    /// What could not be set of a file under construction. `path` outlives it.
+    /// A callback for properties that cannot be set on a file under construction. `path` must outlive it.
     [[nodiscard]] OnUnset unset_of(const std::string& path);
-    /// A file is complete: the disk works.
+    /// Call it when a file is complete: the disk works.
     void note_working_disk() noexcept { disk_.succeeded(); }
-    /// An earlier run that was killed may have given it its name, and not have synced that.
+    /// Counts an unchanged entry. Its directory gets a sync: a killed run may have given the entry its name without
+    /// one.
     void note_unchanged(EntryType type, const std::string& path);
-    /// What stands under that name is what the sender has.
+    /// Records that the file of that name is what the sender has.
     void note_own(const std::string& path);
 
-    /// Of a failure to open the directory of a name: it is not to be replaced, and so nothing below it is.
+    /// `error_number`: from opening the directory of a name. True: an entry in its place must not be replaced, so
+    /// nothing below it is written.
     [[nodiscard]] bool stays(int error_number) const;
-    /// For a file or a link that has come, before it is committed: a directory in its place is emptied if `ready` says
-    /// that the rest will hardly fail. True: it is empty, and the commit is to replace it.
+    /// For a file or link before its commit: empties a directory in its place, if `ready` says that the rest will most
+    /// likely succeed. True: the directory is empty, and the commit has to replace it.
     Result<bool> make_way(const std::string& path, const std::function<Result<void>()>& ready);
-    /// What replaces a directory is so at once.
+    /// Submits a commit. Waits for it if it replaces a directory.
     void submit(Commit commit, bool replaces_directory = false);
-    /// A link that has its temporary name in `parent`, when the way is made.
+    /// Makes way and submits a link that has its temporary name in `parent`.
     void submit_link(Commit commit, int parent);
-    /// All that was submitted has its name, or has failed.
+    /// Waits until everything submitted has its name or has failed.
     void flush() { committer_->flush(); }
 
-    /// A file under a temporary name, in a directory that may have to be opened up.
+    /// Creates a file under a temporary name. Opens its directory up if necessary.
     Result<TempFile> create_temporary(const std::string& path, std::uint64_t unique, const FileAttributes& attributes);
-    /// Within the limits, when what is complete has replaced what stood under its name.
+    /// As TempFile::find_room(), within the limits. If there is no room, it first waits until complete files have
+    /// replaced older ones.
     Result<void> find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more = 0);
-    /// Makes the temporary name of a file; with a journal another run finds that.
+    /// The number for the temporary name of a file. With a journal another run finds that file.
     [[nodiscard]] std::uint64_t unique_of_file(std::uint64_t index, const std::string& path) const;
-    /// The same of a link.
+    /// As unique_of_file(), for a link.
     [[nodiscard]] std::uint64_t unique_of_link(std::uint64_t index, const std::string& path) const;
-    /// `make`: a system call that gives a link the temporary name in `parent`.
+    /// `make`: the system call that gives a link the name `temporary` in `parent`.
     Result<void> make_link(const std::string& path, int parent, const std::string& temporary,
                            const std::function<int()>& make) const;
 
-    /// What was found or deleted is so after a power cut, too. Once.
+    /// Makes durable what was found or deleted. Only the first call has an effect.
     void sync_names();
     void tell_lost_times();
-    /// At the end of the job.
+    /// Call it at the end of the job.
     void close_journal(bool complete);
 
-    /// Memory that the sender made us remember.
+    /// Bytes of memory that the sender makes us hold.
     [[nodiscard]] std::uint64_t held() const {
         return basis.held() + claims.held() + own_files.held() + (eraser ? eraser->held() : 0);
     }
@@ -129,8 +133,8 @@ class TargetTree {
     OwnFiles own_files;
     LostTimes lost_times;
     LentRights lent;
-    ChangedDirectories unsynced;  ///< where something was found as it is to be, or was deleted
-    NamesUnderWay under_way;      ///< of files that are begun or being committed: two would share a temporary file
+    ChangedDirectories unsynced;  ///< directories where something was found as sent, or was deleted
+    NamesUnderWay under_way;      ///< files begun or being committed: two of one name would share a temporary file
     std::optional<Eraser> eraser;
     std::optional<ReceiveResume> resume;
 
@@ -138,12 +142,12 @@ class TargetTree {
     [[nodiscard]] CommitCallbacks on_commit();
     void note_erased(const std::string& path);
 
-    DiskWatch disk_;            // of what is written ...
-    DiskWatch commits_;         // ... and, on the committer's thread, of what gets its name
-    bool failed_here_ = false;  // not all failures were the sender's
+    DiskWatch disk_;            // counts failures of writes
+    DiskWatch commits_;         // counts failures of commits, on the committer's thread
+    bool failed_here_ = false;  // the receiver itself caused a failure
     bool journal_closed_ = false;
     bool names_synced_ = false;
-    std::optional<Committer> committer_;  // last: its task uses what stands above
+    std::optional<Committer> committer_;  // last: its task uses the members above
 };
 
 }  // namespace udtx::transfer

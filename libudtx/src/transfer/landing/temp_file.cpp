@@ -36,10 +36,10 @@ constexpr std::size_t kCopyBlock = 256U << 10U;
 constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// With what makes it a temporary name, fewer than the fewest that a disk takes.
+// With the rest of a temporary name, this is below the smallest limit of any disk.
 constexpr std::size_t kTrialBytes = 96;
 
-/// At most so many bytes, and whole characters if it is UTF-8.
+/// The first bytes of a name, at most `bytes`. UTF-8 characters stay whole.
 std::string beginning_of(const std::string& name, std::size_t bytes) {
     const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U; };
     if (name.size() <= bytes) return name;
@@ -47,7 +47,7 @@ std::string beginning_of(const std::string& name, std::size_t bytes) {
     return name.substr(0, bytes);
 }
 
-/// What the umask left of the mode, without the right to write that was only lent.
+/// Sets the mode that the umask left, without the right to write, which was only lent.
 int take_owner_write(int fd) {
     struct stat st = {};
     if (::fstat(fd, &st) != 0) return errno;
@@ -58,7 +58,7 @@ int take_owner_write(int fd) {
 Result<void> set_size(int fd, const std::string& path, std::uint64_t size) {
     if (set_length(fd, static_cast<off_t>(size)) == 0) return {};
     const int failed = errno;
-    // Some file systems make a file longer only by writing at its end.
+    // Some file systems extend a file only if its last byte is written.
     struct stat st = {};
     const bool shorter = ::fstat(fd, &st) == 0 && static_cast<std::uint64_t>(st.st_size) < size;
     const std::array<std::byte, 1> zero{};
@@ -66,16 +66,16 @@ Result<void> set_size(int fd, const std::string& path, std::uint64_t size) {
     return io_error("cannot set the size of", path, failed);
 }
 
-/// Owner, mode and time.
+/// Sets owner, mode and time.
 void set_belongings(int fd, const FileAttributes& attributes, const OnUnset& unset) {
     const auto check = [&](Belonging what, int failed) {
         if (failed != 0) unset(what, failed);
         return failed;
     };
-    // The owner first: to change it takes set-user-ID and set-group-ID bits away.
+    // The owner comes first: changing it clears set-user-ID and set-group-ID bits.
     const bool owned = !attributes.owner || check(Belonging::owner, transfer::set_owner(fd, *attributes.owner)) == 0;
     if (attributes.exact_mode) {
-        // What one owner may let others do is not for another one to let.
+        // If the owner could not be set, the file must not grant the wrong owner's rights through these bits.
         const std::uint32_t mode = owned ? attributes.mode : attributes.mode & mode_bits::kPermissions;
         const int failed = set_mode(fd, mode);
         check(Belonging::mode, failed == 0 && mode != attributes.mode ? EPERM : failed);
@@ -86,8 +86,7 @@ void set_belongings(int fd, const FileAttributes& attributes, const OnUnset& uns
 }
 
 #ifdef __linux__
-/// A file system in memory lays nothing out: a reservation would take all the pages at once, and nothing be written
-/// meanwhile.
+/// True if the file system is in memory. A reservation there allocates all pages at once and delays the writes.
 bool is_in_memory(int fd) {
     struct statfs system = {};
     return ::fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
@@ -112,7 +111,7 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     int error = 0;
     UniqueFd directory = root.open_directory(split.directory, error);
     if (!directory) return io_error("cannot create", path, error);
-    // The owner may write until it is complete: it may have to be opened again.
+    // The owner may write until the file is complete, because it may have to be opened again.
     const auto mode = static_cast<mode_t>(
         attributes.exact_mode ? 0600 : (attributes.mode & mode_bits::kPermissions) | mode_bits::kOwnerWrite);
     std::string temporary = temp_name(unique);
@@ -202,7 +201,7 @@ Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, 
     if (limits.quota) {
         if (auto charged = charge(st, bytes, limits.quota); !charged) return charged;
     }
-    if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return {};  // it does not say
+    if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return {};  // the size is unknown
     const std::uint64_t spare = limits.min_free;
     const std::uint64_t missing = bytes - held;
     const std::uint64_t blocks = ::geteuid() == 0 ? system.f_bfree : system.f_bavail;
@@ -217,7 +216,7 @@ Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, 
 Result<void> TempFile::reserve(std::uint64_t bytes) {
 #ifdef __linux__
     if (bytes == 0 || is_in_memory(fd_.get())) return {};
-    // KEEP_SIZE: a file that is given up midway must not look complete by its size.
+    // KEEP_SIZE: an incomplete file must not look complete by its size.
     if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return no_room(errno);
 #else
@@ -290,7 +289,7 @@ int TempFile::copy_range(int from, const Extent& extent) {
 #ifdef __linux__
     while (left > 0) {
         const ssize_t n = ::copy_file_range(from, &in, fd_.get(), &out, static_cast<std::size_t>(left), 0);
-        if (n <= 0) break;  // not between these two: by hand
+        if (n <= 0) break;  // not possible between these two files: copy by hand
         left -= static_cast<std::uint64_t>(n);
     }
 #endif
@@ -345,7 +344,7 @@ void TempFile::rest() {
     if (!fd_) return;
     struct stat st = {};
     static_cast<void>(look(st));
-    // What is complete may have a mode that lets nobody open it again.
+    // A complete file may have a mode that nobody can open it with again.
     if (complete_) rest_error_ = sync_data(fd_.get());
     if (knows_no_sync(rest_error_)) rest_error_ = 0;
     if (const int closing = fd_.close(); rest_error_ == 0) rest_error_ = closing;

@@ -1,4 +1,4 @@
-// A file under construction, beside its target and under a temporary name.
+// A file under construction, in the directory of its target and under a temporary name.
 #pragma once
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@
 
 namespace udtx::transfer {
 
-/// What the finished file is to have.
+/// The properties of the finished file.
 struct FileAttributes {
     std::uint32_t mode = 0666;
     std::optional<Owner> owner{};
@@ -30,64 +30,66 @@ struct FileAttributes {
     FileTime mtime{};
 };
 
-/// Whether `from` may be renamed in its directory, by doing so and back; 0 or an errno, and then it may be gone.
+/// Tests whether `from` may be renamed in its directory: renames it to `to` and back. Returns 0 or an errno; after an
+/// errno the file may be gone.
 [[nodiscard]] int try_rename(int directory, const std::string& from, const std::string& to);
 
 class TempFile {
   public:
     enum class Existing { refuse, replace };
 
-    /// `path` below `root`. file_io: the directory cannot be opened (a symbolic link on the way, for one), no rights,
-    /// no space; or the temporary file is there already, unless that is to be replaced.
+    /// `path` is below `root`. file_io: the directory cannot be opened (for example because of a symbolic link in its
+    /// path), rights or space are missing, or the temporary file exists and must not be replaced.
     static Result<TempFile> create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                    const FileAttributes& attributes, Existing existing = Existing::refuse);
-    /// Continues a temporary file of an earlier run. file_io: there is none, or it is not a file of ours.
+    /// Continues the temporary file of an earlier run. file_io: it does not exist, or it is not one of our files.
     static Result<TempFile> adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique);
-    /// One that other processes fill as well: as it is, or a new one. `fresh`: it is new.
+    /// Opens or creates a file that other processes fill too. `fresh`: it is new.
     static Result<TempFile> share(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                   const FileAttributes& attributes, bool& fresh);
-    /// A file that adopt() takes: of two names, as a copy by hard links makes them, the other one's content is to stay.
+    /// True if adopt() takes the file. A file with two names, as a copy by hard links makes it, must keep its content.
     [[nodiscard]] static bool is_adoptable(int fd);
     TempFile(TempFile&&) noexcept = default;
     TempFile& operator=(TempFile&&) noexcept = default;
 
-    /// Before all of a large file is sent in vain: the disk takes the characters and the length of its name, as far as
-    /// that can be told without using it.
+    /// Call it before a large file is sent: tests whether the disk accepts the characters and the length of its name,
+    /// as far as that is possible without using the name.
     Result<void> try_name(const ConfinedDir& root) const;
-    /// file_io, ENOSPC or EDQUOT: the file would not fit with `bytes`, or with `more` than it holds, or not within the
-    /// limits. A quota is charged with it from then on.
+    /// file_io with ENOSPC or EDQUOT: the disk or the limits have no room for a file of `bytes`, or for `more` than it
+    /// holds. From then on, a quota is charged with the file.
     [[nodiscard]] Result<void> find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more = 0);
-    /// Before something is taken away for it: its content is on the disk, and it can be renamed.
+    /// Call it before something is removed for the file: syncs its content and tests whether it can be renamed.
     Result<void> try_commit(const ConfinedDir& root) const;
-    /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
+    /// Reserves the space that is still missing up to `bytes`. Fails only if there is no space.
     Result<void> reserve(std::uint64_t bytes);
-    /// Makes a part without data of a continued file read as zeros.
+    /// Makes a part without data read as zeros, if the file is continued.
     Result<void> clear(std::uint64_t offset, std::uint64_t length);
     Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
-    /// The same, but zeros become holes where nothing was before.
+    /// As write(), but zeros become holes where nothing was before.
     Result<void> write_sparse(std::uint64_t offset, std::span<const std::byte> bytes);
-    /// From another file, by sharing its blocks where the file system can.
+    /// Copies from another file. Shares its blocks if the file system can.
     Result<void> copy_from(int from, const Extent& extent);
-    /// A part that was not written may hold something.
+    /// True if a part that was not written may hold old data.
     [[nodiscard]] bool has_old_content() const noexcept { return adopted_ || cloned_; }
-    /// 0 or an errno.
+    /// Returns 0 or an errno.
     [[nodiscard]] int set_attributes(const std::vector<message::Attribute>& attributes);
-    /// Full size (a hole at the end), owner, mode and time. The file is complete after that, whatever was `unset`.
+    /// Sets full size (the end may be a hole), owner, mode and time. The file is complete after that, whatever was
+    /// `unset`.
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset);
-    /// The same of a file of that name that is open as `fd`.
+    /// As above, for a file of that name that is open as `fd`.
     static Result<void> complete(int fd, const std::string& path, std::uint64_t size, const FileAttributes& attributes,
                                  const OnUnset& unset);
-    /// As it stands on the disk now; 0 or an errno.
+    /// Reads the file's present state and remembers its identity. Returns 0 or an errno.
     [[nodiscard]] int look(struct stat& st);
-    /// Hands the descriptor and the names over. `holes`: not all of its size may be on the disk.
+    /// Hands over the descriptor and the names. `holes`: part of its size may have no blocks on disk.
     [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size, bool holes);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
-    /// Gives the descriptor back; the file stays. What that met, reopen() or the commit says.
+    /// Closes the descriptor; the file stays. reopen() or the commit reports an error of that.
     void rest();
-    /// After rest(). file_io: it cannot be opened, or is not the same file any more.
+    /// Call it after rest(). file_io: the file cannot be opened, or is another file now.
     Result<void> reopen(const ConfinedDir& root);
     void remove(const ConfinedDir& root);
-    /// Another description of it, for a sync; none when it is not there any more.
+    /// A second open description of the file, for a sync. Empty if the file is gone.
     [[nodiscard]] UniqueFd open_again(const ConfinedDir& root) const;
 
   private:
@@ -110,13 +112,13 @@ class TempFile {
     std::string name_;
     std::uint64_t written_end_ = 0;
     bool complete_ = false;
-    int rest_error_ = 0;  // an errno
+    int rest_error_ = 0;  // errno of rest()
     bool adopted_ = false;
     bool shared_ = false;
-    bool cloned_ = false;    // all of an older version was taken over
-    bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
+    bool cloned_ = false;    // all of an older version was cloned
+    bool may_clone_ = true;  // nothing was written, and the file system may support cloning
     std::unique_ptr<DiskQuota::Charge> charge_{};
-    std::optional<FileId> is_{};  // as it was looked at
+    std::optional<FileId> is_{};  // identity at the latest look()
 };
 
 }  // namespace udtx::transfer

@@ -23,7 +23,8 @@ namespace udtx::transfer {
 
 namespace {
 
-/// Counts for the final confirmation, kept on two threads: hence in the report and the feedback, under their locks.
+/// Counts for the final confirmation. Two threads call these, so the counts are kept in the report and the feedback,
+/// under their locks.
 TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
     TreeWriterCallbacks out;
     out.delivered = [&links](const Commit& commit) {
@@ -110,7 +111,7 @@ class TreeLanding final : public Landing {
     }
     void operator()(const op::CheckDigests& o) { writer_->check_digests(o.digests); }
     void operator()(const op::Query& o) {
-        // What is not answered comes, and is looked at then.
+        // A file without an answer is sent and compared then.
         if (!answering_) return;
         writer_->answer(o.query, [this](message::Answer answer) { tell(std::move(answer)); });
     }
@@ -127,19 +128,20 @@ class TreeLanding final : public Landing {
     }
 
   private:
-    /// Everything but the journal, for which others may have to make way.
+    /// Prepares to open the journal. Another job may have to release it first.
     void open_journal();
-    /// What the shards of the job share. False: this one is not to begin.
+    /// Opens what the shards of the job share. False: this shard must not begin.
     [[nodiscard]] bool open_job();
     void begin();
-    /// Something may have made room in the quota since the last look at the disk: nothing is refused before the next.
+    /// True if a look at the disk is needed: something may have made room in the quota since the last one, and the
+    /// piece must not be refused before.
     bool must_look(std::uint64_t index, std::uint64_t piece) {
         if (std::exchange(looked_, false)) return false;
         const std::uint64_t missing = writer_->missing_in_quota(index, piece);
         if (missing > 0) look_.emplace(rights_.room.quota, missing);
         return missing > 0;
     }
-    /// False: not yet.
+    /// Continues the look at the disk. False: it is not complete yet.
     bool has_looked() {
         const auto over = look_->go_on(base_);
         if (over && !*over) return false;
@@ -154,7 +156,7 @@ class TreeLanding final : public Landing {
         write(piece);
         return true;
     }
-    /// Each may have to be copied.
+    /// Takes one piece at a call, because it may have to be copied.
     bool keep_piece() {
         op::KeepPieces& rest = *keeping_;
         if (must_look(rest.index, piece_length(rest.extent.offset, rest.extent.length))) return true;
@@ -181,7 +183,7 @@ class TreeLanding final : public Landing {
         }
         return false;
     }
-    /// A shard that has delivered everything says so to the others.
+    /// Reports to the other shards that this one has delivered everything.
     void finish_job(const Digest& root) {
         const bool whole = root == finish_->root && finish_->unsent == 0 && links_.report.outcome().failed_count == 0;
         if (!job_ || !whole) return;
@@ -201,11 +203,11 @@ class TreeLanding final : public Landing {
         });
     }
 
-    /// A sender that could not read a directory does not know what is in it.
+    /// False if something failed: a sender that could not read a directory does not know what is in it.
     [[nodiscard]] bool may_erase(const message::Finish& finish) const {
         const Outcome outcome = links_.report.outcome();
         const bool well = finish.unsent == 0 && outcome.failed_count == 0 && !links_.queue.closed();
-        // Directories that files came in place of were emptied before.
+        // Directories were emptied before, if files arrived in their place.
         const std::string what = outcome.erased == 0 ? "nothing" : "nothing else";
         if (!well) links_.report.warn(what + " was deleted, since not everything arrived");
         return well;
@@ -216,23 +218,23 @@ class TreeLanding final : public Landing {
     const TreeRights rights_;
     const LandingLinks links_;
     bool opened_ = false;
-    bool barred_ = false;  // the other shards of its job bar it
+    bool barred_ = false;  // the other shards of its job do not allow it
     bool answering_ = false;
-    std::optional<op::WritePiece> waiting_;  // for the look at the disk
-    std::optional<DiskQuota::Look> look_;    // while it is under way
-    bool looked_ = false;                    // what comes next is judged by what is known
+    std::optional<op::WritePiece> waiting_;  // waits for the look at the disk
+    std::optional<DiskQuota::Look> look_;    // while it runs
+    bool looked_ = false;                    // the next piece is judged by what is known
     bool look_failed_ = false;
-    std::optional<op::KeepPieces> keeping_;  // what is left of it
-    std::optional<message::Finish> finish_;  // while that is being done
+    std::optional<op::KeepPieces> keeping_;  // the pieces that are left
+    std::optional<message::Finish> finish_;  // while finish_more() works on it
     std::string notes_;                      // for the user
     std::optional<ConfinedDir> root_;
-    std::optional<std::uint32_t> root_mode_;  // what it had before its owner opened it up
+    std::optional<std::uint32_t> root_mode_;  // the root's mode before its owner opened it up
     std::optional<ResumeJournal::Opening> opening_;
-    std::unique_ptr<JobFile> job_;            // null: none, or files cannot be shared
+    std::unique_ptr<JobFile> job_;            // null: no shard, or files cannot be shared
     std::optional<ShardPulse> pulse_;         // with job_
     std::optional<Error> unfinished_;         // all shards have ended, and something is missing
-    std::unique_ptr<ResumeJournal> journal_;  // of the earlier runs; null: nothing, and nothing will be
-    std::optional<TreeWriter> writer_;        // none: it could not begin
+    std::unique_ptr<ResumeJournal> journal_;  // of the earlier runs; null: nothing is resumed or stored
+    std::optional<TreeWriter> writer_;        // empty: it could not begin
 };
 
 void say(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
@@ -245,7 +247,7 @@ bool TreeLanding::begun() {
         auto root = base_.make_subdirectory(join_path(offer_.destination));
         if (root) {
             root_ = std::move(root).value();
-            // The journal is the first that comes into it.
+            // Open the root up first, because the journal is created in it.
             root_mode_ = open_up(root_->fd());
             mark_in_use(*root_);
             open_journal();
@@ -320,7 +322,7 @@ void TreeLanding::begin() {
                            " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
                            " days ago");
     }
-    const bool occupied = error != 0 || holds_anything(names);  // nobody can say that nothing is there
+    const bool occupied = error != 0 || holds_anything(names);  // an unreadable directory may have entries
     answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
     const TreeWriterOptions options{offer_.preserve,

@@ -1,4 +1,4 @@
-// A transfer of a tree into a directory.
+// Receives a tree into a directory.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace udtx::transfer {
 
-/// Writes a tree below `base`, which outlives it, as the offer says.
+/// Writes a tree below `base`, as the offer says. `base` must outlive the landing.
 [[nodiscard]] std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer,
                                                  const TreeRights& rights, const LandingLinks& links);
 

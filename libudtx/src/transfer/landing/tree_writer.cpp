@@ -100,21 +100,21 @@ void TreeWriter::update_meta(const message::Meta& meta, const Standing& entry) {
     const bool owner = tree_.options.owner && meta.has_owner;
     if (error != 0) {
         if (owner) tree_.callbacks.unset(type, Belonging::owner, path, error);
-        // Its owner may have no right to read it, and nothing is to be set.
+        // The owner may have no right to read it, which does not matter if there is nothing to set.
         if (!meta.attributes.empty()) tree_.callbacks.unset(type, Belonging::attributes, path, error);
         return;
     }
     if (owner && (st.st_uid != meta.user || st.st_gid != meta.group)) {
         error = set_owner(fd.get(), {meta.user, meta.group});
         if (error != 0) tree_.callbacks.unset(type, Belonging::owner, path, error);
-        // They go with the owner.
+        // Changing the owner clears these bits.
         const bool special =
             error == 0 && tree_.options.set_id && type == EntryType::file && (st.st_mode & mode_bits::kSetId) != 0;
         error = special ? set_mode(fd.get(), st.st_mode & mode_bits::kAll) : 0;
         if (error != 0) tree_.callbacks.unset(type, Belonging::mode, path, error);
     }
     error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
-    // Of a file that its owner may not write: the right is lent.
+    // If the owner may not write the file, it gets that right for a moment.
     if (error == EACCES && st.st_uid == ::geteuid() && (st.st_mode & mode_bits::kOwnerWrite) == 0 &&
         set_mode(fd.get(), (st.st_mode & mode_bits::kAll) | mode_bits::kOwnerWrite) == 0) {
         error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
@@ -154,7 +154,7 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
         case Ending::durable:
             tree_.flush();
             ending_ = Ending::rest;
-            // Otherwise what is there has come in this run.
+            // In an empty destination, everything has arrived in this run.
             if (tree_.eraser && all_well() && tree_.options.occupied) {
                 ending_ = Ending::erasing;
                 if (auto begun = tree_.eraser->begin(); !begun) tree_.fail(kNoEntry, ".", begun.error());
@@ -171,7 +171,7 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
             tree_.close_journal(true);
             const Digest root = root_digest_.finish();
             settled(root);
-            // The end of the journal, and of what shards share, has changed its time.
+            // Removing the journal and the shards' files has changed the root's time.
             directories_.finish_top();
             tree_.tell_lost_times();
             return root;
@@ -181,7 +181,8 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
 }
 
 void TreeWriter::abandon() noexcept {
-    // What fails for want of memory, or of a committer, is left as after a kill; the rest is done all the same.
+    // A step that fails for lack of memory or of a committer leaves what a kill would leave. The other steps are still
+    // done.
     const auto attempt = [](const auto& step) {
         try {
             step();

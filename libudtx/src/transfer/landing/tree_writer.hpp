@@ -1,4 +1,4 @@
-// Writes a received tree below one directory. For one task; knows nothing of connections.
+// Writes a received tree below one directory. For one task. It is independent of connections.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace udtx::transfer {
 
-/// Order of calls: begin_entry() for each entry in order; pieces, digests and end_file() of a file in any order after
-/// it; then finish() until it is done, or abandon().
+/// Order of calls: begin_entry() for each entry, in order. Pieces, digests and end_file() of a file follow its entry,
+/// in any order. At the end finish() until it is done, or abandon().
 class TreeWriter {
   public:
     TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
@@ -24,59 +24,60 @@ class TreeWriter {
 
     void begin_entry(const message::Entry& entry);
     void write_piece(const WholePiece& piece) { files_.write_piece(piece); }
-    /// Bytes of pieces that were written, but for those of files that were begun and turned out to be there.
+    /// Bytes of pieces that were written, without those of files that were begun but turned out to exist.
     [[nodiscard]] std::uint64_t written() const noexcept { return files_.written(); }
     void check_digests(const message::Digests& digests) { files_.check_digests(digests); }
-    /// So many bytes may be missing in the quota for the next piece of a file, and a look at the disk would tell: what
-    /// is complete has its name now. 0: there is nothing to find out.
+    /// Bytes of the next piece of a file that may not fit in the quota, if a look at the disk could find room for them.
+    /// Complete files have their names by then. 0: no look is needed.
     [[nodiscard]] std::uint64_t missing_in_quota(std::uint64_t index, std::uint64_t piece) {
         return files_.missing_in_quota(index, piece);
     }
-    /// What there is of a file. Before its entry.
+    /// Answers what exists of a file. Call it before the file's entry.
     void answer(const message::Query& query, const Holdings::Reply& reply) { holdings_.answer(query, reply); }
-    /// A file is read for an answer, piece by piece: reads one. False: there is no more of it.
+    /// Reads one more piece of a file for an answer. False: nothing is left to read.
     bool go_on_answering(const Holdings::Reply& reply) { return holdings_.go_on(reply); }
-    /// For the end: names that the sender has and does not send.
+    /// Stores names that the sender has but does not send, for the end.
     void note_unsent(const message::Unsent& unsent);
-    /// Of the latest entry.
+    /// Sets owner and attributes of the latest entry.
     void set_meta(const message::Meta& meta);
-    /// For the end: what is not to be deleted.
+    /// Stores for the end what must not be deleted.
     void add_rules(const message::Rules& rules);
-    /// Pieces that are not sent since an answer had them; the first has that ordinal.
+    /// Takes pieces that are not sent because an answer reported them. The first of them has the ordinal
+    /// `first_ordinal`.
     void keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal) {
         files_.keep_pieces(index, extent, first_ordinal);
     }
-    /// A part of the file without data.
+    /// Makes a hole: a part of the file without data.
     void make_hole(std::uint64_t index, const Extent& extent) { files_.make_hole(index, extent); }
-    /// `pieces`: how many the file was announced with.
+    /// `pieces`: the number of pieces that the file was announced with.
     void end_file(const message::FileEnd& end, std::uint64_t pieces);
-    /// Waits until everything complete is durable; files that are not complete fail. Hard links are made; what the
-    /// sender does not have goes, if it is to and if `all_well` says so then. Directories get their mode and time. Each
-    /// call does a part of that; the last one gives the root digest of what the sender declared whole. `settled` hears
-    /// of that when nothing but the root's own mode and time is left to be set.
+    /// Each call does a part of the end: incomplete files fail, and everything complete becomes durable. Hard links are
+    /// made. What the sender does not have is deleted, if that is wanted and `all_well` allows it. Directories get
+    /// their mode and time. The last call returns the root digest of what the sender declared complete. `settled` gets
+    /// that digest as soon as only the root's own mode and time are left.
     [[nodiscard]] std::optional<Digest> finish(
         const std::function<bool()>& all_well,
         const std::function<void(const Digest&)>& settled = [](const Digest&) {});
-    /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
+    /// Commits what is complete. Removes the other temporary files, except those that another run can continue.
     void abandon() noexcept;
 
-    /// Memory that the sender made us remember.
+    /// Bytes of memory that the sender makes us hold.
     [[nodiscard]] std::uint64_t held() const {
         return tree_.held() + files_.held() + directories_.held() + links_.held();
     }
-    /// The path of an entry that is under construction, for progress; empty if it is not.
+    /// The path of an entry under construction, for progress. Empty: it is not under construction.
     [[nodiscard]] std::string path_of(std::uint64_t index) const { return files_.path_of(index); }
 
   private:
-    /// What finish() is at.
+    /// The step of the end that finish() is in.
     enum class Ending : std::uint8_t { files, links, durable, erasing, rest };
-    /// The latest entry, if it stands under its name already.
+    /// The latest entry, if it has its final name already.
     struct Standing {
         EntryType type = EntryType::file;
         std::string path;
     };
     void make_symlink(const message::Entry& entry, const std::string& path);
-    /// Owner and attributes of what stands under its name.
+    /// Sets owner and attributes of an entry that has its final name.
     void update_meta(const message::Meta& meta, const Standing& entry);
 
     TargetTree tree_;

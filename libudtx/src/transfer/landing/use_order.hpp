@@ -1,4 +1,4 @@
-// Which of a set of numbers was used longest ago.
+// Finds the number in a set that was used longest ago.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace udtx::transfer {
 
 class UseOrder {
   public:
-    /// Adds `number`, or makes it the one used last.
+    /// Adds `number`, or marks it as the one used last.
     void touch(std::uint64_t number) {
         const auto [at, added] = places_.try_emplace(number);
         if (added) {
@@ -26,7 +26,7 @@ class UseOrder {
         places_.erase(at);
     }
     [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
-    /// Only when size() > 0.
+    /// Call it only if size() > 0.
     [[nodiscard]] std::uint64_t oldest() const { return order_.front(); }
 
   private:

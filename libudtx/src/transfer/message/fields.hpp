@@ -1,4 +1,4 @@
-// Fields of messages and records, one after the other.
+// Reads the fields of messages and records, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace udtx::transfer {
 
 inline constexpr auto kMaxFileBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-/// The first failure makes all later reads fail too, so that a parser checks once.
+/// After a failure all later reads fail too, so a parser checks once.
 class Fields {
   public:
     explicit Fields(std::span<const std::byte> body) : in_(body) {}
@@ -73,12 +73,12 @@ class Fields {
     bool ok_ = true;
 };
 
-/// As Fields::time() reads it.
+/// Writes what Fields::time() reads.
 [[nodiscard]] inline bool put_time(wire::Writer& out, const FileTime& time) {
     return out.u64(static_cast<std::uint64_t>(time.seconds)) && out.varint(time.nanoseconds);
 }
 
-/// What Fields::path() reads. False: there is no room.
+/// Writes what Fields::path() reads. False: there is no room.
 inline bool put_path(wire::Writer& out, const std::vector<std::string>& path) {
     bool ok = out.varint(path.size());
     for (const std::string& component : path) {

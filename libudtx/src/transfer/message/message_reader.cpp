@@ -192,7 +192,7 @@ std::vector<Extent> parse_extent_list(Fields& in) {
     return out;
 }
 
-// EXTENTS and KEPT are laid out alike.
+// EXTENTS and KEPT have the same layout.
 template <class Message>
 Message parse_extents_of(Fields& in) {
     Message m;
@@ -328,7 +328,7 @@ message::Stopped parse_stopped(Fields& in) {
     return m;
 }
 
-/// Another version may lay out the rest differently: the number alone is enough to refuse it.
+/// Another version may have another layout. Its number alone is enough to refuse it.
 template <class Beginning>
 Message of_version(std::uint64_t version) {
     Beginning m;

@@ -1,4 +1,4 @@
-// Bytes of the control stream as messages. Nothing in them is believed that the format does not bound.
+// Parses the control stream into messages. Rejects every value that is beyond the bounds of the format.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace udtx::transfer {
 
-/// Takes the control stream's bytes in any cut. Holds at most one incomplete message beyond what was fed.
+/// Takes the control stream in parts of any size. Holds at most one incomplete message besides the latest bytes.
 class MessageReader {
   public:
     void feed(std::span<const std::byte> bytes);
-    /// nullopt: more bytes are needed. malformed: the stream cannot be read on.
+    /// nullopt: more bytes are needed. malformed: the rest of the stream cannot be read.
     [[nodiscard]] Result<std::optional<Message>> next();
-    /// Of the message that next() would give, whole or not; nullopt: more bytes are needed.
+    /// The type of the message that next() would give, even if it is incomplete. nullopt: more bytes are needed.
     [[nodiscard]] std::optional<std::uint8_t> next_type() const;
 
   private:
@@ -26,7 +26,7 @@ class MessageReader {
     std::size_t at_ = 0;
 };
 
-/// One message without its length prefix.
+/// Parses one message without its length prefix.
 [[nodiscard]] Result<Message> parse_message(std::span<const std::byte> body);
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-// Messages of the control stream as bytes; docs/inside/transfer-protocol.md has the format.
+// Writes messages of the control stream as bytes. Format: docs/inside/transfer-protocol.md.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace udtx::transfer {
 class MessageWriter {
   public:
     MessageWriter();
-    /// Text beyond kMaxTextBytes is cut; every other bound is the caller's to keep.
+    /// Cuts text beyond kMaxTextBytes. The caller must keep every other bound.
     void put(const Message& message);
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return out_; }
     [[nodiscard]] bool empty() const noexcept { return out_.empty(); }

@@ -19,51 +19,51 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::size_t kMaxNotes = 64;                 // of a sender
+inline constexpr std::size_t kMaxNotes = 64;                 // of one sender
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
-/// Questions before the receiver has said whether it has anything: about as many as the first round trip takes, so that
-/// asking opens the window as data would. What they are about may come with them.
+/// Queries that are sent before the receiver has said whether it has anything. They take about one round trip and open
+/// the congestion window as data would. Their files may be sent along with them.
 inline constexpr std::size_t kAskedEarly = 256;
 inline constexpr std::size_t kMaxListItems = 1024;  // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
-inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;    // that a receiver takes
-inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of what failed and was not announced
+inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;    // the most that a receiver accepts
+inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of a failed entry that was not announced
 inline constexpr std::size_t kMaxAttributes = 64;               // extended attributes of one entry
-inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // of all of them, names and values
+inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // names and values of all attributes
 inline constexpr std::size_t kMaxRuleBytes = kMaxTextBytes;     // of one pattern
 inline constexpr std::size_t kMaxListedPathBytes = 60U << 10U;  // of all paths or names in one message
 
-/// What ends a transfer whose peer does not keep to the protocol.
+/// The error that ends a transfer because the peer violates the protocol.
 [[nodiscard]] inline Error broken(const char* what) { return {ErrorCode::protocol, what}; }
 
 enum class TransferMode : std::uint8_t {
     tree = 0,
     stream = 1,
-    probe = 2,  ///< an ordered stream that the receiver drops: only the line is of interest
+    probe = 2,  ///< an ordered stream that the receiver drops: it only measures the path
 };
 enum class FileStatus : std::uint8_t {
     ok = 0,
     changed = 1,     ///< the source changed while it was read
     unreadable = 2,  ///< a read failed
     skipped = 3,     ///< not sent to the end because the receiver had reported FILE_FAILED
-    kept = 4,        ///< not sent: its content stands at the receiver
+    kept = 4,        ///< not sent: the receiver has its content
 };
-/// What the receiver has of a file, from an earlier run or in an older version.
+/// What the receiver has of a file, from an earlier run or as an older version.
 enum class Holding : std::uint8_t {
     nothing = 0,
     file = 1,         ///< all of it, under its final name
     pieces = 2,       ///< these pieces, and more in further answers
     last_pieces = 3,  ///< these pieces
-    same = 4,         ///< a file of that size and time: it is not to be announced
-    exists = 5,       ///< something that is not to be overwritten: it is not to be announced
-    all_pieces = 6,   ///< the last pieces of a file of that size, which is as it should be if all of them are
-    blocked = 7,      ///< something that cannot make way, as FILE_FAILED says: it is not to be announced
+    same = 4,         ///< a file of that size and time: do not announce it
+    exists = 5,       ///< an entry that must not be overwritten: do not announce the file
+    all_pieces = 6,   ///< the last pieces of a file of that size, which is complete if all of them are right
+    blocked = 7,      ///< an entry that cannot make way, as FILE_FAILED reports: do not announce the file
 };
 
 /// Part of a file that holds data.
 using Extent = FileRange;
 
-/// A piece that lies on the receiver's disk and has this digest there.
+/// A piece that is on the receiver's disk and has this digest there.
 struct ProvenPiece {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
@@ -80,15 +80,15 @@ struct Offer {
     bool preserve = false;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<std::string> destination;
-    std::uint64_t transfer = 0;  ///< the same number in each run of the same command; 0: nothing is kept for another
+    std::uint64_t transfer = 0;  ///< the same in each run of a command; 0: nothing is kept for another run
     Overwrite overwrite = Overwrite::diff;
-    bool owner = false;      ///< the numbers of user and group, where the receiver may set them
+    bool owner = false;      ///< set user and group numbers, where the receiver may set them
     bool sparse = false;     ///< blocks of zeros become holes
     bool dry_run = false;    ///< only queries; nothing is written
-    bool erase = false;      ///< what is not sent goes: --delete
-    bool by_digest = false;  ///< size and time do not make a file the same
-    bool set_id = false;  ///< with preserve, set-user-ID and set-group-ID bits of files, where the receiver allows it
-    std::optional<JobShard> shard{};  ///< it is one of several transfers that share a tree
+    bool erase = false;      ///< --delete: what is not sent is deleted
+    bool by_digest = false;  ///< equal size and time do not prove that a file is the same
+    bool set_id = false;     ///< with preserve, set-user-ID and set-group-ID bits of files, if the receiver allows it
+    std::optional<JobShard> shard{};  ///< set for one of several transfers that share a tree
 };
 struct Entry {
     std::uint64_t index = 0;  ///< counts entries of all types from 0
@@ -99,29 +99,29 @@ struct Entry {
     std::uint64_t size = 0;
     bool sparse = false;              ///< has holes: do not reserve disk space for all of it
     bool whole = false;               ///< one extent from 0 to size; otherwise EXTENTS messages follow
-    std::string target;               ///< symlink; hard link: path of the other name, below the destination
-    std::optional<FileRange> part{};  ///< of a shard: only this of the file comes; another one has the rest
+    std::string target;               ///< of a symlink; of a hard link: path of the other name, below the destination
+    std::optional<FileRange> part{};  ///< for a shard: the part that is sent; another shard has the rest
 };
 struct Attribute {
     std::string name;
     std::string value;
     friend bool operator==(const Attribute&, const Attribute&) noexcept = default;
 };
-/// More about the latest entry, a file or a directory; directly after it, and of a kept file after its FILE_END.
+/// More about the latest entry, a file or a directory. It follows directly, or for a kept file after its FILE_END.
 struct Meta {
     std::uint64_t index = 0;
     bool has_owner = false;
-    bool has_attributes = false;  ///< those that follow are all there are: others go
+    bool has_attributes = false;  ///< `attributes` is complete: the receiver removes all others
     std::uint32_t user = 0;
     std::uint32_t group = 0;
     std::vector<Attribute> attributes;
 };
-/// What --delete must leave alone. Before the first entry. May come several times: the rules add up.
+/// What --delete must not remove. Sent before the first entry. If it is sent several times, the rules add up.
 struct Rules {
     bool contents = false;  ///< the destination itself takes the contents of a directory
     std::vector<FilterRule> rules;
 };
-/// Further data of the latest file, ascending. Its pieces follow in the data stream in the same order.
+/// More data of the latest file, in ascending order. Its pieces follow in the data stream in the same order.
 struct Extents {
     std::uint64_t index = 0;
     std::vector<Extent> extents;
@@ -142,36 +142,36 @@ struct Finish {
     std::uint64_t unsent = 0;      ///< entries that the sender could not read or name, and did not announce
     Digest root;
 };
-/// As Extents, but not sent: the receiver has these pieces, from its answers.
+/// As Extents, but for pieces that are not sent: the receiver has them, according to its answers.
 struct Kept {
     std::uint64_t index = 0;
     std::vector<Extent> extents;
 };
-/// What do you have of this file? Not answered after a Resume that is not active.
+/// Asks what the receiver has of this file. There is no answer after a Resume that is not active.
 struct Query {
     std::uint64_t number = 0;  ///< counts queries from 0
     std::vector<std::string> path;
     std::uint64_t size = 0;
     FileTime mtime{};
     std::uint32_t mode = 0;  ///< as in Entry
-    // Of a dry run: what else would be set.
+    // In a dry run: what else would be set.
     bool has_owner = false;
     bool has_attributes = false;
     std::uint32_t user = 0;
     std::uint32_t group = 0;
-    std::uint64_t attributes = 0;     ///< attributes_key() of them
+    std::uint64_t attributes = 0;     ///< attributes_key() of the attributes
     std::optional<FileRange> part{};  ///< as in Entry
 };
 
-/// Names that the sender has and does not send: excluded, links or kinds that do not go. --delete leaves them alone.
+/// Names that the sender has but does not send: excluded names, links or kinds that are not sent. --delete keeps them.
 struct Unsent {
     std::vector<std::string> paths;
 };
-/// Of a dry run that was asked for: what would become of one entry.
+/// In a dry run that the receiver requested: what would happen to one entry.
 struct Plan {
     PlannedEntry entry;
 };
-/// The first answer to PULL: what there is of what was asked for.
+/// The first answer to PULL: what exists of the requested sources.
 struct Sources {
     struct Missing {
         std::string path;
@@ -181,17 +181,17 @@ struct Sources {
     std::vector<Missing> missing;
 };
 
-/// How much there is to do, for what the receiver tells its user. Only grows until it is final; then it falls by what
-/// turns out to be there.
+/// How much there is to do, for the receiver's progress report. It only grows until it is final. After that it shrinks
+/// by what turns out to exist already.
 struct Found {
     std::uint64_t files = 0;
-    std::uint64_t bytes = 0;  ///< of the data stream, as far as the sender can foresee it
-    bool final = false;       ///< the sources were looked through
+    std::uint64_t bytes = 0;  ///< bytes of the data stream, as far as the sender can foresee
+    bool final = false;       ///< all sources were searched
     friend bool operator==(const Found&, const Found&) noexcept = default;
 };
 
 // --- receiver to sender
-/// A receiver that dialled says what it wants. RULES and NAMES may follow; ACCEPT ends the request.
+/// The request of a receiver that connected. RULES and NAMES may follow. ACCEPT ends the request.
 struct Pull {
     std::uint64_t version = kTransferVersion;
     TransferMode mode = TransferMode::tree;  ///< stream: one file, as a stream
@@ -204,8 +204,8 @@ struct Pull {
     bool set_id = false;
     bool attributes = false;
     bool hard_links = false;
-    bool named = false;       ///< only what NAMES list, below the only source
-    bool into_named = false;  ///< and what is in directories among them
+    bool named = false;       ///< only what NAMES lists, below the only source
+    bool into_named = false;  ///< with named: also what is in directories among these names
     LinkChoice links = LinkChoice::keep;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     Overwrite overwrite = Overwrite::diff;
@@ -214,7 +214,7 @@ struct Pull {
     std::optional<PathRange> part{};
     std::optional<JobShard> shard{};  ///< as in Offer
 };
-/// Names that were asked for.
+/// The names that the receiver requests.
 struct Names {
     std::vector<std::string> names;
 };
@@ -227,7 +227,8 @@ struct FileFailed {
     std::string path;
     std::string reason;
 };
-/// Entries that were delivered without something that belongs to them. Before CONFIRM or STOPPED, one of a kind.
+/// Entries that were delivered without one of their properties. Sent before CONFIRM or STOPPED, one message for each
+/// kind.
 struct Unset {
     transfer::Unset entries;
 };
@@ -237,15 +238,15 @@ struct Totals {
     std::uint64_t directories = 0;
     std::uint64_t links = 0;
     std::uint64_t bytes = 0;          ///< apparent sizes of the files delivered
-    std::uint64_t written_bytes = 0;  ///< data that came and was written, also of files that are not complete
-    std::uint64_t failures = 0;       ///< entries that were announced and not delivered
+    std::uint64_t written_bytes = 0;  ///< data that arrived and was written, also of incomplete files
+    std::uint64_t failures = 0;       ///< entries that were announced but not delivered
     std::uint64_t unchanged = 0;      ///< files and links that were the same already
-    std::uint64_t skipped = 0;        ///< those that were not to be overwritten
+    std::uint64_t skipped = 0;        ///< files and links that must not be overwritten
     std::uint64_t erased = 0;         ///< entries that were deleted
     std::uint64_t files_done = 0;     ///< files, and other names of them, that need nothing more
     friend bool operator==(const Totals&, const Totals&) noexcept = default;
 };
-/// What is safe so far; for progress and for reports of a transfer that is cut off.
+/// What is safe so far, for progress and for reports of an interrupted transfer.
 struct Delivered {
     Totals totals;
 };
@@ -254,45 +255,45 @@ struct Confirm {
     Totals totals;
     Digest root;
 };
-/// The end before the end: the receiver has tidied up, nothing changes any more.
+/// The early end: the receiver has cleaned up, and nothing changes any more.
 struct Stopped {
     std::uint64_t code = 0;  ///< CloseCode
     std::string reason;
     Totals totals;
 };
 
-/// Whether there is anything that a file could be compared with.
+/// Whether the receiver has anything that a file could be compared with.
 struct Resume {
     bool active = false;
-    std::string note;           ///< for the user: why not, or what was found wrong; may be empty
-    bool announce_all = false;  ///< also files that are the same, as kept: the receiver writes a receipt
-    bool keeps = false;         ///< what comes is written down, so that another run of this transfer continues
+    std::string note;           ///< for the user: why not, or which errors were found; may be empty
+    bool announce_all = false;  ///< unchanged files are announced too, as kept: the receiver writes a receipt
+    bool keeps = false;         ///< what arrives is recorded, so that another run of this transfer can continue
 };
-/// What the receiver's side has spare: parts of a thousand of the time since the last one.
+/// The load of the receiver, in thousandths of the time since the last Load.
 struct Load {
-    std::uint64_t disk = 0;  ///< the writer was at work
+    std::uint64_t disk = 0;  ///< the writer was working
     std::uint64_t cpu = 0;   ///< the protocol thread was running or waiting for a processor
 };
-/// At most so much may come from now on, in place of what the handshake said.
+/// The highest rate from now on, in place of the one in the handshake.
 struct Cap {
     std::uint64_t bits_per_second = 0;  ///< 0: no cap
 };
-/// Of a shard whose job has a rate: this much of that is its own from now on, beside any other cap.
+/// For a shard whose job has a rate: the part of that rate that is its own from now on, besides any other cap.
 struct Share {
     std::uint64_t bits_per_second = 0;  ///< above 0
 };
 struct Answer {
     std::uint64_t number = 0;  ///< of the query
     Holding has = Holding::nothing;
-    std::uint64_t damaged = 0;  ///< pieces that the journal knows and that are not on the disk as it says
+    std::uint64_t damaged = 0;  ///< pieces that the journal lists and that the disk does not have as listed
     std::vector<ProvenPiece> pieces;
-    std::uint8_t changes = 0;  ///< of a dry run, see namespace change
+    std::uint8_t changes = 0;  ///< in a dry run: see namespace change
 };
-/// For the user: what is not as it was sent and yet no failure.
+/// A text for the user: something differs from what was sent, but did not fail.
 struct Note {
     std::string text;
 };
-/// What was deleted, or would be.
+/// Entries that were deleted, or in a dry run would be.
 struct Erased {
     std::vector<std::string> paths;
 };

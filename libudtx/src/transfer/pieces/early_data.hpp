@@ -1,5 +1,6 @@
-// Bytes of the data stream that came before their announcement on the control stream (a lost control packet is
-// enough). Bounded by the stream's flow-control window, whatever the pattern: blocks of fixed size with a bit a byte.
+// Bytes of the data stream that arrived before their announcement on the control stream; one lost control packet is
+// enough. The stream's flow-control window bounds them for any pattern: blocks have a fixed size, with one bit for each
+// byte.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace udtx::transfer {
 class EarlyData {
   public:
     void hold(std::uint64_t offset, std::span<const std::byte> bytes);
-    /// Calls fn(offset, bytes) for all that is held below `end`, ascending, and forgets it.
+    /// Calls fn(offset, bytes) for all bytes held below `end`, in ascending order, and forgets them.
     template <class Fn>
     void release_below(std::uint64_t end, Fn&& fn) {
         while (!blocks_.empty() && blocks_.begin()->first < end) {
@@ -33,13 +34,14 @@ class EarlyData {
         }
     }
     [[nodiscard]] bool empty() const noexcept { return blocks_.empty(); }
-    /// Memory, all told. At most 1.13 times the span of offsets that may come (the stream's window), plus two blocks.
+    /// Total memory. It is at most 1.13 times the span of offsets that may arrive (the stream's window), plus two
+    /// blocks.
     [[nodiscard]] std::size_t held_bytes() const noexcept { return blocks_.size() * (sizeof(Block) + kNodeBytes); }
     void clear() { blocks_.clear(); }
 
   private:
     static constexpr std::size_t kBlock = 64U << 10U;
-    static constexpr std::size_t kNodeBytes = 96;  // of the map and of two allocations
+    static constexpr std::size_t kNodeBytes = 96;  // of the map's node and of two allocations
     struct Block {
         std::array<std::byte, kBlock> bytes;
         std::array<std::uint64_t, kBlock / 64> present{};
@@ -49,7 +51,7 @@ class EarlyData {
         std::size_t end = 0;
     };
     [[nodiscard]] static Run next_run(const Block& block, std::size_t at, std::size_t limit);
-    /// True: nothing is left in the block.
+    /// True: the block is empty.
     static bool clear_below(Block& block, std::size_t limit);
 
     std::map<std::uint64_t, std::unique_ptr<Block>> blocks_;  // by stream offset of the block

@@ -1,4 +1,5 @@
-// Checks one received file: each piece's digest against the sender's, in whichever order the two come, and the file's.
+// Verifies one received file. It compares each piece's digest with the sender's, in whichever order the two arrive, and
+// computes the digest of the file.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +17,15 @@ class FileVerifier {
 
     /// A piece that was received and hashed.
     void computed(std::uint64_t ordinal, std::uint64_t offset, std::uint64_t length, const Digest& digest);
-    /// What the sender says it is.
+    /// The sender's digest of the piece.
     void expected(std::uint64_t ordinal, const Digest& digest);
-    /// A piece differs; final.
+    /// True if a piece differs; it stays true.
     [[nodiscard]] bool mismatch() const noexcept { return mismatch_; }
-    /// Pieces verified without a gap from the first.
+    /// Number of pieces verified without a gap from the first.
     [[nodiscard]] std::uint64_t verified() const noexcept { return next_; }
-    /// Pieces that lack one of the two digests, or an earlier piece.
+    /// Number of pieces that lack one of the two digests, or an earlier piece.
     [[nodiscard]] std::size_t waiting() const noexcept { return slots_.size(); }
-    /// To be called once, when all pieces are verified.
+    /// Call it once, when all pieces are verified.
     [[nodiscard]] Digest finish() { return digest_.finish(); }
 
   private:

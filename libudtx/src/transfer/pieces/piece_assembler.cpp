@@ -10,7 +10,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kIdleBuffers = 48;
-// Smaller pieces get memory of their own size: a window full of them must not take a block each.
+// Smaller pieces get memory of their own size: a window full of them must not take a whole block each.
 constexpr std::uint64_t kPooledFrom = kPieceBytes / 2;
 
 }  // namespace
@@ -46,7 +46,7 @@ PieceAssembler::Slot* PieceAssembler::slot_at(std::uint64_t stream_offset) {
     if (!piece) return nullptr;
     auto at = slots_.find(piece->stream_offset);
     if (at == slots_.end()) {
-        // The memory first: a piece without any must not stay behind where there is none.
+        // Allocates first: if that fails, no piece without memory stays in slots_.
         Slot fresh{*piece, buffer_for(piece->length), 0};
         at = slots_.emplace(piece->stream_offset, std::move(fresh)).first;
         slot_bytes_ += piece->length;

@@ -1,4 +1,4 @@
-// Puts the bytes of the data stream together to whole pieces, on the protocol thread.
+// Assembles the bytes of the data stream into whole pieces, on the protocol thread.
 #pragma once
 
 #include <cstddef>
@@ -23,23 +23,23 @@ class PieceAssembler {
     PieceAssembler();
 
     void begin_file(std::uint64_t file) noexcept { map_.begin_file(file); }
-    /// Announces more data of the latest file. False: beyond what a stream can hold.
+    /// Announces more data of the latest file. False: more than a stream can hold.
     [[nodiscard]] bool announce(const Extent& extent);
-    /// Data of the latest file that does not come.
+    /// Skips data of the latest file that is not sent.
     void skip(const Extent& extent) { map_.skip(extent); }
-    /// Any cut, any order, each byte once (the transport's promise).
+    /// Takes bytes in any cut and any order. The transport delivers each byte once.
     void on_bytes(std::uint64_t stream_offset, std::span<const std::byte> bytes);
-    /// The pieces that have become whole since the last call.
+    /// The pieces that have become complete; the caller clears the list.
     [[nodiscard]] std::vector<WholePiece>& whole() noexcept { return whole_; }
 
     [[nodiscard]] const PieceMap& map() const noexcept { return map_; }
-    /// Everything announced has come.
+    /// True if all announced data has arrived.
     [[nodiscard]] bool complete() const noexcept { return map_.open_extents() == 0; }
-    /// Memory, all told but for idle buffers.
+    /// Total memory, without idle buffers.
     [[nodiscard]] std::uint64_t held() const noexcept {
         return early_.held_bytes() + slot_bytes_ + map_.open_extents() * sizeof(Slot);
     }
-    /// Bytes came that nobody has announced.
+    /// True if it holds bytes that were not announced.
     [[nodiscard]] bool has_unannounced() const noexcept { return !early_.empty(); }
 
   private:
@@ -57,7 +57,7 @@ class PieceAssembler {
     ChunkPool pool_;
     std::unordered_map<std::uint64_t, Slot> slots_;  // by the piece's stream offset
     std::uint64_t slot_bytes_ = 0;
-    Slot* latest_ = nullptr;  // packets mostly go on where the last one ended
+    Slot* latest_ = nullptr;  // most packets continue where the last one ended
     std::vector<WholePiece> whole_;
 };
 

@@ -15,11 +15,11 @@ class PieceHasher {
   public:
     explicit PieceHasher(HashAlgorithm hash) : hasher_(hash) {}
 
-    /// Of at most kPieceBytes. None where they cannot be read, or the file ends before: see error().
+    /// Digest of at most kPieceBytes. nullopt: they cannot be read, or the file ends earlier: see error().
     [[nodiscard]] std::optional<Digest> hash(int fd, std::uint64_t offset, std::uint64_t length);
-    /// Of any length; the same.
+    /// True if all bytes of a range of any length are zero; nullopt as for hash().
     [[nodiscard]] std::optional<bool> is_zero(int fd, std::uint64_t offset, std::uint64_t length);
-    /// Of the latest call, 0 or: an errno; ENODATA: the file ends too early.
+    /// Result of the latest call: 0, an errno, or ENODATA if the file ends too early.
     [[nodiscard]] int error() const noexcept { return error_; }
 
   private:

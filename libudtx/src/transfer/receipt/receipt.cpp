@@ -46,7 +46,7 @@ std::optional<Digest> read_digest(std::string_view text, HashAlgorithm hash) {
 
 class Parser {
   public:
-    /// False: the line makes no sense where it stands.
+    /// False: the line is not valid in its place.
     bool take(std::string_view line, std::size_t number) {
         const auto fields = split_tabs(line);
         const std::string_view kind = fields.front();
@@ -65,7 +65,7 @@ class Parser {
     }
     [[nodiscard]] HashAlgorithm hash() const noexcept { return receipt_.hash; }
 
-    /// What the lines said, without what was not delivered; nullopt: the root is another, or missing.
+    /// The receipt, without undelivered entries; nullopt: the root is missing or differs.
     std::optional<Receipt> finish() {
         RootDigest root(receipt_.hash);
         for (const ReceiptEntry& entry : receipt_.entries) {
@@ -76,7 +76,7 @@ class Parser {
         std::erase_if(receipt_.entries, [&](const ReceiptEntry& entry) {
             const bool here =
                 !failed_.contains(entry.index) && (entry.type != EntryType::file || !entry.digest.bytes().empty());
-            // What was kept from an earlier run stands a second time, at the end.
+            // An entry kept from an earlier run appears a second time, at the end.
             if (here) {
                 undelivered.erase(entry.path);
             } else {
@@ -115,7 +115,7 @@ class Parser {
         receipt_.entries.push_back(std::move(next));
         return true;
     }
-    /// The same of a file, and then from where on and how much of it.
+    /// Reads a file line with two more fields: offset and length of the part.
     bool part(const std::vector<std::string_view>& fields) {
         FileRange bytes;
         const bool read = entry({fields.begin(), fields.begin() + 4}, EntryType::file) &&
@@ -138,7 +138,7 @@ class Parser {
         receipt_.shard = next;
         return true;
     }
-    /// The file whose pieces and digest are being given.
+    /// The file to which the next piece and digest lines belong.
     [[nodiscard]] ReceiptEntry* open_file() {
         if (receipt_.entries.empty()) return nullptr;
         ReceiptEntry& last = receipt_.entries.back();

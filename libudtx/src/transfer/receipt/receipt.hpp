@@ -41,21 +41,21 @@ struct ReceiptEntry {
     std::uint64_t index = 0;  ///< as in the transfer
     EntryType type = EntryType::file;
     std::string path;    ///< below the transfer's destination
-    std::string target;  ///< of a symbolic link; of a hard link: the path of the file that it is another name of
+    std::string target;  ///< of a symbolic link; of a hard link: path of the file with the same content
     std::uint64_t size = 0;
-    std::optional<FileRange> part{};  ///< of a file: only this of it was delivered
-    std::vector<ProvenPiece> pieces;  ///< ascending; what lies between is zeros
+    std::optional<FileRange> part{};  ///< of a file: only this part was delivered
+    std::vector<ProvenPiece> pieces;  ///< ascending; the bytes between them are zero
     Digest digest;                    ///< of the file; empty: it was not delivered
 };
 
 struct Receipt {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<ReceiptEntry> entries;
-    std::vector<std::string> undelivered;  ///< paths that were announced, and are in no entry
-    std::optional<JobShard> shard{};       ///< of a job of several
+    std::vector<std::string> undelivered;  ///< announced paths that no entry covers
+    std::optional<JobShard> shard{};       ///< of a job with several shards
 };
 
-/// integrity: the text is no receipt, is cut, was changed, or its hashes do not agree with each other. Entries that
+/// integrity: the text is not a receipt, is truncated or changed, or its hashes contradict each other. Entries that
 /// were not delivered are left out.
 Result<Receipt> parse_receipt(std::string_view text);
 

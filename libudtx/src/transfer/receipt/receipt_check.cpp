@@ -82,7 +82,7 @@ class Checker {
         ++counts_.files;
         counts_.bytes += bytes_of(entry).length;
         int error = 0;
-        // O_NONBLOCK: a FIFO that took the file's name must not be waited for.
+        // O_NONBLOCK: opening a FIFO in the place of the file must not block.
         const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);
         if (!fd && error == ELOOP) return differs(entry, "is no regular file");
         if (!fd) return cannot(entry, error);
@@ -97,7 +97,7 @@ class Checker {
         return check_content(entry, fd.get(), size) && same;
     }
 
-    /// A copy will do: the content is what a receipt is about.
+    /// Accepts a copy as well: a receipt is about the content.
     bool check_other_name(const ReceiptEntry& entry) {
         if (is_same_file(base_, entry.path, entry.target)) {
             ++counts_.files;
@@ -123,7 +123,7 @@ class Checker {
 
     static FileRange bytes_of(const ReceiptEntry& entry) { return entry.part.value_or(FileRange{0, entry.size}); }
 
-    /// The blocks that are there, also of a file of another size: they need not be sent again.
+    /// Checks all blocks that exist, even if the file has another size: equal ones need not be sent again.
     bool check_content(const ReceiptEntry& entry, int fd, std::uint64_t size) {
         bool same = true;
         std::uint64_t from = bytes_of(entry).offset;
@@ -153,7 +153,7 @@ class Checker {
     const CheckCallbacks& callbacks_;
     PieceHasher hasher_;
     CheckCounts counts_;
-    std::unordered_map<std::string_view, const ReceiptEntry*> files_;  // of find_file(), once it was asked
+    std::unordered_map<std::string_view, const ReceiptEntry*> files_;  // of find_file(), filled at its first call
 };
 
 }  // namespace

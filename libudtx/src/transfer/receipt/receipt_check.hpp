@@ -7,7 +7,7 @@
 
 namespace udtx::transfer {
 
-/// Links on the way to a file are not followed.
+/// Symbolic links in the path of a file are not followed.
 [[nodiscard]] CheckCounts check_receipt(const Receipt& receipt, const ConfinedDir& base,
                                         const CheckCallbacks& callbacks);
 

@@ -18,10 +18,11 @@ namespace {
 
 struct MergedEntry {
     ReceiptEntry entry;
-    std::size_t from = 0;  ///< which receipt
+    std::size_t from = 0;  ///< index of its receipt
 };
 
-/// Each shard makes the directories on its way. A file or another name of one is moved by one shard only.
+/// Each shard creates the directories that lead to its files. A file, or another name of one, belongs to only one
+/// shard.
 bool same_twice(const ReceiptEntry& a, const ReceiptEntry& b) {
     const bool may_be = a.type == EntryType::directory || a.type == EntryType::symlink;
     return may_be && a.type == b.type && a.target == b.target;
@@ -59,7 +60,7 @@ void add_lines(const ReceiptEntry& entry, std::uint64_t index, RootDigest& root,
     root.add(index, entry.digest);
 }
 
-/// All that the receipts have, or why they are not to be merged.
+/// Reads all receipts, and says why they cannot be merged.
 class MergeInput {
   public:
     explicit MergeInput(const std::vector<NamedReceipt>& receipts) : receipts_(receipts) {}
@@ -100,7 +101,7 @@ class MergeInput {
         return {};
     }
 
-    /// Of a job each shard is there, once.
+    /// Checks that each shard of the job has exactly one receipt.
     [[nodiscard]] Result<void> check_shards() const {
         if (std::ranges::none_of(shards_, [](const auto& shard) { return shard.has_value(); })) return {};
         const auto first = std::ranges::find_if(shards_, [](const auto& shard) { return shard.has_value(); });
@@ -128,7 +129,7 @@ class MergeInput {
         return std::to_string(shard.index) + "/" + std::to_string(shard.count);
     }
 
-    /// Each file once, with all of its parts.
+    /// Joins the parts of each file into one entry.
     [[nodiscard]] Result<void> join_parts() {
         std::vector<MergedEntry> out;
         for (MergedEntry& next : all_) {

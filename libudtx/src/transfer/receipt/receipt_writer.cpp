@@ -34,7 +34,8 @@ std::string shard_text(const JobShard& shard) {
 }  // namespace
 
 Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
-    // The receipt takes the place of what has its name: of what a link leads to, and of no device or pipe.
+    // The receipt replaces a regular file of that name, or the one that a link leads to. It never replaces a device or
+    // pipe.
     struct stat st = {};
     if (::stat(path.c_str(), &st) == 0) {
         if (!S_ISREG(st.st_mode)) {
@@ -76,7 +77,7 @@ void ReceiptWriter::note(const Message& message) {
 }
 
 void ReceiptWriter::entry(const message::Entry& m) {
-    if (m.path.empty()) return;  // of the destination itself
+    if (m.path.empty()) return;  // it describes the destination itself
     const std::string path = join_path(m.path);
     switch (m.type) {
         case EntryType::directory:
@@ -154,7 +155,7 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     }
     for (const std::uint64_t index : failed_) line("failed\t" + std::to_string(index));
     line("root\t" + hashes_->root.finish().hex());
-    // Its own line is the one that the last digest does not cover.
+    // The last digest covers all lines but its own.
     buffer_ += "end\t" + hashes_->all.finish().hex() + "\n";
     write_out();
     if (error_ == 0) error_ = sync_data(fd_.get());

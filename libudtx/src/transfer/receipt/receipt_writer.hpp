@@ -1,4 +1,4 @@
-// Writes a receipt while a transfer runs, from the messages that announce its content: both ends see the same ones.
+// Writes a receipt while a transfer runs, from the messages that announce its content. Both ends see the same messages.
 #pragma once
 
 #include <atomic>
@@ -21,28 +21,29 @@
 
 namespace udtx::transfer {
 
-/// Finds a file that was kept from an earlier run; none if it cannot be opened.
+/// Opens a file that was kept from an earlier run; none if that fails.
 using OpenKept = std::function<UniqueFd(const std::string& path)>;
 
 class ReceiptWriter {
   public:
-    /// file_io: `path` cannot be written. Nothing stands under that name before finish().
+    /// file_io: `path` cannot be written. The receipt gets that name only at finish().
     static Result<std::unique_ptr<ReceiptWriter>> create(std::string path);
     ~ReceiptWriter();
     ReceiptWriter(const ReceiptWriter&) = delete;
     ReceiptWriter& operator=(const ReceiptWriter&) = delete;
 
-    /// For one transfer only. False: it has one. Any thread.
+    /// Claims the writer for one transfer. False: another transfer has it. Any thread.
     [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
-    /// OFFER, what follows it in the sender's order, and FILE_FAILED of the receiver; others are ignored. Any thread.
+    /// Records OFFER, the messages that follow it in the sender's order, and FILE_FAILED of the receiver. Others are
+    /// ignored. Any thread.
     void note(const Message& message);
-    /// After the confirmation: hashes the files that were kept and gives the receipt its name.
+    /// Call it after the confirmation. It hashes the kept files and gives the receipt its name.
     Result<void> finish(const OpenKept& open_kept);
-    /// Nothing stays behind; for processes that end without destructors.
+    /// Removes the temporary file; for processes that end without destructors.
     void discard() noexcept;
 
   private:
-    /// A file, or a part of one.
+    /// A file, or a part of one, that an earlier run delivered.
     struct Kept {
         std::uint64_t index = 0;
         std::string path;
@@ -50,7 +51,7 @@ class ReceiptWriter {
         std::optional<FileRange> part{};
     };
 
-    /// What needs to know the hash, from OFFER on.
+    /// State that needs the hash algorithm, known from OFFER on.
     struct Hashes {
         explicit Hashes(HashAlgorithm algorithm) : hash(algorithm), all(algorithm), root(algorithm) {}
         HashAlgorithm hash;
@@ -65,7 +66,7 @@ class ReceiptWriter {
     void end_file(const message::FileEnd& m);
     void file_line(const Kept& file);
     void digest_line(std::uint64_t index, const Digest& digest);
-    /// As it stands on the disk.
+    /// Hashes the file's present content on the disk.
     Result<void> hash_kept(const Kept& kept, int fd);
     void line(std::string_view text);
     void write_out();
@@ -73,14 +74,14 @@ class ReceiptWriter {
     std::string path_;
     std::string temporary_;
     UniqueFd fd_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::optional<Hashes> hashes_;
     std::string buffer_;
     int error_ = 0;
     std::uint64_t written_ = 0;
 
     message::Entry file_;          // the latest
-    std::deque<Extent> unhashed_;  // what of it has no digest yet
+    std::deque<Extent> unhashed_;  // extents of it that have no digest yet
     std::vector<Kept> kept_;
     std::vector<std::uint64_t> failed_;
     std::atomic<bool> claimed_{false};

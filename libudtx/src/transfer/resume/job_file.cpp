@@ -25,14 +25,14 @@ namespace udtx::transfer {
 
 namespace {
 
-// Whoever has the lock syncs some kilobytes; a file server takes some seconds to see that its client has died.
+// The holder of the lock syncs some kilobytes. A file server needs some seconds to notice that its client has died.
 constexpr auto kWaitForLock = std::chrono::seconds(20);
 constexpr auto kBetweenTries = std::chrono::milliseconds(2);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
-// About 2 TB of files that are cut.
+// Enough for about 2 TB of files that are cut.
 constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
 
-constexpr std::size_t kSlotBytes = 128;  // one after the other; nobody's write tears another one's
+constexpr std::size_t kSlotBytes = 128;  // each shard writes only its own slot
 
 void put_slot(std::byte* to, const ShardSlot& slot) {
     const std::array<std::uint64_t, 11> fields{slot.run,        slot.beat,       static_cast<std::uint64_t>(slot.state),
@@ -73,7 +73,7 @@ int lock_within(int fd, std::chrono::steady_clock::duration most) {
 
 }  // namespace
 
-/// As long as it lives no other process and no other thread uses the file, and what they wrote is known.
+/// While it exists, no other process or thread uses the file, and everything that they wrote has been read.
 class JobFile::Locked {
   public:
     enum class Missing : std::uint8_t { fail, make };
@@ -87,7 +87,7 @@ class JobFile::Locked {
 
     [[nodiscard]] int error() const noexcept { return error_; }
     void add(const JobRecord& record) { append_job_record(added_, job_.end_ + added_.size(), record); }
-    /// What was added is on disk. 0 or an errno.
+    /// Writes and syncs what was added. Returns 0 or an errno.
     [[nodiscard]] int write() {
         int failed = write_all_at(job_.fd_.get(), added_, job_.end_);
         if (failed == 0) failed = sync_data(job_.fd_.get());
@@ -100,7 +100,7 @@ class JobFile::Locked {
     }
 
   private:
-    /// `make`: opens it anew where the last shard of an earlier round has removed it.
+    /// `make`: creates the file again if the last shard of an earlier round has removed it.
     [[nodiscard]] int take(Missing missing) {
         for (int tries = 0; tries < 100; ++tries) {
             int error = 0;
@@ -127,7 +127,7 @@ class JobFile::Locked {
         }
         return EBUSY;
     }
-    /// What others wrote; a torn end goes.
+    /// Reads what other shards wrote, and cuts off a torn end.
     [[nodiscard]] int read_on(std::uint64_t size) {
         if (size < job_.end_ || size > kMaxJobFileBytes) return EIO;
         std::vector<std::byte> bytes(static_cast<std::size_t>(size - job_.end_));
@@ -228,7 +228,7 @@ void JobFile::named(const std::string& path) {
     Locked locked(*this);
     if (locked.error() != 0 || !image_.files.contains(temporary_for(path))) return;
     locked.add(job_record::FileNamed{temporary_for(path)});
-    static_cast<void>(locked.write());  // without it a later run finds no temporary file, and says so
+    static_cast<void>(locked.write());  // if it fails, a later run reports that the temporary file is missing
 }
 
 Result<void> JobFile::finish(std::chrono::milliseconds wait) {

@@ -1,5 +1,6 @@
-// A file in the directory that takes a job, for all of its shards, which may run in several processes on several hosts:
-// how the tree is cut, which parts of the files that several shards fill are there, and which shards are done.
+// A file in the directory that takes a job, for all shards of the job. They may run in several processes on several
+// hosts. It records how the tree is cut, which parts of the files that several shards fill exist, and which shards are
+// done.
 #pragma once
 
 #include <chrono>
@@ -20,45 +21,45 @@
 
 namespace udtx::transfer {
 
-/// Thread-safe. Every change is made under a lock of the file and is synced before it counts.
+/// Thread-safe. Each change is made under a lock of the file and is synced before it counts.
 class JobFile {
   public:
-    /// A file that several shards fill, as its source has it.
+    /// A file that several shards fill, as it is at the source.
     struct Version {
         std::string path;
         std::uint64_t size = 0;
         FileTime mtime{};
     };
 
-    /// refused: the shards that came before cut the tree otherwise. file_io: it cannot be used, as where a disk has no
-    /// locks.
+    /// refused: earlier shards cut the tree in another way or use another hash. file_io: the file cannot be used, for
+    /// example because the disk has no locks.
     static Result<std::unique_ptr<JobFile>> open(ConfinedDir root, const JobShard& shard, HashAlgorithm hash);
     JobFile(const JobFile&) = delete;
     JobFile& operator=(const JobFile&) = delete;
     ~JobFile();
 
-    /// Some of a file that several shards fill is there, or was when this shard began.
+    /// True if parts of files that several shards fill exist, or existed when this shard began.
     [[nodiscard]] bool has_parts() const;
-    /// Makes the temporary name.
+    /// The number that makes the temporary name of such a file.
     [[nodiscard]] std::uint64_t temporary_for(const std::string& path) const;
-    /// `open` opens or makes the temporary file: true: it is new. No other shard does so at the same time. refused: the
-    /// shards have different versions of the file, and this is the older one.
+    /// `open` opens or creates the temporary file and returns true if it is new. No other shard does that at the same
+    /// time. refused: the shards have different versions of the file, and this is the older one.
     Result<void> begin(const Version& version, const std::function<Result<bool>()>& open);
-    /// What is said to be on disk of that part.
+    /// The pieces of that part that are on disk, according to the file.
     [[nodiscard]] std::vector<ProvenPiece> claimed(const Version& version, const FileRange& part);
-    /// This part has these pieces, and they are synced. True: nothing of the file is missing. refused: it has been
-    /// begun anew meanwhile, for another version.
+    /// Records that this part has these pieces and that they are synced. True: the file is complete. refused: the file
+    /// was started again meanwhile, for another version.
     Result<bool> fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces);
-    /// The file has its name.
+    /// Records that the file has its final name.
     void named(const std::string& path);
-    /// What the runs of all shards tell of themselves. `change` gets all of it and may change this shard's own, while
-    /// no other shard does so. file_io: it cannot be read or written.
+    /// Exchanges the state of the runs of all shards. `change` gets all slots and may change this shard's own, while no
+    /// other shard does that. file_io: the slots cannot be read or written.
     Result<void> exchange(const std::function<void(std::vector<ShardSlot>&)>& change);
-    /// This shard has delivered everything. refused: so has every other one, and yet a part of a file is not there: it
-    /// was begun anew after a shard had ended, or what that had left is gone.
-    /// `wait`: for other shards that are run again and do not begin at the same time.
+    /// Records that this shard has delivered everything. refused: all other shards are done too, and yet a part of a
+    /// file is missing. The file was started again after a shard had ended, or the data of that shard is gone. `wait`:
+    /// for other shards that run again but begin later.
     Result<void> finish(std::chrono::milliseconds wait = std::chrono::seconds(3));
-    /// After that: where all shards are done, the file goes.
+    /// Call it after finish(): removes the file if all shards are done.
     void remove();
 
   private:
@@ -68,11 +69,11 @@ class JobFile {
     const ConfinedDir root_;
     const JobShard shard_;
     const HashAlgorithm hash_;
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards all members below
     UniqueFd fd_;
     UniqueFd slots_;
     JobImage image_;
-    std::uint64_t end_ = 0;  // of what was read
+    std::uint64_t end_ = 0;  // up to here the file was read
 };
 
 }  // namespace udtx::transfer

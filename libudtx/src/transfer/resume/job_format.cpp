@@ -120,7 +120,7 @@ std::optional<JobRecord> parse_job_record(std::span<const std::byte> body) {
     return in.complete() ? out : std::nullopt;
 }
 
-/// Applies records in order. False: it cannot be what a receiver wrote.
+/// Applies records in order. False: a receiver cannot have written the record.
 class JobReplay {
   public:
     explicit JobReplay(JobImage& image) : image_(image) {}

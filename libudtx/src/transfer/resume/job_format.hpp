@@ -38,22 +38,22 @@ namespace udtx::transfer {
 inline constexpr std::uint64_t kJobFileVersion = 1;
 
 namespace job_record {
-/// The first one, and only there.
+/// Only the first record is a Head.
 struct Head {
     std::uint64_t version = kJobFileVersion;
     std::uint64_t job = 0;
     std::uint64_t count = 1;  ///< of shards
-    std::uint64_t split = 0;  ///< how they cut the tree
+    std::uint64_t split = 0;  ///< digest of how they cut the tree
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
 };
-/// An empty temporary file for this version of a file; what was said of it before is void.
+/// An empty temporary file exists for this version of a file. Earlier records about it are void.
 struct FileBegun {
-    std::uint64_t temporary = 0;  ///< makes its name
+    std::uint64_t temporary = 0;  ///< the number that makes its name
     std::vector<std::string> path;
     std::uint64_t size = 0;
     FileTime mtime{};
 };
-/// A piece of the part that the next PartFilled tells of.
+/// A piece of the part that the next PartFilled reports.
 struct PartPiece {
     std::uint64_t temporary = 0;
     ProvenPiece piece;
@@ -63,11 +63,11 @@ struct PartFilled {
     std::uint64_t temporary = 0;
     FileRange part{};
 };
-/// The file has its name.
+/// The file has its final name.
 struct FileNamed {
     std::uint64_t temporary = 0;
 };
-/// A run of a shard has begun, or has delivered all that it had to.
+/// A run of a shard has begun, or has delivered everything.
 struct ShardState {
     std::uint64_t index = 0;
     bool done = false;
@@ -77,10 +77,10 @@ struct ShardState {
 using JobRecord = std::variant<job_record::Head, job_record::FileBegun, job_record::PartPiece, job_record::PartFilled,
                                job_record::FileNamed, job_record::ShardState>;
 
-/// Appends a record that will stand at `offset` of the file.
+/// Appends a record that begins at `offset` of the file.
 void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const JobRecord& record);
 
-/// What the file says.
+/// The state after all records of the file.
 class JobImage {
   public:
     /// A file that several shards fill.
@@ -89,20 +89,20 @@ class JobImage {
         std::uint64_t size = 0;
         FileTime mtime{};
         std::map<std::uint64_t, std::uint64_t> filled{};     ///< lengths of parts, by offset
-        std::map<std::uint64_t, ProvenPiece> pieces{};       ///< of these, by offset
-        std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< of a part that is not said to be filled
+        std::map<std::uint64_t, ProvenPiece> pieces{};       ///< pieces of these parts, by offset
+        std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< pieces of a part that has no PartFilled yet
         [[nodiscard]] bool is_whole() const { return first_gap().length == 0; }
-        /// The first bytes that no filled part has.
+        /// The first range that no filled part covers.
         [[nodiscard]] FileRange first_gap() const;
     };
 
-    /// Reads on from what begins at `offset` of the file, up to the first record that is torn, altered or makes no
-    /// sense. How many bytes were read.
+    /// Continues with `bytes`, which begin at `offset` of the file. Stops at the first record that is torn, altered or
+    /// contradictory. Returns how many bytes were read.
     std::size_t read(std::span<const std::byte> bytes, std::uint64_t offset);
 
     bool has_head = false;
     job_record::Head head;
-    std::map<std::uint64_t, SharedFile> files;  ///< by what makes the temporary name
+    std::map<std::uint64_t, SharedFile> files;  ///< by the number that makes the temporary name
     std::vector<bool> done;                     ///< of each shard
     [[nodiscard]] bool all_done() const { return std::ranges::find(done, false) == done.end(); }
 };

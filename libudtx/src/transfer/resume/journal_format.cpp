@@ -18,7 +18,7 @@ using wire::Writer;
 constexpr std::size_t kCheckBytes = 8;
 constexpr std::size_t kHeadBytes = 2 + kCheckBytes;  // length and check
 
-// 5 is done of version 1, with a time in nanoseconds.
+// 5 is Done in version 1, with a time in nanoseconds.
 enum class RecordType : std::uint8_t {
     header = 1,
     partial = 2,
@@ -30,7 +30,7 @@ enum class RecordType : std::uint8_t {
     shared_partial = 8
 };
 
-/// Seeded by the place: a record that was copied to another one does not pass.
+/// The check is seeded with the offset, so that a record copied to another place fails it.
 std::uint64_t check_of(std::uint64_t offset, std::span<const std::byte> body) { return short_hash(body, offset); }
 
 bool put_type(Writer& out, RecordType type) { return out.u8(static_cast<std::uint8_t>(type)); }
@@ -127,7 +127,7 @@ class Replay {
   public:
     explicit Replay(JournalImage& image) : image_(image) {}
 
-    /// False: it cannot be what a receiver wrote.
+    /// False: a receiver cannot have written this record.
     bool operator()(const record::Header& r) {
         image_.header = r;
         return !std::exchange(image_.has_header, true) && r.version > 0 && r.version <= kJournalVersion;
@@ -148,7 +148,7 @@ class Replay {
         const auto key = keys_.find(r.number);
         if (!fits || key == keys_.end()) return false;
         const auto partial = image_.partials.find(key->second);
-        // One that is done or gone: the piece was on its way to the journal then.
+        // If the file is done or gone, the piece was still on its way to the journal.
         if (partial != image_.partials.end() && partial->second.number == r.number) {
             partial->second.pieces[r.piece.offset] = r.piece;
         }

@@ -34,7 +34,8 @@
 // sync: a lost record costs its piece. A reader stops at the first record that is cut short, that its check rejects, or
 // that contradicts the records before it. The receiver cuts the file there.
 //
-// Version 3 is written. In versions 1 and 2 the name of a temporary file is made otherwise: see temp_number().
+// This version of the program writes version 3. Versions 1 and 2 make the name of a temporary file in another way: see
+// temp_number().
 #pragma once
 
 #include <cstddef>
@@ -53,28 +54,28 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kJournalVersion = 3;  // 1 and 2 are read, too
+inline constexpr std::uint64_t kJournalVersion = 3;  // versions 1 and 2 are read too
 inline constexpr std::size_t kMaxRecordBytes = 8U << 10U;
 
 namespace record {
-/// The first one, and only there.
+/// Only the first record is a Header.
 struct Header {
     std::uint64_t version = kJournalVersion;
     std::uint64_t transfer = 0;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
 };
-/// A file under construction; `number` stands for it in what follows.
+/// A file under construction. Later records refer to it by `number`.
 struct Partial {
     std::uint64_t number = 0;
     std::vector<std::string> path;
-    std::uint64_t shared = 0;  ///< other shards fill it as well: what makes its name. 0: it is this transfer's alone
+    std::uint64_t shared = 0;  ///< other shards fill it too: the number that makes its name; 0: only this transfer
 };
 /// This piece is on disk in the temporary file. A later record for the same offset replaces it.
 struct Piece {
     std::uint64_t number = 0;
     ProvenPiece piece;
 };
-/// The temporary file is no more.
+/// The temporary file is gone.
 struct Gone {
     std::uint64_t number = 0;
 };
@@ -83,12 +84,12 @@ struct Done {
     std::uint64_t path_key = 0;
     std::uint64_t size = 0;
     FileTime mtime{};  ///< of the source
-    Digest digest;     ///< the file's
+    Digest digest;     ///< of the file
 };
-/// The owner was given more rights to a directory than it has; or it has them no more.
+/// The owner was given more rights to a directory than its mode has, or they were taken back.
 struct Rights {
     std::vector<std::string> path;  ///< empty: the directory of the journal
-    std::uint32_t mode = 0;         ///< without them
+    std::uint32_t mode = 0;         ///< without these rights
     bool lent = false;
 };
 }  // namespace record
@@ -96,30 +97,31 @@ struct Rights {
 using JournalRecord =
     std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done, record::Rights>;
 
-/// Appends the body of a record that will stand at `offset` of its file: its length and a check of it and its place.
+/// Appends a record that begins at `offset` of its file: the length of the body, a check of body and offset, and the
+/// body.
 void append_framed(std::vector<std::byte>& out, std::uint64_t offset, std::span<const std::byte> body);
-/// The body of the record at the beginning of `bytes`, which stands at `offset` of its file. nullopt: it is torn or was
-/// altered.
+/// The body of the record at the beginning of `bytes`, which begins at `offset` of its file. nullopt: the record is
+/// torn or altered.
 [[nodiscard]] std::optional<std::span<const std::byte>> framed_at(std::span<const std::byte> bytes,
                                                                   std::uint64_t offset);
-/// Of a record with that body.
+/// The size of a record with that body.
 [[nodiscard]] std::size_t framed_bytes(std::span<const std::byte> body) noexcept;
 
-/// Appends a record that will stand at `offset` of the journal.
+/// Appends a record that begins at `offset` of the journal.
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
-/// The body of one record, whose check was right.
+/// Parses the body of a record whose check was right.
 [[nodiscard]] Result<JournalRecord> parse_record(std::span<const std::byte> body);
 
-/// Makes the name of the temporary file for this path. Stable, so that another run finds the file, and of a
-/// cryptographic hash: whoever chooses number and paths of a transfer cannot choose the name of another one's file.
-/// The first eight bytes of SHA-256(u64 transfer number | path); with a journal of version 1 or 2 the transfer number
-/// XOR the path's key.
+/// The number that makes the name of the temporary file for this path. It is stable, so that another run finds the
+/// file. It comes from a cryptographic hash, so that a peer that chooses number and paths of a transfer cannot choose
+/// the name of another transfer's file. It is the first eight bytes of SHA-256(u64 transfer number | path). With a
+/// journal of version 1 or 2 it is the transfer number XOR the path's key.
 [[nodiscard]] std::uint64_t temp_number(const record::Header& header, std::string_view path);
-/// The same for a file that several shards of a job fill: the first eight bytes of SHA-256("shared", NUL, u64 job |
-/// path). Never 0.
+/// As temp_number(), for a file that several shards of a job fill: the first eight bytes of SHA-256("shared", NUL, u64
+/// job | path). It is never 0.
 [[nodiscard]] std::uint64_t shared_temp_number(std::uint64_t job, std::string_view path);
 
-/// What a journal says.
+/// The state after all records of a journal.
 struct JournalImage {
     struct Partial {
         std::uint64_t number = 0;
@@ -131,12 +133,12 @@ struct JournalImage {
     record::Header header;
     std::unordered_map<std::uint64_t, Partial> partials;    // by path key
     std::unordered_map<std::uint64_t, record::Done> done;   // by path key
-    std::unordered_map<std::string, std::uint32_t> rights;  // modes of directories that are to be given back, by path
+    std::unordered_map<std::string, std::uint32_t> rights;  // modes to restore, by path of the directory
     std::uint64_t next_number = 0;                          ///< for the next Partial record
     std::size_t valid_bytes = 0;                            ///< up to here every record is whole and makes sense
     [[nodiscard]] bool empty() const noexcept { return partials.empty() && done.empty() && rights.empty(); }
 };
-/// Reads up to the first record that is torn, altered or makes no sense; nothing after it is believed.
+/// Reads up to the first record that is torn, altered or contradictory. Ignores everything after it.
 [[nodiscard]] JournalImage parse_journal(std::span<const std::byte> bytes);
 
 }  // namespace udtx::transfer

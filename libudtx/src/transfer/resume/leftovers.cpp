@@ -25,7 +25,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::int64_t kDay = 86'400;
-// Where locks are not to be had: no transfer leaves a file untouched for so long and then goes on.
+// For disks without locks: no transfer leaves a file untouched for so long and then continues it.
 constexpr std::int64_t kSurelyIdle = kDay;
 
 std::string temporary_of(const record::Header& header, const std::string& path) {
@@ -35,7 +35,7 @@ std::string temporary_of(const record::Header& header, const std::string& path) 
 std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }
 
 bool is_ours(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_uid == ::geteuid(); }
-/// A symbolic link has a temporary name of this shape until it gets its own.
+/// A symbolic link has a temporary name of this form until it gets its final name.
 bool is_temporary_link(const std::string& name, const struct stat& st) {
     return S_ISLNK(st.st_mode) && st.st_uid == ::geteuid() && name.size() == temp_name(0).size() &&
            in_lower_case(name).starts_with(".udtx-");
@@ -45,7 +45,7 @@ std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t
 
 enum class Use { none, some, unknown };
 
-/// As long as the descriptor is open, if nobody has it.
+/// Locks the file until the descriptor is closed, unless another process has locked it.
 Use lock(int fd) {
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return Use::none;
     return errno == EWOULDBLOCK ? Use::some : Use::unknown;
@@ -61,17 +61,17 @@ Use use_of(int directory) {
 struct OpenJournal {
     enum class State { free, busy, foreign };
     State state = State::foreign;
-    bool unlocked = false;  ///< there are no locks: whether somebody has it goes by age
+    bool unlocked = false;  ///< the disk has no locks: age decides whether it is in use
     UniqueFd fd;
     struct stat st = {};
     std::vector<std::string> temporaries;                   ///< paths below its directory
-    std::unordered_map<std::string, std::uint32_t> rights;  ///< modes that directories are to get back
+    std::unordered_map<std::string, std::uint32_t> rights;  ///< modes to restore, by directory
 };
 
-/// What only the journal still knows.
+/// Restores modes that only the journal still knows.
 void give_back_rights(const ConfinedDir& root, const OpenJournal& journal) {
     std::vector<std::pair<std::string, std::uint32_t>> owed(journal.rights.begin(), journal.rights.end());
-    // What is in a directory before it: it may bar the way then.
+    // Entries come before their directory, which may block access to them afterwards.
     std::sort(owed.begin(), owed.end(), std::greater<>());
     for (const auto& [directory, mode] : owed) {
         int error = 0;
@@ -93,19 +93,19 @@ OpenJournal open_journal(int directory, const std::string& name) {
     std::size_t count = 0;
     if (read_all_at(out.fd.get(), bytes, 0, count) != 0) return out;
     const JournalImage image = parse_journal(std::span(bytes).first(count));
-    // One that was killed before it wrote anything is empty.
+    // If its process was killed before the first write, a journal is empty.
     const bool whole = count == 0 || (image.has_header && journal_name(image.header.transfer) == name);
     if (!whole && !busy) return out;
     out.state = busy ? OpenJournal::State::busy : OpenJournal::State::free;
     out.rights = image.rights;
     for (const auto& [key, partial] : image.partials) {
-        // What other shards fill as well goes when no transfer is under way there.
+        // A file that other shards fill too is removed only when no transfer is under way there.
         if (partial.shared == 0) out.temporaries.push_back(temporary_of(image.header, partial.path));
     }
     return out;
 }
 
-/// visit(parent, leaf, st) for each temporary file that is there.
+/// Calls visit(parent, leaf, st) for each temporary file that exists.
 template <class Visit>
 void visit_temporaries(const ConfinedDir& root, const OpenJournal& journal, Visit visit) {
     for (const std::string& temporary : journal.temporaries) {
@@ -118,7 +118,7 @@ void visit_temporaries(const ConfinedDir& root, const OpenJournal& journal, Visi
     }
 }
 
-/// Of the journal and its temporary files, since one of them was last used.
+/// Seconds since the journal or one of its temporary files was last used.
 std::int64_t idle_for(const ConfinedDir& root, const OpenJournal& journal) {
     std::int64_t least = age_of(journal.st);
     visit_temporaries(root, journal,
@@ -138,7 +138,7 @@ class Cleaner {
     }
 
   private:
-    /// A transfer may have its top above what is to be cleaned.
+    /// The top of a transfer may be above the directory that is to be cleaned.
     void look_above() {
         struct stat last = {};
         if (::fstat(base_.fd(), &last) != 0) return;
@@ -146,7 +146,7 @@ class Cleaner {
             UniqueFd next(open_entry(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
             struct stat st = {};
             if (!next || ::fstat(next.get(), &st) != 0) {
-                above_.emplace_back();  // who is at work there, or above, is not to be seen
+                above_.emplace_back();  // use of this directory, or of those above it, is unknown
                 return;
             }
             if (st.st_ino == last.st_ino && st.st_dev == last.st_dev) return;  // the root
@@ -205,7 +205,7 @@ class Cleaner {
             }
         }
         if (!why.empty()) return keep(path, why);
-        // The temporary files first: what is left of them when this is cut off is found by the next one.
+        // Temporary files go first. If that is interrupted, the next run finds the remaining ones in the journal.
         for (const std::string& temporary : journal.temporaries) remove_at(path_in(directory, temporary));
         if (!options_.dry_run) give_back_rights(*root, journal);
         remove(parent, name, path, journal.st);
@@ -216,7 +216,7 @@ class Cleaner {
         if (doomed_.count(path) > 0) return;
         if (spared_.count(path) > 0) return keep(path, "its journal stays");
         if (!is_ours(st) && !is_temporary_link(name, st)) return keep(path, "it is no file of this user's transfers");
-        // As late as can be: whoever begins a file holds the directory before.
+        // As late as possible: every transfer locks the directory before it begins a file.
         const Use use = use_here();
         if (use == Use::some) return keep(path, "a transfer is under way");
         if (is_new(st) || (use == Use::unknown && age_of(st) < kSurelyIdle)) return keep(path, "it is too new");
@@ -255,9 +255,9 @@ class Cleaner {
     const CleanOptions& options_;
     const CleanCallbacks& callbacks_;
     CleanCounts counts_;
-    std::vector<UniqueFd> above_;  // the directories from the root of the file system down to where we are
+    std::vector<UniqueFd> above_;  // the directories from the root of the file system down to the current one
     std::unordered_set<std::string> spared_;
-    std::unordered_set<std::string> doomed_;  // by their journal
+    std::unordered_set<std::string> doomed_;  // because of their journal
 };
 
 }  // namespace
@@ -285,7 +285,7 @@ std::size_t remove_old_journals(const ConfinedDir& root, const std::vector<std::
 }
 
 void mark_in_use(const ConfinedDir& root) {
-    // clean_leftovers() has it for a moment only; where there are no locks it goes by age.
+    // clean_leftovers() holds the lock only for a moment. Without locks it decides by age.
     for (int tries = 0; tries < 100; ++tries) {
         if (::flock(root.fd(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,5 +1,5 @@
-// What transfers that ended before their end left in directories: journals, and temporary files beside what they were
-// to become. Nothing is touched that a transfer under way may still need, and nothing that is not ours.
+// Removes what interrupted transfers left in directories: journals, and temporary files beside their targets.
+// Everything that a transfer under way may still need stays, and so do the files of others.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,19 @@
 
 namespace udtx::transfer {
 
-/// So long what is left may wait for the same command in a directory that other transfers come to.
+/// How long leftovers wait for the same command, in a directory that other transfers use.
 inline constexpr std::int64_t kKeepLeftoversDays = 14;
 
-/// In the directory and all below it; links are not followed.
+/// Cleans the directory and everything below it. Does not follow symbolic links.
 [[nodiscard]] CleanCounts clean_leftovers(const ConfinedDir& base, const CleanOptions& options,
                                           const CleanCallbacks& callbacks);
 
-/// Journals among the names in `root` that nobody has used for so many days, with their temporary files; how many.
+/// Removes the journals among `names` in `root` that nobody has used for `days`, and their temporary files. Returns how
+/// many.
 std::size_t remove_old_journals(const ConfinedDir& root, const std::vector<std::string>& names, std::int64_t days);
 
-/// Files are being made in the directory and below: clean_leftovers() leaves them alone as long as `root`'s descriptor
-/// is open.
+/// Marks that files are being made in the directory and below. clean_leftovers() skips them as long as `root`'s
+/// descriptor is open.
 void mark_in_use(const ConfinedDir& root);
 
 }  // namespace udtx::transfer

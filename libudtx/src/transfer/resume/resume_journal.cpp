@@ -21,7 +21,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr auto kWaitForOwner = std::chrono::seconds(10);
-// One that has lost its sender is about to end: over ssh after 4 s.
+// A process that has lost its sender ends soon: over ssh after 4 s.
 constexpr auto kWaitForProcess = std::chrono::seconds(8);
 constexpr int kMaxInterruptions = 16;
 
@@ -42,7 +42,7 @@ Claims& claims() {
 
 class ResumeJournal::Claim {
   public:
-    /// None while another job has it, which is told to let go. `displaced` is taken with the claim.
+    /// Null while another job has the transfer; that job is asked to release it. `displaced` moves into the claim.
     static std::unique_ptr<Claim> take(const Key& key, std::function<void()>& displaced) {
         Claims& all = claims();
         const std::lock_guard lock(all.mutex);
@@ -110,12 +110,12 @@ std::optional<std::string> ResumeJournal::lock(bool wait) {
     int busy = try_lock();
     for (int tries = 0; busy == EINTR && tries < kMaxInterruptions; ++tries) busy = try_lock();
     if (busy != 0 && busy != EWOULDBLOCK) {
-        // Nobody has it: there are no locks to be had (a network file system without a lock service, for one).
+        // Nobody has it, but the disk has no locks: for example, a network file system without a lock service.
         unlocked_ = "this disk has no locks (" + std::generic_category().message(busy) +
                     "): resume works, but do not run the same transfer twice at a time";
     }
     if (busy == 0 || !unlocked_.empty()) {
-        // Whoever had it before may have removed it meanwhile.
+        // The previous owner may have removed the file meanwhile.
         if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return std::string();
     } else if (!wait) {
         return "no resume: another receiver has the same transfer under way in this directory";
@@ -209,7 +209,7 @@ void ResumeJournal::add_rights(const std::string& directory, std::uint32_t mode,
 void ResumeJournal::flush() {
     const std::lock_guard lock(mutex_);
     if (pending_.empty() || broken_) return;
-    // A short write leaves a torn record, which ends what another run believes.
+    // A short write leaves a torn record, where another run stops reading.
     broken_ = write_all_at(fd_.get(), pending_, end_ - pending_.size()) != 0;
     pending_.clear();
 }

@@ -12,7 +12,7 @@ namespace udtx::transfer {
 
 std::uint64_t transfer_number(const std::string& host, const std::string& working_directory,
                               const std::vector<std::string>& sources, const std::string& destination) {
-    // NUL is in no name: what is joined by it cannot be confused.
+    // No name contains NUL, so names that it joins stay distinct.
     std::string all = host + '\0' + join_path(split_path(destination));
     for (const std::string& source : sources) {
         all += '\0';

@@ -8,7 +8,7 @@
 namespace udtx::transfer {
 namespace {
 
-/// Whoever else has the key is let in as far as to be told that one is enough.
+/// A second peer with the key is accepted only to be told that one is enough.
 constexpr std::size_t kConnections = 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The side that waits for one connection: takes the first that comes.
+// The side that waits for one connection: it takes the first one.
 #pragma once
 
 #include <atomic>
@@ -12,20 +12,20 @@
 
 namespace udtx::transfer {
 
-/// Connected: somebody has come, whose handshake is under way.
+/// Connected here means: a peer has arrived, and its handshake is in progress.
 class Awaited final : public io::Link {
   public:
     struct Setup {
         io::Driver& driver;
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::function<void(proto::Connection&, proto::Waker)> connected;
-        LogSink log;  ///< of its paths
+        LogSink log;  ///< for path events
     };
     explicit Awaited(Setup setup)
         : Link(setup.driver, std::move(setup.handler), std::move(setup.connected)), log_(std::move(setup.log)) {}
 
     void begin() override;
-    /// From now on nobody is taken. False: somebody has been. Any thread, as taken().
+    /// From now on no peer is taken. False: one has been taken. Any thread; the same holds for taken().
     [[nodiscard]] bool close_door() noexcept { return !taken_.exchange(true); }
     [[nodiscard]] bool taken() const noexcept { return taken_; }
 

@@ -14,10 +14,10 @@
 namespace udtx::transfer {
 namespace {
 
-/// That one message of the transfer takes.
+/// The most missing sources that one message can list.
 constexpr std::size_t kMostMissing = 16;
 
-/// "dir/" is what is in it; and a list of names counts from what the source holds.
+/// "dir/" means the contents of the directory. A list of names is relative to the contents of the source.
 void spell_out(std::vector<std::string>& sources, bool named) {
     for (std::string& source : sources) {
         if (source.ends_with('/')) source += '.';

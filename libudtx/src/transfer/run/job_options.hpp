@@ -1,4 +1,4 @@
-// From what a program says of a transfer to what the jobs are told.
+// Translates the options of a program into those of the jobs.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,17 @@ namespace udtx::transfer {
 [[nodiscard]] bool is_stream(const Selection& what);
 
 [[nodiscard]] SendJobOptions job_options(const SendOptions& options);
-/// Of a sender that was started by other means.
+/// For a sender that was started by other means, with the sources that it found.
 [[nodiscard]] SendJobOptions job_options(const SendOptions& options, const FoundSources& found);
 [[nodiscard]] ReceiveJobOptions job_options(const LandingOptions& options);
 
 using NoteMissing = std::function<void(const std::vector<message::Sources::Missing>&)>;
-/// `missing` is told of sources that are not there, on the protocol thread. invalid_argument: more is asked for than
-/// one request takes.
+/// `missing` is called on the protocol thread with the sources that do not exist. invalid_argument: more sources or
+/// names than one request can hold.
 [[nodiscard]] Result<ReceiveJobOptions> job_options(const ReceiveRequest& request, NoteMissing missing);
 
-/// What is asked for below what is offered. refused: it leads out of that; file_io: there is none of it.
+/// Opens the requested sources below the offered directory. refused: a source leads out of that directory; file_io:
+/// none of them exists.
 [[nodiscard]] Result<ConfinedSources> open_offered(const OfferOptions& options, const PullWish& wish);
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-// From what a program says of the other end to addresses, and from its settings to those of a driver.
+// Translates a program's description of the other end into addresses, and its settings into those of a driver.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace udtx::transfer {
 
-/// What to dial: the paths that were asked for, or else the host's addresses. Asks for names, and blocks. network: the
-/// name is not known, or no path is there now; invalid_argument: a path that this host cannot have.
+/// The paths to connect over: those that were requested, or else the host's addresses. It resolves names, and blocks.
+/// network: the name is unknown, or no path exists at present. invalid_argument: this host cannot have such a path.
 [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
                                                                   const DialOptions& dial);
 
 [[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link);
 
-/// A receiver gives a piece of a file back when all of it has come: each window has room for two.
+/// A receiver releases a piece of a file once all of it has arrived, so each window has room for two pieces.
 [[nodiscard]] TransportConfig transport_config(const LinkOptions& link);
 
 }  // namespace udtx::transfer

@@ -40,7 +40,7 @@ Result<CleanCounts> clean_leftovers(const std::string& directory, const CleanOpt
 Result<std::vector<std::string>> pack(const Selection& selection) {
     PullWish wish;
     static_cast<Selection&>(wish.what) = selection;
-    // No request is without a source; whoever unpacks this one has been told of them.
+    // A request needs a source. The side that unpacks this one knows the sources already.
     if (wish.what.sources.empty()) wish.what.sources = {"."};
     const auto messages = messages_of(wish);
     if (!messages) return messages.error();

@@ -1,4 +1,4 @@
-// What the system lacks, as an error.
+// Converts an exception about a lack of system resources into an error.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@
 
 namespace udtx::transfer {
 
-/// For what the event loop, a thread or the memory for them throws.
+/// For exceptions of the event loop, of threads and of memory allocation.
 template <class Fn>
 auto or_error(Fn&& fn) -> decltype(fn()) {
     try {

@@ -1,4 +1,4 @@
-// For how long nothing has moved in a transfer.
+// Measures how long a transfer has made no progress.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace udtx::transfer {
 class StallWatch {
   public:
     [[nodiscard]] Duration idle(Instant now, const Progress& progress) {
-        // What is handed to the transport goes on for a while after the line has died.
+        // The transport accepts data for a while after the path has failed, so bytes_sent counts only until bytes are
+        // delivered.
         const std::uint64_t sent = progress.bytes_done > 0 ? 0 : progress.bytes_sent;
         const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done,
                         sent,           progress.bytes_kept};

@@ -12,13 +12,13 @@
 namespace udtx::transfer {
 namespace {
 
-/// So long the receiver has to tidy up and to say what it has.
+/// Time for the receiver to tidy up and to report what it has.
 constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
-/// So long our own disk has to take what is complete and to lose what is not.
+/// Time for our own disk to commit complete files and to remove incomplete ones.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
-/// After the confirmation only the receiver waits for something, our close: time for three copies of it.
+/// After the confirmation only the receiver waits, for our close: this is time for three copies of it.
 constexpr Duration kCloseSender = std::chrono::milliseconds(12);
-/// For our confirmation to leave, where nobody there waits for the end of the connection.
+/// Time for our confirmation to be sent, if no user there waits for the end of the connection.
 constexpr Duration kCloseReceiver = std::chrono::milliseconds(10);
 
 Outcome ended(const Result<Transfer>& transfer) {
@@ -48,7 +48,7 @@ Result<void> open_to_dial(TransferState& state, const std::string& host, std::ui
     return state.open_to_dial(credentials, dial.link, std::move(*ways), !dial.paths.empty());
 }
 
-/// A receipt is of one transfer.
+/// A receipt covers one transfer.
 Result<void> claim(const std::optional<ReceiptFile>& receipt) {
     if (!receipt || receipt->writer()->claim()) return {};
     return Error{ErrorCode::invalid_argument, "the receipt is that of another transfer: each needs one of its own"};

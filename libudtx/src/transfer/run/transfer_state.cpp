@@ -15,11 +15,11 @@
 namespace udtx::transfer {
 namespace {
 
-/// After the time to wind up: so long to close without the other side's answer.
+/// Time to close without the other side's answer, once the time to wind up is over.
 constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
 constexpr Duration kLeastApart = std::chrono::milliseconds(100);
 
-/// The link does not own its handler, which goes before the protocol thread does.
+/// The link does not own its handler: the handler is destroyed before the protocol thread.
 std::shared_ptr<proto::ConnectionHandler> unowned(Job& job) {
     return {std::shared_ptr<proto::ConnectionHandler>(), &job};
 }
@@ -128,7 +128,7 @@ Outcome TransferState::outcome() const {
     Outcome outcome = job_->result();
     const std::lock_guard lock(mutex_);
     if (nobody_) outcome.status = *nobody_;
-    // Of one that does not come to its end the job knows nothing yet.
+    // The job of a cancelled transfer that cannot end reports no error yet.
     if (cancelled_ && !done_ && outcome.status.ok()) outcome.status = *cancelled_;
     if (receiver_ != nullptr) outcome.exact = done_;
     outcome.receipt = receipt_status_;
@@ -241,7 +241,7 @@ bool TransferState::turn() {
         watch(now, job_->progress());
         tell_progress(now);
     } catch (const std::bad_alloc&) {
-        // Others may soon give some back, and the next turn goes on.
+        // Memory may soon be free again; the next turn continues.
     }
     return true;
 }
@@ -260,7 +260,7 @@ bool TransferState::never_came(Instant now) {
 }
 
 void TransferState::watch(Instant now, const Progress& progress) {
-    // The end of a connection that was lost is no progress.
+    // The end of a lost connection does not count as progress.
     if (progress.phase == Phase::done) return;
     if (nobody_yet()) return;
     const bool dialling = progress.phase == Phase::connect && !waits_;
@@ -307,7 +307,7 @@ void TransferState::finish() {
         told_done_ = true;
         setup_.events.done(all);
     }
-    // None is added any more.
+    // No call is added after done_ is set.
     while (!when_done_.empty()) {
         const auto call = std::move(when_done_.front());
         when_done_.pop_front();

@@ -1,4 +1,4 @@
-// What is behind a Transfer: a protocol thread, the way to the other end, a job, and the thread that looks after them.
+// The state of a Transfer: a protocol thread, the link to the other end, a job, and the thread that watches them.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,16 @@
 
 namespace udtx::transfer {
 
-/// Order of calls: constructor, open_to_*(), one of set_job(), begun(). Then any thread may call what is below.
+/// Order of calls: constructor, open_to_*(), one of set_job(), begun(). After that any thread may call the functions
+/// below begun().
 class TransferState {
   public:
     struct Setup {
         Events events;
         Duration patience{};
-        /// After a cancel(): so long there is to tidy up and to be told what was delivered.
+        /// Time after a cancel() to tidy up and to learn what was delivered.
         Duration wind_up_within{};
-        /// So long the peer is given to hear of the close of a transfer that went well.
+        /// Time in which the peer can receive the close of a successful transfer.
         Duration leave_within{};
         Duration peer_within{};
     };
@@ -45,14 +46,14 @@ class TransferState {
                               std::vector<proto::PathAddresses> ways, bool several);
     Result<void> open_to_wait(AwaitRequest& request);
 
-    /// For the DoneCallback of the job.
+    /// The DoneCallback to give to the job.
     [[nodiscard]] DoneCallback job_done();
-    /// Sources that are not there, as a sender tells of them; protocol thread.
+    /// Records missing sources that a sender reports; protocol thread.
     void note_missing(const std::vector<message::Sources::Missing>& missing);
     void set_job(std::unique_ptr<SendJob> job, const SendOptions& options);
     void set_job(std::unique_ptr<ReceiveJob> job, const std::optional<ReceiptFile>& receipt);
     void set_job(std::unique_ptr<ProbeJob> job);
-    /// Starts it. Throws std::system_error where the process has no thread left.
+    /// Starts the transfer. Throws std::system_error if the process cannot create a thread.
     [[nodiscard]] static Transfer begun(std::unique_ptr<TransferState> state);
 
     [[nodiscard]] Progress progress() const { return job_->progress(); }
@@ -83,12 +84,12 @@ class TransferState {
   private:
     void make_link();
     void start();
-    /// False: it was the last.
+    /// False: it was the last turn.
     [[nodiscard]] bool turn();
     void watch(Instant now, const Progress& progress);
-    /// The other end is waited for, and has not come: only `peer_within` limits that.
+    /// True while it waits for the other end to connect; only `peer_within` limits that.
     [[nodiscard]] bool nobody_yet() const;
-    /// Nobody has come in time, or is wanted any more. True: so it is over.
+    /// Checks whether no peer came in time, or none is wanted any more. True: the transfer is over.
     [[nodiscard]] bool never_came(Instant now);
     void ask_to_end(const Error& why);
     void tell_progress(Instant now);
@@ -100,40 +101,40 @@ class TransferState {
     Address local_;
     std::vector<proto::PathAddresses> ways_;
     bool several_ = false;
-    bool waits_ = false;  // for the other end, instead of dialling
+    bool waits_ = false;  // for the other end, instead of connecting
     std::unique_ptr<Job> job_;
-    SendJob* sender_ = nullptr;  // what job_ is; both null: it measures
+    SendJob* sender_ = nullptr;  // what job_ is; only one of the three is set
     ReceiveJob* receiver_ = nullptr;
     ProbeJob* probe_ = nullptr;
     std::optional<ReceiptFile> receipt_;
     std::optional<SentFiles> sent_;  // the job uses it
     std::shared_ptr<io::Link> link_;
-    std::shared_ptr<Awaited> awaited_;  // what link_ is, where the other end is waited for
+    std::shared_ptr<Awaited> awaited_;  // what link_ is, if the other end connects to us
 
     Instant start_{};
     StallWatch stall_;
     Instant next_told_{};
-    bool settled_ = false;    // connection and receipt, at the end
-    bool told_done_ = false;  // whoever set Events::done
+    bool settled_ = false;    // connection and receipt are finished
+    bool told_done_ = false;  // Events::done has been called
     std::atomic<bool> job_done_{false};
-    std::atomic<Instant> job_end_{};  // before job_done_ is set
+    std::atomic<Instant> job_end_{};  // set before job_done_
     std::atomic<bool> done_{false};
     std::atomic<bool> stuck_{false};
     std::atomic<Duration> idle_{};
     std::atomic<Duration> handshake_{};
 
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     mutable std::condition_variable changed_;
     std::optional<Error> cancelled_;
-    std::optional<Rate> wanted_cap_;  // of what comes, for a connection that is still to come
-    std::optional<Error> nobody_;     // came, and that is why
+    std::optional<Rate> wanted_cap_;  // receive rate, for a connection that does not exist yet
+    std::optional<Error> nobody_;     // why no peer connected
     Instant cancelled_at_{};
     bool closed_ = false;  // it was asked to end a second time
     std::vector<FailedFile> missing_;
     Result<void> receipt_status_;
     std::deque<std::function<void()>> when_done_;
 
-    TurnThread turns_;  // last: it uses what stands above
+    TurnThread turns_;  // last: it uses the members above
 };
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-// A thread that looks after a transfer or a server, several times a second.
+// A thread that watches a transfer or a server, several times a second.
 #pragma once
 
 #include <condition_variable>
@@ -15,18 +15,18 @@ class TurnThread {
     TurnThread(const TurnThread&) = delete;
     TurnThread& operator=(const TurnThread&) = delete;
 
-    /// Calls `turn` every 100 ms and after a wake(), until it gives false. Throws std::system_error where the process
-    /// has no thread left. After stop() it may be called again.
+    /// Calls `turn` every 100 ms and after each wake(), until it returns false. Throws std::system_error if the process
+    /// cannot create a thread. After stop() it may be called again.
     void start(std::function<bool()> turn);
     /// Any thread.
     void wake() noexcept;
-    /// Waits for the turn that is under way; not from within one.
+    /// Waits for the turn that is running; do not call it from within one.
     void stop() noexcept;
 
   private:
     void run(const std::function<bool()>& turn);
 
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     bool woken_ = false;
     bool stopped_ = false;

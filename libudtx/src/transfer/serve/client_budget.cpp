@@ -16,13 +16,14 @@
 namespace udtx::transfer {
 namespace {
 
-/// Who has not said within a round trip or two what it wants may not mean it ...
+/// A client that stays silent this long, several round trips, may have no request. It gives way only if another one
+/// needs the place.
 constexpr Duration kSilentFor = std::chrono::seconds(1);
-/// ... and a transfer in which nothing has moved for so long may have lost its other end. Only who is in the way of
-/// another one gives way.
+/// A transfer in which nothing moved for this long may have lost its peer. It gives way only if another one needs the
+/// place.
 constexpr Duration kIdleFor = std::chrono::seconds(15);
 
-/// So few one may always have: who lacks descriptors even for them is told so.
+/// The least number of connections. If the descriptors do not suffice even for these, a client gets an error.
 constexpr std::size_t kLeastConnections = 4;
 
 /// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/inside/transfer-protocol.md).
@@ -32,8 +33,8 @@ bool may_give_way(const ServedState& connection) {
     return !connection.leaves() && connection.idle() >= (connection.is_silent() ? kSilentFor : kIdleFor);
 }
 
-/// Of those of `owner` (0: of whoever has most of those who have one) the one that has been idle for longest, if one
-/// may give way.
+/// Makes the longest idle connection of `owner` give way, if one may. `owner` 0: that of the owner with the most
+/// connections among those with a connection that may give way.
 bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner) {
     std::map<std::uint64_t, std::size_t> owned;
     for (const auto& connection : connections) owned[connection->owner()] += connection->leaves() ? 0 : 1;
@@ -52,7 +53,7 @@ bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner)
 
 std::size_t default_connections() {
     const std::size_t jobs = jobs_with_descriptors();
-    // Who has given way keeps its descriptors for a moment.
+    // A connection that gives way keeps its descriptors for a moment.
     return std::clamp(jobs - jobs / 8, kLeastConnections, ClientBudget::kConnections);
 }
 
@@ -119,7 +120,7 @@ void ClientBudget::enforce(const Connections& connections) const {
     for (auto& [owner, held] : owners) {
         if (held.bytes <= held_by_one()) continue;
         std::ranges::sort(held.of, std::ranges::greater());
-        // All at once: what is more than there may be grows while one after the other goes.
+        // Ends them all at once: one at a time, the excess could grow meanwhile.
         for (const auto& [bytes, connection] : held.of) {
             connection->give_way(ErrorCode::refused,
                                  "the transfers of this key make the server remember more than one key's may (" +

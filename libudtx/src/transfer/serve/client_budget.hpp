@@ -1,4 +1,4 @@
-// What one client may take of a server, so that the others are served all the same (ServerLimits).
+// What one client may use of a server, so that the server can serve the others as well (ServerLimits).
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@ namespace udtx::transfer {
 /// Any thread.
 class ClientBudget {
   public:
-    /// Most connections of all together, whatever the descriptors.
+    /// Most connections of all clients together, however many descriptors there are.
     static constexpr std::size_t kConnections = 1000;
-    /// A quarter: three who take all they can leave room for a fourth.
+    /// A quarter: three clients that take their maximum leave room for a fourth.
     static constexpr std::size_t kConnectionsOfOne = kConnections / 4;
 
     explicit ClientBudget(const ServerLimits& limits) : limits_(limits) {}
 
-    /// A number for whose budget a connection from there is on. `identity`: that of its key; 0: all have the one.
+    /// Number of the owner whose budget a connection from `remote` uses. `identity` is that of the client's key; 0: all
+    /// clients share one key.
     [[nodiscard]] static std::uint64_t owner(const Address& remote, std::uint64_t identity);
 
     using Connections = std::vector<std::shared_ptr<ServedState>>;
-    /// Whether one more of this owner comes in; one that stands idle may have to give way for it. refused: the owner
-    /// has as many as one may have; network: the server is full.
+    /// Decides whether one more connection of this owner is accepted. An idle connection may have to give way for it.
+    /// refused: the owner has reached its maximum; network: the server is full.
     [[nodiscard]] Result<void> admit(const Connections& connections, std::uint64_t owner) const;
-    /// Of an owner whose connections hold more than they may those that hold most give way, as many as it takes.
+    /// If an owner's connections hold more memory than allowed, those that hold most give way, as many as necessary.
     void enforce(const Connections& connections) const;
 
   private:

@@ -6,14 +6,14 @@
 namespace udtx::transfer {
 namespace {
 
-/// From the group at `path` up to the root, each of which binds what is below it.
+/// The lowest limit from the group at `path` up to the root: each group limits those below it.
 std::uint64_t least_of(const std::string& root, std::string path, const std::string& file) {
     std::uint64_t least = UINT64_MAX;
     for (;;) {
         std::string name = root;
         name.append(path).append(1, '/').append(file);
         std::uint64_t bytes = 0;
-        if (std::ifstream(name) >> bytes) least = std::min(least, bytes);  // "max": no number
+        if (std::ifstream(name) >> bytes) least = std::min(least, bytes);  // "max" is not a number
         if (path.empty()) return least;
         path.erase(std::min(path.rfind('/'), path.size()));
     }

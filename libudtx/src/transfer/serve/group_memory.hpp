@@ -1,4 +1,4 @@
-// What a container or a service may have of the machine's memory.
+// The memory limit of a container or a service.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace udtx::transfer {
 
-/// The least that this process's control group (cgroup, version 1 or 2) and those above it may have; UINT64_MAX: as
-/// much as there is. `table`: the groups of a process; `root`: where their limits are.
+/// The lowest memory limit of this process's control group (cgroup, version 1 or 2) and the groups above it;
+/// UINT64_MAX: no limit. `table`: the groups of a process; `root`: the directory of their limits.
 [[nodiscard]] std::uint64_t memory_of_groups(const std::string& table = "/proc/self/cgroup",
                                              const std::string& root = "/sys/fs/cgroup");
 

@@ -14,11 +14,11 @@
 namespace udtx::transfer {
 namespace {
 
-/// So long a cancelled transfer has to be tidied up, told and closed in good order.
+/// Time for a cancelled transfer to tidy up, report and close in good order.
 constexpr Duration kGoodEndWithin = std::chrono::seconds(2);
-/// So long a peer that says nothing has to say what it wants. Ours says it at once ...
+/// Time for a silent peer to state its request, or more of it. Ours does so at once.
 constexpr Duration kFirstWordWithin = std::chrono::seconds(15);
-/// ... and so long all of that may take, with a long list of names on a slow line.
+/// Time for the whole request, with a long list of names on a slow path.
 constexpr Duration kRequestWithin = std::chrono::minutes(10);
 
 }  // namespace
@@ -38,7 +38,7 @@ std::shared_ptr<ServedState> ServedState::make(std::weak_ptr<io::ProtocolThread>
                                                proto::Connection& connection, Setup setup) {
     setup.serve.cap = std::min(setup.serve.told, setup.most);
     std::shared_ptr<ServedState> self(new ServedState(std::move(protocol), connection, setup));
-    // The flags and not the state: its last owner must not be a thread of its own job.
+    // It captures the flags and not the state: a thread of the job must not become the state's last owner.
     self->job_ = std::make_unique<ServedJob>(
         std::move(setup.serve), [done = self->job_done_, end = self->end_, tell = std::move(setup.on_done)] {
             *end = monotonic_now();
@@ -135,7 +135,7 @@ void ServedState::turn(Instant now, Duration patience) {
         if (!cancelled_) {
             why = gives_way_ ? way_given_ : impatience(now, patience);
         } else if (now >= cancelled_at_ + kGoodEndWithin && !std::exchange(closed_, true)) {
-            // The sender had its time to hear what was delivered and to close.
+            // The sender has had its time to read what was delivered and to close.
             why = cancelled_;
             again = true;
         }
@@ -182,7 +182,7 @@ void ServedState::settle() {
         const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
         Result<void> settled;
         if (outcome.dry_run) {
-            receipt->discard();  // asked for at the other end
+            receipt->discard();  // the other end asked for the dry run
         } else if (confirmed) {
             settled = receipt->writer()->finish(
                 [receiver](const std::string& path) { return receiver->open_delivered(path); });
@@ -198,11 +198,11 @@ void ServedState::on_event(Instant now, proto::Connection& connection, const pro
         if (const auto protocol = protocol_.lock()) job_->set_waker(protocol->driver().waker_for(connection));
     }
     if (std::holds_alternative<proto::event::Closed>(event)) {
-        connection_ = nullptr;  // it goes after this call, whatever happens here
+        connection_ = nullptr;  // the connection is destroyed after this call, whatever happens here
         try {
             keep_stats(connection);
         } catch (const std::exception&) {
-            // No memory for the last figures: those before stay.
+            // There is no memory for the last figures: the earlier ones stay.
         }
     }
     if (log_) io::log_paths(log_, to_string(client_.address) + ": ", true, event);

@@ -1,4 +1,4 @@
-// What is behind a ServedTransfer: one connection of a server with its job, which receives or sends.
+// The state of a ServedTransfer: one connection of a server with its job, which receives or sends.
 #pragma once
 
 #include <atomic>
@@ -23,11 +23,11 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
   public:
     struct Setup {
         Client client;
-        std::uint64_t owner = 0;  ///< whose budget it is on
+        std::uint64_t owner = 0;  ///< number of the owner whose budget it uses
         ServeOptions serve;
-        Rate most;                      ///< of this client
+        Rate most;                      ///< highest rate of this client
         std::function<void()> on_done;  ///< any thread
-        LogSink log;                    ///< of its paths
+        LogSink log;                    ///< for path events
     };
     /// Protocol thread.
     static std::shared_ptr<ServedState> make(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection,
@@ -46,23 +46,23 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     /// Memory that the peer makes this end hold.
     [[nodiscard]] std::uint64_t held() const { return job_->held() + streams_held_; }
     [[nodiscard]] Duration writing_time() const;
-    /// It has not said yet what it wants.
+    /// True if the peer has not stated its request yet.
     [[nodiscard]] bool is_silent() const noexcept { return job_->receiver() == nullptr && job_->sender() == nullptr; }
-    /// Ends soon, so that others have its place; `why` is for the peer.
+    /// Ends the connection soon, to make room for others; `why` is for the peer.
     void give_way(ErrorCode code, std::string why);
-    /// It is over, or will be soon.
+    /// True if it is over, or will be soon.
     [[nodiscard]] bool leaves() const noexcept { return job_done_->load() || gives_way_; }
     void set_max_rate(Rate rate);
     void cancel(ErrorCode code, const std::string& reason);
-    /// Of the receipt, if it is to write one.
+    /// Sets the receipt that it is to write, if any.
     void keep(std::optional<ReceiptFile> receipt);
 
     // --- the server's thread
-    /// Sees what moves; ends the transfer when nothing did for `patience` (zero: for ever), and a connection whose peer
-    /// does not say what it wants, or does not come to the end of it.
+    /// Checks for progress. It ends the transfer if nothing moved for `patience` (zero: no limit). It also ends a
+    /// connection whose peer does not state its request, or does not complete it.
     void turn(Instant now, Duration patience);
     [[nodiscard]] bool job_done() const noexcept { return *job_done_; }
-    /// The job is done: gives the receipt its name. May be repeated.
+    /// Call it once the job is done: it gives the receipt its name. It may be repeated.
     void settle();
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -73,15 +73,15 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
 
   private:
     ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection, Setup& setup);
-    /// Has this done to the connection on the protocol thread, unless it has closed or the server is no more.
+    /// Runs `what` on the protocol thread, unless the connection has closed or the server is gone.
     void act(std::function<void(proto::Connection&)> what);
     void ask_to_end(const Error& why);
     void keep_stats(const proto::Connection& connection);
     void sample_stats();
-    /// What is to be said to a peer that keeps us waiting.
+    /// The reason to end the connection of a peer that keeps us waiting; nullopt: none.
     [[nodiscard]] std::optional<Error> impatience(Instant now, Duration patience) const;
 
-    const std::weak_ptr<io::ProtocolThread> protocol_;  // whoever holds this may outlive the server
+    const std::weak_ptr<io::ProtocolThread> protocol_;  // weak: the owner of this state may outlive the server
     proto::Connection* connection_;                     // null once it has closed; protocol thread
     bool waker_set_ = false;
     const Client client_;
@@ -89,8 +89,8 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     const Rate most_;
     const LogSink log_;
     const Instant start_;
-    std::uint64_t heard_ = 0;  // when last looked at ...
-    Instant heard_at_;         // ... and since when
+    std::uint64_t heard_ = 0;  // bytes of the request at the last look
+    Instant heard_at_;         // time when heard_ last changed
     StallWatch stall_;
     std::shared_ptr<std::atomic<bool>> job_done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
@@ -99,7 +99,7 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     std::atomic<std::uint64_t> streams_held_{0};  // memory of the connection, when last sampled
     std::atomic<bool> gives_way_{false};
 
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     Rate cap_;                  // as the job knows it
     std::optional<ConnectionStats> stats_;
     std::optional<Error> way_given_;  // why
@@ -109,7 +109,7 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     std::optional<ReceiptFile> receipt_;
     Result<void> receipt_status_;
 
-    std::unique_ptr<ServedJob> job_;  // goes first: its threads use what is above
+    std::unique_ptr<ServedJob> job_;  // destroyed first: its threads use the members above
 };
 
 }  // namespace udtx::transfer

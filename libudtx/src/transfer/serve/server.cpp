@@ -69,7 +69,7 @@ Result<void> check_served(const std::string& directory, const std::string& below
     if (::access(place.c_str(), (write ? W_OK : R_OK) | X_OK) != 0) {
         return problem(write ? " cannot be written" : " cannot be read", errno);
     }
-    // As it is opened for each transfer: who may write above it must not lead it elsewhere by a link.
+    // Opens it as each transfer does: a user who may write above it must not redirect it by a symbolic link.
     const auto there = ConfinedDir::open_below(directory, below);
     if (!there) return there.error();
     return {};

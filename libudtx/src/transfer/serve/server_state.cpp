@@ -18,7 +18,8 @@
 namespace udtx::transfer {
 namespace {
 
-/// The endpoint lets in so many more: of those the budget says who is refused, or who gives way.
+/// The endpoint accepts this many more connections. The budget decides which of them is refused or makes another give
+/// way.
 constexpr std::size_t kSpareConnections = 64;
 
 }  // namespace
@@ -94,7 +95,8 @@ Result<void> ServerState::start_threads() {
         turn();
         return true;
     });
-    // Last, since they take what is left of a limit. Who comes before finds them at work, or finds none.
+    // Last, since the disk threads take what remains of a limit. A client that comes earlier finds them running or gets
+    // an error.
     return start_disk_pools();
 }
 
@@ -132,7 +134,7 @@ std::shared_ptr<proto::ConnectionHandler> ServerState::accept(io::ProtocolThread
     const auto own = std::ranges::find(protocol_, &thread, [](const auto& shared) { return shared.get(); });
     auto served = ServedState::make(*own, connection, setup_for(client, owner, admitted->max_rate));
     const std::lock_guard lock(mutex_);
-    connections_.push_back(served);  // the last that can fail: one in the list has its connection
+    connections_.push_back(served);  // the last step that can fail: each one in the list has its connection
     return served;
 }
 
@@ -229,7 +231,7 @@ void ServerState::turn() {
         for (const auto& connection : here) connection->turn(now, options_.link.patience.value_or(kPatience));
         note_over();
     } catch (const std::bad_alloc&) {
-        // Others may soon give some back, and the next turn begins anew.
+        // Memory may soon be free again; the next turn tries again.
     }
 }
 
@@ -238,8 +240,8 @@ void ServerState::reap() {
         leaving_.reserve(leaving_.size() + 1);
         served->settle();
         if (options_.ended) options_.ended(ServedTransfer(served));
-        // Whoever lets go of a sending job waits for its disk: not the protocol thread, and not before its disk calls
-        // have ended.
+        // The last owner of a sending job waits for its disk. It must not be the protocol thread, and must wait until
+        // the job's disk calls have ended.
         leaving_.push_back(served);
         const std::lock_guard lock(mutex_);
         std::erase(connections_, served);

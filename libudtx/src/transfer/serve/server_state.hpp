@@ -1,4 +1,4 @@
-// What is behind a Server: its protocol threads, who is served, and the thread that looks after them.
+// The state of a Server: its protocol threads, the connections, and the thread that watches them.
 #pragma once
 
 #include <condition_variable>
@@ -41,7 +41,7 @@ class ServerState {
     void stop_protocol(Duration at_most);
     void listen(io::ProtocolThread& thread);
     std::shared_ptr<proto::ConnectionHandler> accept(io::ProtocolThread& thread, proto::Connection& connection);
-    /// Whether it comes in, and what it is given.
+    /// Decides whether the client is accepted, and what it may use.
     [[nodiscard]] Result<Admission> admit(const Client& client, std::uint64_t owner);
     [[nodiscard]] Client client_of(const proto::Connection& connection);
     [[nodiscard]] ServedState::Setup setup_for(const Client& client, std::uint64_t owner, Rate most);
@@ -49,7 +49,8 @@ class ServerState {
     Result<ConfinedSources> find_sources(const Client& client, const PullWish& wish) const;
     [[nodiscard]] std::shared_ptr<ServedState> find(std::uint64_t number) const;
     void turn();
-    /// What is over is settled and told of; without memory for that it stays, and comes again.
+    /// Settles and reports finished transfers. If memory runs out, a transfer stays and is tried again at the next
+    /// turn.
     void reap();
     [[nodiscard]] std::shared_ptr<ServedState> first_done() const;
     void note_over();
@@ -59,21 +60,21 @@ class ServerState {
     std::vector<std::shared_ptr<io::ProtocolThread>> protocol_;
     std::ptrdiff_t reserved_ = 0;  // descriptors
     Address local_;
-    mutable std::mutex asking_;  // held while the program is asked, by one protocol thread at a time
+    mutable std::mutex asking_;  // locked while the program's callbacks run, by one protocol thread at a time
     std::mutex logging_;
     std::uint64_t next_number_ = 1;  // guarded by asking_
-    std::mutex starting_;            // held by whoever starts or stops it; guards writes of started_
+    std::mutex starting_;            // locked during start and stop; guards writes of started_
 
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     mutable std::condition_variable changed_;
     bool started_ = false;
     bool closing_ = false;
     bool over_ = false;
     ClientBudget::Connections connections_;
 
-    ClientBudget::Connections leaving_;  // over, and perhaps still held by the driver, or in a disk call
+    ClientBudget::Connections leaving_;  // over, but perhaps still held by the driver or in a disk call
 
-    // Last: it uses what stands above. Jobs that somebody holds beyond the server still wake it.
+    // Last: it uses the members above. It is shared, since jobs whose owner outlives the server still wake it.
     std::shared_ptr<TurnThread> turns_ = std::make_shared<TurnThread>();
 };
 

@@ -1,4 +1,4 @@
-// Tells a peer that was not let in why, and ends its connection.
+// Tells a peer that was not accepted why, and ends its connection.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ class TurnedAway final : public proto::ConnectionHandler {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         if (std::holds_alternative<proto::event::Closed>(event) || std::exchange(told_, true)) return;
-        // As an endpoint that is full: it is no matter of what was asked for.
+        // Refuses like an endpoint that is full: the request itself was not the problem.
         if (why_.code == ErrorCode::network) return connection.refuse(now, why_.message);
         connection.close(now, static_cast<std::uint64_t>(close_code_for(why_.code)), why_.message);
     }

@@ -34,7 +34,7 @@ void DryPlan::add_unread(const ScannedEntry& entry, const RemoteHolding& holding
     const Holding has = holding.has;
     if (has == Holding::blocked) return;
     if (has == Holding::exists) return add(Kind::skip, entry, 0);
-    // The other name of a file that is replaced stays with what it was.
+    // Another name of a file that is replaced keeps the old content.
     const bool stale = entry.type == EntryType::hard_link && changed_.count(path_key(entry.target)) > 0;
     if (has == Holding::same && !stale) return add(Kind::unchanged, entry, holding.changes);
     add(Kind::make, entry, stale && has == Holding::same ? change::kContent : holding.changes);

@@ -1,4 +1,4 @@
-// What a dry run finds that a run would do.
+// The plan of a dry run: what a real run would do.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace udtx::transfer {
 
-/// Counts it as if it were done.
+/// Counts the entry as if it were done.
 void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outcome);
 
-/// Counts, and tells whoever wants to know. Outside of a dry run it does nothing.
+/// Counts planned entries and reports them. Outside of a dry run it does nothing.
 class DryPlan {
   public:
-    /// All outlive it.
+    /// All arguments outlive it.
     DryPlan(const ReadOptions& options, OutgoingPacker& packer, JobReport& report)
         : options_(options), packer_(packer), report_(report) {}
 
     void add(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
-    /// A directory or a link, by what the receiver has of it.
+    /// Plans a directory or a link, by what the receiver has of it.
     void add_unread(const ScannedEntry& entry, const RemoteHolding& holding);
-    /// A file that would be sent.
+    /// Plans a file that would be sent.
     void add_changed(const ScannedEntry& entry, std::uint8_t changes);
 
   private:

@@ -16,7 +16,7 @@ namespace udtx::transfer {
 
 namespace {
 
-/// It has special bits that the receiver is not to set. Of a directory all but set-user-ID are kept.
+/// True if it has special bits that the receiver is not to set. A directory keeps all but set-user-ID.
 bool loses_bits(const ScannedEntry& entry, bool set_id) {
     if (set_id || entry.type == EntryType::hard_link || entry.type == EntryType::symlink) return false;
     return (entry.mode & (entry.type == EntryType::directory ? mode_bits::kSetUser : mode_bits::kSpecial)) != 0;
@@ -139,7 +139,7 @@ void EntryAnnouncer::tell_warnings() {
     for (const Unset& unset : outcome.unset) packer_.message(message::Unset{unset});
     std::vector<std::string> texts = outcome.warnings;
     std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
-    // Both count against what a receiver takes.
+    // A receiver's limit of messages counts both kinds.
     const std::size_t room = kMaxNotes - std::min(kMaxNotes, outcome.unset.size());
     if (texts.size() > room) texts.resize(room);
     for (std::string& text : texts) packer_.message(message::Note{std::move(text)});

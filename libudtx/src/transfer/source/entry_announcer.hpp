@@ -1,5 +1,4 @@
-// What the sender says of an entry beside its data: its name and what belongs to it, and at the end what of that is
-// never sent.
+// Announces an entry's name and attributes. At the end it reports the attributes that are never sent.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +15,38 @@ namespace udtx::transfer {
 
 class EntryAnnouncer {
   public:
-    /// Attributes that the receiver's version may have and ours has not.
+    /// Whether META also removes attributes that only the receiver's version has.
     enum class Others { none, go };
 
-    /// All outlive it.
+    /// All arguments outlive it.
     EntryAnnouncer(const std::vector<SourceRoot>& roots, const ReadOptions& options, OutgoingPacker& packer,
                    JobReport& report)
         : roots_(roots), options_(options), packer_(packer), report_(report) {}
 
-    /// ENTRY under the next index, which is returned.
+    /// Sends ENTRY under the next index, and returns that index.
     std::uint64_t announce(message::Entry m, const std::string& path);
-    /// ENTRY of a directory or a link.
+    /// Sends ENTRY of a directory or a link.
     void announce(const ScannedEntry& entry);
-    /// A directory or a link, with what belongs to it.
+    /// Announces a directory or a link, with its attributes.
     void announce_unread(const ScannedEntry& entry);
-    /// The first of the sources that have no name of their own gives the destination what belongs to it.
+    /// Announces the attributes of the destination: those of the first source without a name of its own.
     void announce_top();
-    /// A file whose content stands at the receiver, with what belongs to it.
+    /// Announces a file whose content exists at the receiver, with its attributes.
     void announce_kept(const ScannedEntry& entry);
-    /// So that the receiver knows of the file, and what became of it.
+    /// Announces an unreadable file, so that the receiver knows of it and of the failure.
     void announce_unreadable(const ScannedEntry& entry);
-    /// META of the latest entry, where there is something to say.
+    /// Sends META of the latest entry, if there is something to say.
     void send_meta(const ScannedEntry& entry, int fd, Others others);
-    /// What belongs to the entry beside its data, for the question.
+    /// Adds the attributes of the entry to the query.
     void add_belongings(const ScannedEntry& entry, message::Query& query) const;
-    /// Owner and attributes are told.
+    /// True if owner or attributes are sent.
     [[nodiscard]] bool tells_meta() const noexcept { return options_.owner || options_.attributes; }
-    /// Entries so far.
+    /// Number of entries so far.
     [[nodiscard]] std::uint64_t count() const noexcept { return next_index_; }
 
-    /// It is going to be sent: of its mode something may be left out.
+    /// Notes an entry that will be sent: special bits of its mode may be left out.
     void meet(const ScannedEntry& entry);
-    /// Of all that was left out. The receiver's user hears of it, too, if that asked for the transfer.
+    /// Reports all that was left out. The receiver's user gets the report too, if the receiver requested the transfer.
     void tell_left_out();
 
   private:
@@ -67,9 +66,9 @@ class EntryAnnouncer {
     OutgoingPacker& packer_;
     JobReport& report_;
     std::uint64_t next_index_ = 0;
-    LeftOut special_bits_;  // entries that have them and are not to keep them ...
-    LeftOut capabilities_;  // ... and files that ...
-    LeftOut access_lists_;  // ... and entries that have these
+    LeftOut special_bits_;  // entries whose special bits are not kept
+    LeftOut capabilities_;  // files with capabilities
+    LeftOut access_lists_;  // entries with access control lists
 };
 
 }  // namespace udtx::transfer

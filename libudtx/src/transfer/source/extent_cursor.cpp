@@ -21,7 +21,7 @@ void ExtentCursor::seek_data() {
     if (!holes_ || at_ >= end_) return;
     const off_t data = ::lseek(fd_, static_cast<off_t>(at_), SEEK_DATA);
     if (data < 0) {
-        // ENXIO: nothing but a hole up to the end. Anything else: this file system cannot tell, all is data.
+        // ENXIO: only a hole follows. Any other error: this file system cannot tell, so all is data.
         if (errno == ENXIO) at_ = end_;
         return;
     }

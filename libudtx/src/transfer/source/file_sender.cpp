@@ -16,11 +16,11 @@ namespace udtx::transfer {
 
 namespace {
 
-// Enough digests for a message to be worth its header, few enough for the receiver to verify while data flows.
+// Enough digests to be worth a message's header, and few enough for the receiver to verify while data flows.
 constexpr std::size_t kDigestsPerMessage = 64;
 
 bool same_version(const struct stat& a, const struct stat& b) {
-    // Of one descriptor: an inode number that changes meanwhile, as FUSE may have it, says nothing.
+    // Both are of one descriptor. It ignores the inode number, which may change meanwhile on FUSE.
     return a.st_size == b.st_size && mtime_of(a) == mtime_of(b);
 }
 
@@ -83,7 +83,7 @@ std::optional<DiskStep> FileSender::begin_extent() {
     Open& file = *file_;
     const auto extent = file.cursor.next();
     if (!extent) {
-        // A receiver that has it all says so, and must not be told that it came as well.
+        // A receiver that has the whole file says so. The file must then not be reported as sent as well.
         if (file.source.query) return await_holding();
         end(check_read());
     } else if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) {
@@ -223,7 +223,7 @@ FileStatus FileSender::check_read() {
     const int fd = file.source.fd.get();
     struct stat after = {};
     if (::fstat(fd, &after) != 0 || !same_version(file.source.before, after)) return FileStatus::changed;
-    // Some file systems (procfs, FUSE) give no true size: what lies behind it must not be dropped in silence.
+    // Some file systems (procfs, FUSE) report a wrong size. Data beyond it must not be dropped silently.
     std::array<std::byte, 1> beyond{};
     std::size_t count = 0;
     file.error = read_all_at(fd, beyond, file.source.size(), count);
@@ -258,9 +258,9 @@ void FileSender::end(FileStatus status) {
     if (status == FileStatus::kept && announcer_.tells_meta()) {
         announcer_.send_meta(entry, file.source.fd.get(), EntryAnnouncer::Others::go);
     }
-    if (packer_.stopped()) return;  // the rest still belongs to the whole
-    // One piece may have gone ahead of the word that the file is there: in vain. What the receiver gave up after more
-    // counts.
+    if (packer_.stopped()) return;  // the totals still include the unsent rest
+    // Up to one piece may have been sent before the answer that the file exists: it does not count. If the receiver
+    // gave up after more than that, the bytes count.
     const bool in_vain = (status == FileStatus::kept || status == FileStatus::skipped) && file.sent <= kPieceBytes;
     counts_.end(entry, in_vain ? 0 : file.sent);
 }

@@ -1,5 +1,5 @@
-// Sends one file after the other: its entry, its data and the digests of its pieces, its end. What the receiver has of
-// it is left out.
+// Sends one file after the other: its entry, its data, the digests of its pieces and its end. It leaves out what the
+// receiver has of the file.
 #pragma once
 
 #include <atomic>
@@ -21,20 +21,20 @@ namespace udtx::transfer {
 
 class FileSender {
   public:
-    /// All outlive it.
+    /// All arguments outlive it.
     FileSender(HashAlgorithm hash, OutgoingPacker& packer, EntryAnnouncer& announcer, Inquiries& inquiries,
                SourceCounts& counts, UnreplacedNames& unreplaced);
 
-    /// Not while it is busy.
+    /// Call it only while busy() is false.
     void begin(SourceFile file);
     [[nodiscard]] bool busy() const noexcept { return file_.has_value(); }
-    /// The next piece; or how to wait for what has to be known before.
+    /// Handles the next piece. It returns how to wait if it needs an answer first.
     [[nodiscard]] std::optional<DiskStep> go_on();
-    /// Any thread: the receiver gave up on this entry; its rest need not be sent.
+    /// Any thread: the receiver gave up on this entry, so its rest need not be sent.
     void skip(std::uint64_t index) noexcept { skip_.store(index, std::memory_order_relaxed); }
 
     [[nodiscard]] std::uint64_t data_bytes() const noexcept { return data_bytes_; }
-    /// Of the files that were sent whole; once.
+    /// Root digest of the files that were sent whole; call it once.
     [[nodiscard]] Digest root() { return root_.finish(); }
 
   private:
@@ -44,9 +44,9 @@ class FileSender {
         ExtentCursor cursor;
         bool whole = false;
         std::uint64_t index = 0;
-        bool comparing = false;  ///< with what the receiver turned out to have
-        Extent range{};          ///< of the file, that is to be sent or left out next ...
-        Extent fresh{};          ///< ... after this, which is to be sent
+        bool comparing = false;  ///< with the pieces that the receiver has, according to its late answer
+        Extent range{};          ///< of the file: to be sent or left out, after `fresh`
+        Extent fresh{};          ///< the extent that is being sent
         std::uint64_t first_unsent_digest = 0;
         std::vector<Digest> digests{};
         std::uint64_t sent = 0;
@@ -54,24 +54,25 @@ class FileSender {
     };
     void announce();
     std::optional<DiskStep> begin_extent();
-    /// What the receiver has of it; rests until that is known.
+    /// Learns what the receiver has of the file; rests until that is known.
     std::optional<DiskStep> await_holding();
     void learn_holding();
     void compare();
-    /// Pieces that are the same at the receiver are left out, the rest is sent.
+    /// Leaves out the pieces at the front that the receiver has, or sends those that differ.
     void send_range();
-    /// From the front of the range, so many bytes.
+    /// Leaves out pieces at the front of the range, and returns their bytes.
     [[nodiscard]] std::uint64_t leave_out(const Extent& range);
     void will_send(const Extent& extent);
-    /// A piece of what is fresh. After a failure the rest of that is sent as zeros: the stream's mapping is fixed.
+    /// Sends a piece of `fresh`. After a failure it sends the rest of `fresh` as zeros, since the stream's mapping is
+    /// fixed.
     void send_fresh();
     FileStatus send_piece(std::uint64_t offset, std::uint64_t length);
     void send_zeros(std::uint64_t length);
     void add_digest(const ProvenPiece& piece);
     void flush_digests();
-    /// All of it was read; the status for FILE_END.
+    /// Checks the file after all of it was read; returns the status for FILE_END.
     [[nodiscard]] FileStatus check_read();
-    /// FILE_END and what goes with it. The file is closed.
+    /// Sends FILE_END and what belongs to it, and closes the file.
     void end(FileStatus status);
 
     const HashAlgorithm hash_;

@@ -19,7 +19,7 @@ struct NamedClass {
     std::string_view name;
     std::string_view ranges;  // first and last character of each
 };
-/// Of the C locale, whatever the user's: both ends read a pattern alike.
+/// Classes of the C locale, whatever the user's locale is, so that both ends read a pattern alike.
 constexpr std::array<NamedClass, 12> kNamedClasses{{{"alnum", "09AZaz"},
                                                     {"alpha", "AZaz"},
                                                     {"blank", "\t\t  "},
@@ -33,7 +33,7 @@ constexpr std::array<NamedClass, 12> kNamedClasses{{{"alnum", "09AZaz"},
                                                     {"upper", "AZ"},
                                                     {"xdigit", "09AFaf"}}};
 
-/// "[:name:]" within a class; returns where it ends, `at` if there is none.
+/// Reads "[:name:]" within a class; returns the index after it, or `at` if there is none.
 std::size_t read_named_class(std::string_view text, std::size_t at, Ranges& ranges) {
     if (!text.substr(at).starts_with("[:")) return at;
     const std::size_t end = text.find(":]", at + 2);
@@ -157,7 +157,7 @@ bool FilterPattern::matches_all(std::string_view text) const {
     const auto is_star = [&](std::size_t i) {
         return i < tokens.size() && (tokens[i].kind == Token::Kind::star || tokens[i].kind == Token::Kind::double_star);
     };
-    // live[i]: the first i tokens can have taken what was read so far.
+    // live[i]: the first i tokens can match the text read so far.
     std::vector<char> live(tokens.size() + 1, 0);
     const auto reach = [&](std::vector<char>& states, std::size_t i) {
         for (states[i] = 1; is_star(i); states[i] = 1) ++i;
@@ -182,7 +182,7 @@ bool FilterPattern::matches_path(std::string_view path) const {
     if (!whole_path) return matches_all(path.substr(path.rfind('/') + 1));
     if (matches_all(path)) return true;
     if (anchored) return false;
-    // "**/name" also stands for a name at the top.
+    // "**/name" also matches a name at the top.
     if (leading_stars && matches_all("/" + std::string(path))) return true;
     for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
         if (matches_all(path.substr(slash + 1))) return true;

@@ -1,4 +1,4 @@
-// One pattern of a filter rule, taken apart: docs/using/trees.md says what a pattern means.
+// One parsed pattern of a filter rule. docs/using/trees.md describes the meaning of patterns.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ struct FilterPattern {
     std::vector<Token> tokens;
     bool include = false;
     bool anchored = false;
-    bool whole_path = false;  // looks at all components, else at the last one only
-    bool directory = false;   // matches nothing else
+    bool whole_path = false;  // matches all components; else only the last one
+    bool directory = false;   // matches directories only
     bool and_below = false;   // "/***" at its end
     bool leading_stars = false;
     bool wild = false;
 
-    /// invalid_argument: it is empty, too long, or has a NUL.
+    /// invalid_argument: it is empty, too long, or contains a NUL.
     [[nodiscard]] static Result<FilterPattern> parse(const FilterRule& rule);
     [[nodiscard]] bool matches(std::string_view path, bool is_directory) const;
 
   private:
     [[nodiscard]] bool matches_path(std::string_view path) const;
-    /// Steps through all ways to match at once, so that no pattern costs more than its length for each character.
+    /// Follows all ways to match at once, so that each character costs at most the length of the pattern.
     [[nodiscard]] bool matches_all(std::string_view text) const;
 };
 
-/// What is wrong with a rule.
+/// The error for a bad rule.
 [[nodiscard]] Error bad_pattern(std::string_view pattern, const char* why);
 
 }  // namespace udtx::transfer

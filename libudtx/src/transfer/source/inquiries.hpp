@@ -1,5 +1,5 @@
-// What was found and is to be sent, in order, with what the receiver was asked about it: many questions are under way,
-// so that none costs a round trip.
+// The entries to send, in order, with the queries about them. Many queries are open at a time, so that none costs a
+// round trip.
 #pragma once
 
 #include <cstddef>
@@ -18,41 +18,41 @@ namespace udtx::transfer {
 
 class Inquiries {
   public:
-    /// An entry, and the query about it if it was asked already.
+    /// An entry, and the number of its query if there is one already.
     struct Candidate {
         ScannedEntry entry;
         std::optional<std::uint64_t> query;
     };
 
-    /// All outlive it.
+    /// All arguments outlive it.
     Inquiries(const ReadOptions& options, ScanQueue& scanned, OutgoingPacker& packer, EntryAnnouncer& announcer,
               ResumeAnswers& answers)
         : options_(options), scanned_(scanned), packer_(packer), announcer_(announcer), answers_(answers) {}
 
-    /// The next entry; none: the scanner has not found it yet, or is over.
+    /// The next entry; nullopt: the scanner has not found it yet, or is over.
     [[nodiscard]] std::optional<Candidate> next();
     [[nodiscard]] bool over() const { return scanned_.over(); }
-    /// The query about the entry.
+    /// Sends a query about the entry and returns its number.
     [[nodiscard]] std::uint64_t ask(const ScannedEntry& entry);
-    /// Whether the receiver has said what it has, if anything, of what the query is about. Files are asked about
-    /// meanwhile.
+    /// True if the receiver has said whether it has something, and has answered this query if so. Until it has said
+    /// that, further files are queried.
     [[nodiscard]] bool knows_answer(std::optional<std::uint64_t> query);
-    /// The answer, once for each. Where the receiver has nothing all is new to it.
+    /// The answer to a query; take each once. If the receiver has nothing, all entries are new to it.
     [[nodiscard]] RemoteHolding take_holding(std::optional<std::uint64_t> query);
-    /// The candidate is sent whatever the answer is: the receiver goes by what it said itself.
+    /// The candidate is sent whatever the answer is. The receiver then follows its own answer.
     void send_ahead(const Candidate& candidate) { answers_.forget(*candidate.query); }
     void take_decision();
-    /// The receiver has said whether it has something ...
+    /// True if the receiver has said whether it has something.
     [[nodiscard]] bool decided() const noexcept { return decided_; }
-    /// ... and it has.
+    /// True if it has something.
     [[nodiscard]] bool active() const noexcept { return active_; }
-    /// Files that are the same are to be announced, too.
+    /// True if files that are the same must be announced as well.
     [[nodiscard]] bool announces_all() const { return options_.announce_all || answers_.announce_all(); }
-    /// What is still to be told of names that are not sent.
+    /// Sends the remaining names of entries that are not sent.
     void flush_unsent();
 
   private:
-    /// Takes what the scanner has found, until so many are waiting.
+    /// Takes entries that the scanner has found, until `most` are waiting.
     void look_ahead(std::size_t most);
     void look_at(ScannedEntry entry);
     void note_unsent(std::string path);
@@ -66,7 +66,7 @@ class Inquiries {
     bool active_ = false;
     std::deque<Candidate> waiting_;
     std::uint64_t waiting_bytes_ = 0;
-    message::Unsent unsent_;  // names to be told
+    message::Unsent unsent_;  // names to report
     std::size_t unsent_bytes_ = 0;
 };
 

@@ -8,12 +8,12 @@ namespace udtx::transfer {
 
 namespace {
 
-// Pieces compared in one go, so that others get their turn.
+// Pieces compared in one call, so that other tasks get their turn.
 constexpr std::size_t kComparedAtOnce = 16;
 
 }  // namespace
 
-// A piece that cannot be read is met once more when it is to be sent.
+// A piece that cannot be read counts as different; the error is reported when the piece is to be sent.
 
 std::optional<bool> KeptPieces::compare(int fd, std::uint64_t size) {
     if (same_until_ >= size) return true;

@@ -39,7 +39,7 @@ bool OutgoingPacker::flush() {
     Outgoing item;
     item.control.assign(control_.bytes().begin(), control_.bytes().end());
     control_.clear();
-    // What comes next goes behind it in the same block: a few bytes do not hold a block of their own.
+    // The next data follows in the same block, so that a few bytes do not occupy a block of their own.
     if (used_ > begin_) item.data = chunk_.part(begin_, used_ - begin_);
     begin_ = used_;
     const std::size_t cost = item.control.size() + item.data.size() + sizeof(Outgoing);

@@ -1,4 +1,4 @@
-// What the disk side of the sender hands to the protocol thread, packed so that small files are cheap.
+// Items that the sender's disk side hands to the protocol thread. They are packed so that small files are cheap.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace udtx::transfer {
 
-/// The control bytes go out before the data; an entry is thus always announced before its data is written.
+/// The control bytes are sent before the data, so an entry is always announced before its data.
 struct Outgoing {
     std::vector<std::byte> control;
     Chunk data;
@@ -22,17 +22,17 @@ struct Outgoing {
 };
 
 inline constexpr std::size_t kMaxOutgoingBytes = 8U << 20U;
-/// With the blocks that file data travels in.
+/// A queue that also supplies the blocks for file data.
 class OutgoingQueue : public BoundedQueue<Outgoing> {
   public:
     explicit OutgoingQueue(std::size_t max_cost);
     [[nodiscard]] Chunk block() { return blocks_.take(); }
-    /// cancel(), and no block is kept.
+    /// Does the same as cancel(), and frees the idle blocks.
     void end() {
         cancel();
         blocks_.keep_none();
     }
-    /// Any thread: memory of what is in it, and of blocks that wait to be used again.
+    /// Any thread: memory of the queued items and of idle blocks.
     [[nodiscard]] std::uint64_t held() const { return cost() + blocks_.idle_bytes(); }
 
   private:
@@ -43,19 +43,19 @@ class OutgoingPacker {
   public:
     OutgoingPacker(OutgoingQueue& queue, LateWaker& waker);
 
-    /// Every message is noted there as well.
+    /// Records every message in the receipt as well.
     void copy_to(ReceiptWriter* receipt) { receipt_ = receipt; }
     void message(const Message& message);
-    /// Room for file data, never empty; fill it from the front, then advance().
+    /// Space for file data, never empty; fill it from the front, then call advance().
     [[nodiscard]] std::span<std::byte> space();
     void advance(std::size_t bytes);
-    /// Hands over what there is. False: the protocol side has gone.
+    /// Queues what is pending. False: the protocol side has ended.
     bool flush();
     void finish(const message::Finish& finish);
     [[nodiscard]] std::size_t pending() const noexcept { return used_ - begin_ + control_.bytes().size(); }
-    /// Nothing more should be begun.
+    /// True if nothing new should be started.
     [[nodiscard]] bool full() const { return queue_.full(); }
-    /// The protocol side has gone: what it was, and what a flush() has found out.
+    /// closed(): the protocol side has ended. stopped(): a flush() has noticed that.
     [[nodiscard]] bool closed() const { return queue_.closed(); }
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
@@ -65,7 +65,7 @@ class OutgoingPacker {
     ReceiptWriter* receipt_ = nullptr;
     MessageWriter control_;
     Chunk chunk_;
-    std::size_t begin_ = 0;  // of what was not handed over yet
+    std::size_t begin_ = 0;  // start of the data that was not queued yet
     std::size_t used_ = 0;
     bool stopped_ = false;
 };

@@ -22,7 +22,7 @@ DiskStep PipeReader::step() {
         if (packer_.full()) return DiskStep::rest();
         if (slice.over()) return DiskStep::again();
         if (!StopEvent::ready(fd_, POLLIN)) {
-            // Whoever feeds the pipe slowly still wants to see it arrive.
+            // A program that feeds the pipe slowly still expects its data to arrive.
             packer_.flush();
             if (!stop_.wait(fd_, POLLIN)) return DiskStep::over();
         }

@@ -14,8 +14,8 @@ namespace udtx::transfer {
 class PipeReader {
   public:
     PipeReader(int fd, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report);
-    /// Goes on to the end of the input, to stop(), or until the queue was closed; rests while that is full, but waits
-    /// for whoever feeds a pipe. After a read error no FINISH is queued; the failure is in the report.
+    /// Continues until the end of the input, stop(), or a closed queue. It rests while the queue is full, but blocks
+    /// while a pipe has no data. After a read error it queues no FINISH; the report has the failure.
     [[nodiscard]] DiskStep step();
     /// Any thread.
     void stop() noexcept { stop_.stop(); }

@@ -1,4 +1,4 @@
-// How the sources are read and told.
+// How the sources are read and announced.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,14 @@
 namespace udtx::transfer {
 
 struct ReadOptions : Selection {
-    PlanCallback planned{};                     ///< of a dry run
-    std::vector<message::Rules> erase_rules{};  ///< sent before anything else
+    PlanCallback planned{};                     ///< gets the plan of a dry run
+    std::vector<message::Rules> erase_rules{};  ///< sent before everything else
     bool announce_all = false;                  ///< also files that are the same at the receiver, for a receipt
     SentNames* sent = nullptr;                  ///< of all connections; outlives the reader
-    bool tops = false;                          ///< a source whose content goes has its mode, time and owner sent, too
-    /// The receiver asked for the transfer: it is told of a plan, and of what is left out.
+    bool tops = false;  ///< for a source whose contents are sent: send its mode, time and owner too
+    /// The receiver requested the transfer: it gets the plan of a dry run, and a report of what is left out.
     bool asked_for = false;
-    /// A round trip of the connection takes long: small files go before the receiver has said what it has of them.
+    /// The round-trip time is long: small files are sent before the receiver has said what it has of them.
     bool far = false;
 };
 

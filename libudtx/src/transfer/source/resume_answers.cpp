@@ -6,7 +6,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// As many as a journal of the largest size has records.
+// The number of records in a journal of the largest size.
 constexpr std::uint64_t kMaxPieces = 4U << 20U;
 
 }  // namespace

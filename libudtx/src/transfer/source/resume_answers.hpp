@@ -21,7 +21,7 @@ struct RemoteHolding {
 
 class ResumeAnswers {
   public:
-    /// `news`: whoever waits for something should look again. Before the disk task's first step.
+    /// `news` is called when a waiting task should check again. Call this before the disk task's first step.
     void call(std::function<void()> news) {
         const std::lock_guard lock(mutex_);
         news_ = std::move(news);
@@ -29,30 +29,31 @@ class ResumeAnswers {
 
     // --- protocol thread
     void decide(const message::Resume& resume);
-    /// Any thread. Unless the receiver has spoken: nobody need ask, there is nothing.
+    /// Any thread. Assumes that the receiver has nothing, so that no query is needed. It has no effect once the
+    /// receiver has answered.
     void presume_nothing();
-    /// protocol: nobody asked, or there is more than any journal can say.
+    /// protocol: there was no such query, or it has more pieces than a journal can hold.
     [[nodiscard]] Result<void> add(const message::Answer& answer);
     /// Any thread: memory of answers that were not taken.
     [[nodiscard]] std::uint64_t held() const {
         const std::lock_guard lock(mutex_);
         return pieces_ * kPieceCost + open_.size() * sizeof(Slot);
     }
-    /// Any thread. Nothing more is waited for.
+    /// Any thread. Ends all waiting.
     void cancel();
 
     // --- disk task
     /// Whether the receiver has something; nullopt: it has not said so yet.
     [[nodiscard]] std::optional<bool> decision() const;
-    /// Once decided: files that are the same are to be announced, too.
+    /// Valid once decided: files that are the same must be announced as well.
     [[nodiscard]] bool announce_all() const;
-    /// Number of the next query.
+    /// Registers a query and returns its number.
     [[nodiscard]] std::uint64_t ask();
-    /// Or there will be no answer.
+    /// True if the answer is here, or none will come.
     [[nodiscard]] bool answered(std::uint64_t number) const;
-    /// The answer to a query, once for each.
+    /// The answer to a query; take each once.
     [[nodiscard]] RemoteHolding take(std::uint64_t number);
-    /// In place of that: whatever the answer is, nobody here goes by it.
+    /// Instead of take(): the answer will be ignored.
     void forget(std::uint64_t number);
 
   private:

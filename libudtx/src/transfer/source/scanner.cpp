@@ -19,7 +19,7 @@ namespace udtx::transfer {
 
 namespace {
 
-/// Sources may bring the same names: those of which only the content goes, and those of one name.
+/// True if sources may have names in common: only the contents of one are sent, or two have the same name.
 bool may_meet(const std::vector<SourceRoot>& roots) {
     std::set<std::string_view> leaves;
     const auto meets = [&](const SourceRoot& root) { return root.leaf.empty() || !leaves.insert(root.leaf).second; };
@@ -42,7 +42,7 @@ bool leads_out(std::string_view path, std::string_view target) {
     bool down = false;
     for (const std::string& part : split_path(target)) {
         if (part == "..") {
-            // Up again from a name that may be a link itself leads nobody knows where.
+            // After a component that may itself be a link, ".." may lead anywhere.
             if (down || --depth < 0) return true;
         } else if (part != ".") {
             down = true;
@@ -68,7 +68,8 @@ std::vector<Scanner::Asked> Scanner::names_in_order() {
         out.push_back({join_path(components), contents ? Into::entries : Into::nothing});
         if (options_.into_named) out.back().into = Into::all;
     }
-    // In order, a directory comes before what is in it, however the list has them; and what asks for most of it first.
+    // Sorted, so that a directory precedes its contents, whatever the order of the list. If a name is listed twice, the
+    // line that asks for more is first.
     std::sort(out.begin(), out.end(),
               [](const Asked& a, const Asked& b) { return std::tie(a.path, b.into) < std::tie(b.path, a.into); });
     const auto same = [](const Asked& a, const Asked& b) { return a.path == b.path; };
@@ -154,7 +155,7 @@ void Scanner::begin_name(const Asked& asked) {
     struct stat st = {};
     const UniqueFd parent = roots_[root_].directory.open_directory(split.directory, error);
     const bool found = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-    // Then the directories on the way do not go either, as for rsync.
+    // The directories that lead to an excluded name are not sent either, as in rsync.
     if (found && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (!visit_parents(root_, split_path(path))) return;
     if (!parent) return fail(path, error);
@@ -193,7 +194,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     if (into != Into::way && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (auto checked = check_path(split_path(path)); !checked) {
         report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
-        // What lies below is refused for the same reason, and counted one by one.
+        // The entries below are refused for the same reason, and each counts.
         if (S_ISDIR(st.st_mode)) descend(directory, name, path, into);
         return;
     }
@@ -229,7 +230,7 @@ TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
 
 bool Scanner::came_before(const std::string& path) {
     if (holder_of(path, false) == TakenNames::Holder::none) return false;
-    // A list may name a file twice; that is nothing to tell.
+    // A list may name a file twice; that needs no warning.
     if (!options_.names && brought_again_++ == 0) first_again_ = path;
     return true;
 }
@@ -245,7 +246,7 @@ void Scanner::leave_out(const std::string& path) {
 
 void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
     if (came_before(entry.path) || !choose_bytes(options_, static_cast<std::uint64_t>(st.st_size), entry)) return;
-    // The names of a file are not cut alike: one of which only a part goes is no other one's file.
+    // A file of which only a part is sent is not linked, since the cuts of its names differ.
     if (options_.hard_links && st.st_nlink > 1 && !entry.part) {
         const Linked file{st.st_dev,          st.st_ino,         st.st_size,        st.st_mtim.tv_sec,
                           st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
@@ -267,7 +268,7 @@ bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry
     if (!what.part) return true;
     const auto bytes = what.part->bytes_of(entry.path, size);
     if (!bytes) return false;
-    // Without a job nobody puts the parts of a file together.
+    // Only a job joins the parts of a file. Without one, the part that holds its start sends the whole file.
     entry.part.reset();
     if (what.shard && bytes->length < size) entry.part = *bytes;
     return what.shard || bytes->offset == 0;

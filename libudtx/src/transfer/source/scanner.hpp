@@ -1,5 +1,5 @@
-// Walks the sources and queues what it finds; runs ahead of the reader so that totals are known early, but bounded,
-// so that a tree of any size fits in memory.
+// Walks the sources and queues what it finds. It runs ahead of the reader, so that totals are known early. The queue is
+// bounded, so that a tree of any size fits in memory.
 #pragma once
 
 #include <dirent.h>
@@ -31,53 +31,54 @@ namespace udtx::transfer {
 
 struct ScannedEntry {
     std::size_t root = 0;
-    std::string path;  ///< below the root's directory, and the name that goes to the receiver
+    std::string path;  ///< below the root's directory; also the name that is sent
     EntryType type = EntryType::file;
     std::uint32_t mode = 0;
     FileTime mtime{};
     std::uint64_t size = 0;
-    std::uint64_t data_bytes = 0;  ///< counted into Progress::bytes_total
-    std::string target;            ///< symlink; hard link: path of the entry that it is another name of
+    std::uint64_t data_bytes = 0;  ///< counted in Progress::bytes_total
+    std::string target;            ///< of a symlink; of a hard link: path of the entry for the same file
     std::uint32_t user = 0;
     std::uint32_t group = 0;
     bool linked = false;              ///< other names of the file may follow as hard links
     std::optional<FileRange> part{};  ///< of a file: another shard has the rest
-    bool unsent = false;              ///< only its name goes
-    /// What goes of a file.
+    bool unsent = false;              ///< only its name is sent
+    /// Bytes of a file that are sent.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return part ? part->length : size; }
 };
 
 struct ScanOptions : Selection {
-    bool only_finished = false;  ///< nothing is said of the journals and parts of transfers, which never go
+    bool only_finished = false;  ///< do not mention journals and partial files of transfers, which are never sent
 };
 
 /// Bytes of memory that queued entries may take.
 inline constexpr std::size_t kMaxScanQueueBytes = 16U << 20U;
 using ScanQueue = BoundedQueue<ScannedEntry>;
 
-/// Bytes that a file is expected to put on the wire: not more than what it occupies.
+/// Bytes that a file is expected to put on the wire: at most what it occupies on disk.
 [[nodiscard]] std::uint64_t expected_data_bytes(const struct stat& st) noexcept;
-/// Occupies less than its size: has holes, or is compressed by the file system.
+/// True if it occupies less than its size: it has holes, or the file system compresses it.
 [[nodiscard]] bool may_have_holes(const struct stat& st) noexcept;
 
-/// What of a file of that size goes. False: nothing, another shard has it.
+/// Chooses the bytes of a file of that size that are sent. False: none, another shard has it.
 [[nodiscard]] bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry);
 
 class Scanner {
   public:
-    /// All outlive the scanner.
+    /// All arguments but the options outlive the scanner.
     Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options = {});
-    /// Walks on until the queue is full. At the end (or when the queue is closed) closes the queue and makes the totals
-    /// final.
+    /// Walks on until the queue is full. At the end, or when the queue was closed, it closes the queue and makes the
+    /// totals final.
     [[nodiscard]] DiskStep step();
-    /// Any thread: directories and links that were queued.
+    /// Any thread: number of directories and links that were queued.
     [[nodiscard]] std::uint64_t others() const noexcept { return others_; }
 
   private:
     struct CloseDir {
         void operator()(DIR* directory) const noexcept { ::closedir(directory); }
     };
-    /// What goes of a directory besides itself. way: nothing, and no rule counts for it.
+    /// Which contents of a directory are sent besides itself. way: none, and filter rules do not apply to the
+    /// directory.
     enum class Into { nothing, way, entries, all };
     struct Level {
         std::unique_ptr<DIR, CloseDir> directory;
@@ -88,32 +89,34 @@ class Scanner {
         std::string path;
         Into into;
     };
-    /// The list may be long, and whoever made the scanner must not wait.
+    /// Sorts the list of names. It may be long, so the constructor, whose caller must not wait, does not do it.
     [[nodiscard]] std::vector<Asked> names_in_order();
-    /// The next source, or the next name of the list; its levels are on the stack. False: there is none.
+    /// Starts the next source, or the next name of the list, and pushes its levels on the stack. False: there is none
+    /// left.
     [[nodiscard]] bool begin_next();
     void begin_root();
     void begin_name(const Asked& asked);
-    /// The next entry of the level on top.
+    /// Handles the next entry of the level on top.
     void walk_on();
-    /// The directories above a name, each once. False: one of them is excluded or cannot be sent.
+    /// Visits the directories above a name, each once. False: one of them is excluded or cannot be sent.
     [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
-    /// What is no directory: it is in the part that goes. A directory goes with whatever is below it.
+    /// True if an entry is in the part to send. A directory is sent with any entry below it, so this is for other
+    /// types.
     [[nodiscard]] bool in_part(const std::string& path) const;
-    /// Queues one entry; a directory's level goes on the stack.
+    /// Queues one entry; a directory's level is pushed on the stack.
     void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
-    /// An earlier source, or line of the list, had that name.
+    /// Tells whether an earlier source, or line of the list, had that name.
     [[nodiscard]] TakenNames::Holder holder_of(const std::string& path, bool directory);
-    /// The same of what is no directory; counts those that had it.
+    /// The same for entries other than directories; it counts repeated names.
     [[nodiscard]] bool came_before(const std::string& path);
     void visit_symlink(int directory, const std::string& name, ScannedEntry entry);
     void visit_file(const struct stat& st, ScannedEntry entry);
     void descend(int directory, const std::string& name, const std::string& path, Into into);
     void add(ScannedEntry entry);
-    /// Found, and not to be sent; no failure.
+    /// Records an entry that is found but not sent; it is not a failure.
     void leave_out(const std::string& path);
     void fail(const std::string& path, int error_number);
-    /// Nothing of a directory goes where a file has its name.
+    /// Records a directory whose name an earlier file has: none of its contents are sent.
     void fail_hidden(const std::string& path);
 
     const std::vector<SourceRoot>& roots_;
@@ -121,25 +124,25 @@ class Scanner {
     JobReport& report_;
     ScanOptions options_;
     std::vector<Level> levels_;
-    const bool may_meet_;  // names can come twice
+    const bool may_meet_;  // names can occur twice
     TakenNames taken_;
-    /// Device and inode say little where one file system shows several: times and size have to agree as well.
+    /// Device and inode are not enough where one file system shows several: times and size must agree as well.
     using Linked = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, time_t, long, time_t, long>;
     std::map<Linked, std::string> linked_;              // first names
-    std::map<std::string, bool, std::less<>> parents_;  // of names that were asked for: whether they were sent
+    std::map<std::string, bool, std::less<>> parents_;  // of requested names: whether they were sent
     std::size_t next_root_ = 0;
     std::size_t root_ = 0;  // the present one
     std::vector<Asked> asked_;
     std::size_t next_asked_ = 0;
-    bool everything_ = false;          // that is there was asked for
+    bool everything_ = false;          // the list asks for the whole source
     std::uint64_t brought_again_ = 0;  // names of an earlier source
     std::string first_again_;
-    std::uint64_t unfinished_ = 0;  // journals and parts of transfers
+    std::uint64_t unfinished_ = 0;  // journals and partial files of transfers
     std::atomic<std::uint64_t> others_{0};
     bool stopped_ = false;
 };
 
-/// Whether a symbolic link at `path` leads out of what is sent: absolute, or above the top on its way.
+/// True if a symbolic link at `path` leads out of what is sent: it is absolute, or passes above the top.
 [[nodiscard]] bool leads_out(std::string_view path, std::string_view target);
 
 }  // namespace udtx::transfer

@@ -1,5 +1,5 @@
-// Which files the earlier connections of a transfer have sent. A receiver that was killed may know nothing of a file
-// that it delivered: a later connection then finds it as if it had always stood there.
+// The files that the earlier connections of a transfer have sent. A receiver that was killed may not know that it
+// received a file. A later connection then finds the file as if it had always existed.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace udtx::transfer {
 
-/// One thread at a time. Sixteen bytes a file, since there may be millions.
+/// One thread at a time. An entry has sixteen bytes, since there may be millions of files.
 class SentNames {
   public:
-    /// Another connection: what was added up to now is of earlier ones.
+    /// Starts another connection: all names added so far belong to earlier ones.
     void begin_connection() {
         earlier_.insert(earlier_.end(), added_.begin(), added_.end());
         added_.clear();
@@ -26,7 +26,7 @@ class SentNames {
         earlier_.erase(std::unique(earlier_.begin(), earlier_.end(), same_name), earlier_.end());
     }
     void add(std::string_view path, std::uint64_t bytes) { added_.emplace_back(path_key(path), bytes); }
-    /// How many bytes of that file an earlier connection sent, if it sent the file to its end.
+    /// The bytes that an earlier connection sent of that file, if it sent the whole file.
     [[nodiscard]] std::optional<std::uint64_t> earlier(std::string_view path) const {
         const std::uint64_t key = path_key(path);
         const auto at = std::lower_bound(earlier_.begin(), earlier_.end(), key,
@@ -36,7 +36,7 @@ class SentNames {
 
   private:
     using Sent = std::pair<std::uint64_t, std::uint64_t>;
-    std::vector<Sent> earlier_;  // by falling key, and of each the largest number
+    std::vector<Sent> earlier_;  // by descending key, with the largest number of each key
     std::vector<Sent> added_;
 };
 

@@ -1,5 +1,4 @@
-// What a sender counts of the files that it comes to: what is left to be sent, what stands at the receiver, what
-// failed.
+// The sender's counts of files: what remains to be sent, what exists at the receiver, and what failed.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +12,24 @@ namespace udtx::transfer {
 
 class SourceCounts {
   public:
-    /// Both outlive it. `sent`: what other connections of the transfer have sent; null: nobody needs to know.
+    /// Both outlive it. `sent`: what other connections of the transfer have sent; null: not tracked.
     SourceCounts(SentNames* sent, JobReport& report) : sent_(sent), report_(report) {}
 
-    /// It is the next one.
+    /// The file is the next one.
     void meet(const ScannedEntry& entry);
-    /// It is being sent.
+    /// The file is being sent.
     void begin(const ScannedEntry& entry);
-    /// It has come to its end, and to so many bytes of the stream.
+    /// The file is done, with `sent` bytes of the stream.
     void end(const ScannedEntry& entry, std::uint64_t sent);
-    /// It was sent whole, in so many bytes.
+    /// The whole file was sent, in `sent` bytes.
     void sent_whole(const ScannedEntry& entry, std::uint64_t sent);
-    /// It is at the receiver, which does not count it as delivered by this connection.
+    /// The file exists at the receiver, which does not count it as delivered by this connection.
     void stands(const ScannedEntry& entry);
-    /// An earlier run has delivered it.
+    /// An earlier run delivered the file.
     void kept_file(const ScannedEntry& entry);
-    /// So many bytes need not be sent, of which so many were compared.
+    /// `bytes` need not be sent; `compared` of them were already counted by compared().
     void kept(std::uint64_t bytes, std::uint64_t compared);
-    /// So many bytes are the same at the receiver, or were counted so and are sent yet.
+    /// compared(): so many bytes are the same at the receiver. sent_anyway(): bytes counted so are sent after all.
     void compared(std::uint64_t same);
     void sent_anyway(std::uint64_t same);
     void fail(const ScannedEntry& entry, FileStatus status, int error_number);

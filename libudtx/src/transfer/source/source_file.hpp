@@ -1,4 +1,4 @@
-// A file of the sources, open, and what the receiver has of it.
+// An open file of the sources, and what the receiver has of it.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,14 +15,14 @@ namespace udtx::transfer {
 struct SourceFile {
     ScannedEntry entry;
     UniqueFd fd;
-    struct stat before = {};  ///< it was read
+    struct stat before = {};  ///< state before it was read
     KeptPieces kept;
-    std::optional<std::uint64_t> query{};  ///< not answered yet: it is begun before
+    std::optional<std::uint64_t> query{};  ///< the open query, if sending starts before its answer
 
     [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(before.st_size); }
-    /// All of it may be at the receiver, under its name.
+    /// True if the receiver may have all of it, under its name.
     [[nodiscard]] bool may_be_same() const { return kept.has() == Holding::all_pieces && size() == entry.size; }
-    /// Compares another piece. Whether all are the same, when that is known.
+    /// Compares another piece. It returns whether all pieces are the same, once that is known.
     [[nodiscard]] std::optional<bool> compare() { return kept.compare(fd.get(), size()); }
 };
 

@@ -12,12 +12,12 @@ namespace udtx::transfer {
 
 namespace {
 
-// Small files are gathered up to so many bytes before the protocol thread is woken.
+// Small files are collected up to this size before the protocol thread is woken.
 constexpr std::size_t kEagerBytes = 256U << 10U;
-// Of small files, before the receiver has said what it has: about what the first windows take, and little if it was in
-// vain.
+// Most bytes of small files that are sent before the receiver has said what it has. This is about what the first
+// windows hold, and little if it was needless.
 constexpr std::uint64_t kMaxAheadBytes = 64U << 10U;
-// On a short path the receiver has spoken by then, and nothing is sent in vain.
+// On a short path the receiver has answered by then, and nothing is sent needlessly.
 constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -88,8 +88,8 @@ SourceReader::Wait SourceReader::wait_to_send() {
     const Candidate& next = *candidate_;
     if (next.entry.type != EntryType::file && !options_.dry_run) return std::nullopt;
     if (inquiries_.knows_answer(next.query) || goes_ahead(next)) return std::nullopt;
-    // A file that is long enough for its first block to open the window is begun while the receiver says nothing.
-    // A part is not: what was begun in vain would stay behind for the other shards.
+    // While the receiver has not answered, a file longer than one piece is started: its first block opens the
+    // congestion window. A part is not started, since a needless start would leave data behind for the other shards.
     const bool may_begin =
         !inquiries_.decided() && next.query && !options_.dry_run && !next.entry.part && next.entry.size > kPieceBytes;
     if (!may_begin) return DiskStep::rest();
@@ -99,7 +99,7 @@ SourceReader::Wait SourceReader::wait_to_send() {
 }
 
 bool SourceReader::goes_ahead(const Candidate& next) const {
-    // A receipt and other names of the file need the answer, and what an earlier connection has sent is there.
+    // Receipts and other names of the file need the answer. A file that an earlier connection sent exists already.
     const bool plain = !options_.dry_run && !options_.part && !next.entry.part && !options_.by_digest &&
                        !options_.hard_links && !options_.announce_all && !announcer_.tells_meta();
     const bool again = options_.sent != nullptr && options_.sent->earlier(next.entry.path);
@@ -129,7 +129,7 @@ void SourceReader::send_hard_link(ScannedEntry entry) {
     if (unreplaced_.lead(entry)) return announcer_.announce_unread(entry);
     entry.type = EntryType::file;
     entry.target.clear();
-    // As any file, it is asked about first.
+    // Like any other file, it is queried first.
     const std::uint64_t query = inquiries_.ask(entry);
     met_ = std::chrono::steady_clock::now();
     candidate_ = {std::move(entry), query};
@@ -164,7 +164,7 @@ void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::op
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
     if (error != 0) return cannot_read(entry, holding.changes, FileStatus::unreadable, error);
-    // It may have grown or shrunk since it was found.
+    // The file may have grown or shrunk since it was found.
     if (!choose_bytes(options_, static_cast<std::uint64_t>(st.st_size), entry)) {
         return cannot_read(entry, holding.changes, FileStatus::changed, 0);
     }

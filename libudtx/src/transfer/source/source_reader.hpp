@@ -1,5 +1,5 @@
-// Reads what the scanner found, hashes it on the way and packs it for the protocol thread, as a disk task. What of it
-// stands at the receiver is left out.
+// Reads what the scanner found, hashes it and packs it for the protocol thread, as a disk task. It leaves out what the
+// receiver has already.
 #pragma once
 
 #include <chrono>
@@ -27,33 +27,33 @@ namespace udtx::transfer {
 
 class SourceReader {
   public:
-    /// All but the options outlive the reader.
+    /// All arguments but the options outlive the reader.
     SourceReader(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned, OutgoingQueue& out,
                  LateWaker& waker, JobReport& report, ResumeAnswers& answers);
     void copy_to(ReceiptWriter* receipt) { packer_.copy_to(receipt); }
-    /// Goes on until the scanner's queue is closed and empty, or the outgoing queue was closed. Rests while the scanner
-    /// has nothing, the outgoing queue is full or the receiver has not answered.
+    /// Continues until the scanner's queue is closed and empty, or the outgoing queue was closed. It rests while the
+    /// scanner has nothing, the outgoing queue is full or the receiver has not answered.
     [[nodiscard]] DiskStep step();
     /// As FileSender::skip().
     void skip(std::uint64_t index) noexcept { sender_.skip(index); }
 
   private:
     using Candidate = Inquiries::Candidate;
-    /// What a part of the work came to: nothing to wait for, or how to wait.
+    /// Result of a part of the work: nullopt to continue, or how to wait.
     using Wait = std::optional<DiskStep>;
     [[nodiscard]] Wait go_on();
     [[nodiscard]] Wait take_next();
-    /// What is known of the candidate is enough, or how to wait for more.
+    /// nullopt: enough is known of the candidate; otherwise how to wait for more.
     [[nodiscard]] Wait wait_to_send();
-    /// It is small enough to be sent with the question about it.
+    /// True if the file is small enough to be sent together with its query.
     [[nodiscard]] bool goes_ahead(const Candidate& next) const;
     void send(Candidate candidate);
-    /// Other names of a file go as links, unless the one that they lead to stays what it was at the receiver: then the
-    /// first of them is sent, and the others lead there.
+    /// Sends other names of a file as links. If the receiver keeps its own version under the link's target, the first
+    /// such name is sent as a file. The others then link to that one.
     void send_hard_link(ScannedEntry entry);
-    /// Nothing of the file is to be sent, for what the receiver has.
+    /// True if nothing of the file needs to be sent, because of what the receiver has.
     [[nodiscard]] bool leave_out(const ScannedEntry& entry, const RemoteHolding& holding);
-    /// Opens it; where all of it may be at the receiver, that is found out first.
+    /// Opens the file. If the receiver may have all of it, the pieces are compared first.
     void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query);
     void cannot_read(const ScannedEntry& entry, std::uint8_t changes, FileStatus why, int error_number);
     void compare();
@@ -65,8 +65,8 @@ class SourceReader {
     JobReport& report_;
     bool begun_ = false;
     std::optional<Candidate> candidate_;         // the next to be sent
-    std::chrono::steady_clock::time_point met_;  // it
-    std::uint64_t ahead_bytes_ = 0;              // of files that were sent with the question about them
+    std::chrono::steady_clock::time_point met_;  // when candidate_ was taken
+    std::uint64_t ahead_bytes_ = 0;              // of files that were sent together with their query
     std::optional<SourceFile> compared_;
     OutgoingPacker packer_;
     EntryAnnouncer announcer_;

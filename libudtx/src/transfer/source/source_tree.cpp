@@ -79,7 +79,7 @@ std::string reason_for(int error) {
 
 Error not_there(std::string reason) { return {ErrorCode::file_io, std::move(reason)}; }
 
-/// errno; 0: it can be read.
+/// 0: it can be read; else an errno.
 int check_readable(const SourceRoot& root, const struct stat& st) {
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return 0;
     int error = 0;
@@ -88,14 +88,14 @@ int check_readable(const SourceRoot& root, const struct stat& st) {
     return error;
 }
 
-/// `shape` is that of this one. file_io: why it is not there, without its name.
+/// Sets `shape` to that of this source. file_io: why it does not exist, without its name.
 Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given, SourceShape& shape) {
     std::vector<std::string> parts = split_path(given);
     std::erase(parts, ".");
     if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
         return Error{ErrorCode::refused, "'" + escape_name(given) + "' leads out of the directory that is served"};
     }
-    // What another transfer has not finished is nobody's source.
+    // Files of an unfinished transfer are not sources.
     if (std::ranges::any_of(parts, is_transfer_file)) return not_there(reason_for(ENOENT));
     const bool contents = parts.empty() || given.ends_with('/') || given.ends_with("/.");
     std::string leaf;

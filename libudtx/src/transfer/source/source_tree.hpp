@@ -1,4 +1,4 @@
-// The user's sources, as directories to walk from.
+// The user's sources, as directories from which to walk.
 #pragma once
 
 #include <sys/types.h>
@@ -13,28 +13,27 @@
 
 namespace udtx::transfer {
 
-/// "FIFO", "socket", "device"; nullptr for what can be sent: files, directories and symbolic links.
+/// "FIFO", "socket" or "device"; nullptr for types that can be sent: files, directories and symbolic links.
 [[nodiscard]] const char* special_kind(mode_t mode) noexcept;
 
-/// `leaf` below `directory` is sent under the name `leaf`; with an empty leaf the directory's contents are.
+/// `leaf` below `directory` is sent under the name `leaf`; if it is empty, the directory's contents are sent.
 struct SourceRoot {
     ConfinedDir directory;
     std::string leaf;
 };
 
-/// Errors: nothing given, a source that is missing or neither file, directory nor link, or whose directory
-/// cannot be opened.
+/// Errors: no source is given; one is missing, or is not a file, directory or link; or its directory cannot be opened.
 [[nodiscard]] Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources);
 
-/// What a receiver asked for, below a directory from which no path leads out.
+/// The sources that a receiver requested, below a directory that confines their paths.
 struct ConfinedSources {
     std::vector<SourceRoot> roots;
-    std::vector<FailedFile> missing;  ///< others are there
+    std::vector<FailedFile> missing;  ///< while others exist
     SourceShape shape = SourceShape::several;
-    UniqueFd stream;  ///< the one file, if it was asked for as a stream
+    UniqueFd stream;  ///< the only file, if it was requested as a stream
 };
-/// refused: a source leads out of `base`; file_io: there is none of them.
-/// Symbolic links are not followed; one at the end of a path is itself the source.
+/// refused: a source leads out of `base`; file_io: none of them exists. Symbolic links are not followed; a link at the
+/// end of a path is itself the source.
 [[nodiscard]] Result<ConfinedSources> open_sources_below(const ConfinedDir& base,
                                                          const std::vector<std::string>& sources, bool stream);
 

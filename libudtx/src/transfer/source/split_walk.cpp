@@ -19,10 +19,10 @@ struct CostedPath {
     [[nodiscard]] std::uint64_t cost() const noexcept { return data + file_cost; }
 };
 
-// A cut costs a file more than it brings where less than that is moved from one shard to another.
+// A cut costs a file more than it gains if it moves less than this from one shard to another.
 constexpr std::uint64_t kLeastMoved = kCutBytes / 2;
 
-/// All that would be sent, in order.
+/// All entries that would be sent, in the order of their paths.
 Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out) {
     std::vector<std::string> sources = what.sources;
     for (std::string& source : sources) {
@@ -42,7 +42,7 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
             const bool file = entry->type == EntryType::file;
             if (file) ++out.files;
             out.bytes += entry->data_bytes;
-            // Each of a file's names would have to be cut alike.
+            // Each of a file's names would need the same cuts.
             const bool may_be_cut = file && entry->size > kCutBytes && !entry->linked;
             found.push_back(
                 {std::move(entry->path), entry->data_bytes, may_be_cut ? entry->size : 0, file ? kShardFileCost : 0});
@@ -56,7 +56,7 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
     return found;
 }
 
-/// Cuts in the order of the paths, so that each shard gets its part of what is left.
+/// Cuts the list in the order of the paths, so that each shard gets its share of the rest.
 class EvenCuts {
   public:
     explicit EvenCuts(std::vector<std::uint64_t>& shard_costs) : costs_(shard_costs) {}
@@ -67,7 +67,7 @@ class EvenCuts {
             if (entry.size > 0) {
                 add_in_parts(entry);
             } else {
-                // It goes to the shard in whose share its middle lies.
+                // The entry belongs to the shard whose share holds its middle.
                 if (filled_ > 0 && filled_ + entry.cost() / 2 >= share()) next_shard({entry.path, 0});
                 fill(entry.cost());
             }
@@ -76,7 +76,7 @@ class EvenCuts {
     }
 
   private:
-    /// What is left is shared anew at each cut: what could not be cut does not empty all the shares after it.
+    /// The rest is divided again at each cut. An entry that cannot be cut thus does not empty all later shares.
     [[nodiscard]] std::uint64_t share() const { return left_ / (costs_.size() - cuts_.size()); }
 
     void add_in_parts(const CostedPath& entry) {
@@ -112,7 +112,7 @@ class EvenCuts {
 
     std::vector<std::uint64_t>& costs_;
     std::vector<Cut> cuts_;
-    std::uint64_t left_ = 0;    // cost of all shards from the present one on
+    std::uint64_t left_ = 0;    // cost of the present and all later shards
     std::uint64_t filled_ = 0;  // of the present one, so far
 };
 
@@ -127,7 +127,7 @@ Result<SplitPlan> make_split(const Selection& what, std::size_t shards) {
     if (!found) return found.error();
     out.shard_costs.resize(shards);
     std::vector<Cut> cuts = EvenCuts(out.shard_costs).cut(*found);
-    // Fewer files than shards: the first ones have nothing, before all there is.
+    // If there are fewer files than shards, the first shards get nothing: their cuts precede all entries.
     const std::size_t idle = shards - 1 - cuts.size();
     cuts.insert(cuts.begin(), idle, Cut{found->empty() ? "0" : found->front().path, 0});
     std::ranges::rotate(out.shard_costs, out.shard_costs.end() - static_cast<std::ptrdiff_t>(idle));

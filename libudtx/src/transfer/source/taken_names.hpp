@@ -1,5 +1,6 @@
-// Which names a walk has found, where another source or line of a list may bring one again. 11 to 22 bytes a name,
-// since there may be millions; two that fall together leave out a file, once in ten million trees of a million.
+// The names that a walk has found, if another source or line of a list may repeat one. A name takes 11 to 22 bytes,
+// since there may be millions. A hash collision leaves out a file; it happens once in ten million trees of a million
+// names.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace udtx::transfer {
 class TakenNames {
   public:
     enum class Holder { none, directory, other };
-    /// Who has the name already; if nobody has, it is taken now.
+    /// Returns which type of entry has the name already; if none has, takes the name.
     Holder take(std::string_view path, bool directory) {
         if (4 * (count_ + 1) > 3 * slots_.size()) grow();
         const std::uint64_t key = (path_key(path) & ~(kTaken | kDirectory)) | kTaken | (directory ? kDirectory : 0);
@@ -30,7 +31,7 @@ class TakenNames {
     static constexpr std::uint64_t kTaken = 1;
     static constexpr std::uint64_t kDirectory = 2;
 
-    /// Where it is, or goes.
+    /// The slot of the key, or the free slot for it.
     std::uint64_t& slot_of(std::uint64_t key) {
         std::size_t at = static_cast<std::size_t>(key >> 2U) & (slots_.size() - 1);
         while (slots_[at] != 0 && (slots_[at] | kDirectory) != (key | kDirectory)) at = (at + 1) & (slots_.size() - 1);
@@ -44,7 +45,7 @@ class TakenNames {
         }
     }
 
-    std::vector<std::uint64_t> slots_;  // a power of two of them, a quarter free; 0: free
+    std::vector<std::uint64_t> slots_;  // their number is a power of two; at least a quarter is free (0)
     std::size_t count_ = 0;
 };
 

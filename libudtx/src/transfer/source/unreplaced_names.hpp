@@ -1,4 +1,4 @@
-// Other names of files that were not sent: their links would lead to what the receiver had.
+// Names of files that were not sent and that have other names: links to them would lead to the receiver's old version.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace udtx::transfer {
 
 class UnreplacedNames {
   public:
-    /// The name stays what it was at the receiver.
+    /// The receiver's version under this name is not replaced.
     void add(const ScannedEntry& entry) {
         if (entry.linked) names_.try_emplace(path_key(entry.path));
     }
-    /// Leads a link to a name that has its file. False: there is none yet, and this one is to be sent in its place.
+    /// Redirects a link to a name that has its file. False: there is none yet, and this name must be sent as a file
+    /// instead.
     [[nodiscard]] bool lead(ScannedEntry& link) {
         for (;;) {
             const auto first = names_.find(path_key(link.target));
@@ -30,7 +31,7 @@ class UnreplacedNames {
     }
 
   private:
-    std::unordered_map<std::uint64_t, std::string> names_;  // by path key; what was sent in place of each
+    std::unordered_map<std::uint64_t, std::string> names_;  // by path key: the name that was sent in place of it
 };
 
 }  // namespace udtx::transfer

@@ -7,13 +7,13 @@ namespace udtx::transfer {
 
 namespace {
 
-// All shards together have the 64th part of the rate for their beginnings, and for what they do while they wait.
+// All shards together get this fraction of the rate, to start and while they wait.
 constexpr std::uint64_t kForBeginnings = 64;
-// A shard that uses so much of its cap could use more.
+// A shard that uses this much of its cap could use more.
 constexpr double kUsesAll = 0.85;
-// One that uses less keeps some room to grow.
+// A shard that uses less keeps some room to grow.
 constexpr double kRoomToGrow = 1.3;
-// Until a lower cap has reached the sender, and what was sent before has arrived.
+// Time until a lower cap has reached the sender and the data sent before it has arrived.
 constexpr Duration kUntilInForce = std::chrono::milliseconds(600);
 
 }  // namespace
@@ -67,7 +67,7 @@ std::uint64_t RateClaim::turn(Instant now, std::vector<ShardSlot>& slots, const 
                               std::uint64_t rate) {
     ShardSlot& own = slots[shard_.index];
     own.limit = shard_.bits_per_second;
-    // Where runs were told different limits, the lowest holds.
+    // If runs were told different limits, the lowest one holds.
     std::uint64_t limit = own.limit;
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if (alive[i] && slots[i].limit > 0) limit = std::min(limit, slots[i].limit);

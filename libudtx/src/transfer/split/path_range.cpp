@@ -6,7 +6,7 @@
 namespace udtx::transfer {
 
 std::strong_ordering compare_paths(std::string_view a, std::string_view b) noexcept {
-    // A slash counts as the lowest byte; NUL, which would be lower, is in no name.
+    // A slash ranks below all other bytes. NUL would be lower, but no name contains it.
     const auto rank = [](char c) { return c == '/' ? 0U : static_cast<unsigned>(static_cast<unsigned char>(c)); };
     const std::size_t n = std::min(a.size(), b.size());
     for (std::size_t i = 0; i < n; ++i) {
@@ -17,7 +17,7 @@ std::strong_ordering compare_paths(std::string_view a, std::string_view b) noexc
 
 namespace {
 
-/// Of two places in a tree, each a path and an offset.
+/// Compares two places in a tree, each a path and an offset.
 bool is_before(std::string_view path, std::uint64_t offset, std::string_view other, std::uint64_t other_offset) {
     const auto order = compare_paths(path, other);
     return order < 0 || (order == 0 && offset < other_offset);
@@ -42,7 +42,7 @@ bool PathRange::meets(std::string_view path) const noexcept {
     if (!to.empty() && (!is_before(path, 0, to, to_offset) || !is_before(from, from_offset, to, to_offset))) {
         return false;
     }
-    // All that begin before `from` end before it, unless it is below the path.
+    // A path that starts before `from` also ends before it, unless `from` is below the path.
     return contains(path) || path.empty() || path == from ||
            (from.size() > path.size() && from.starts_with(path) && from[path.size()] == '/');
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kSplitEnd = "end";
 
 Error no_split(const char* why) { return {ErrorCode::invalid_argument, std::string("no plan of shards: ") + why}; }
 
-/// The next line, without its end. nullopt: there is none, or it has no end.
+/// The next line, without its newline. nullopt: the text is empty, or the line has no newline.
 std::optional<std::string_view> take_line(std::string_view& text) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<Cut> parse_cut(std::string_view line) {
     return line_of(cut) == line ? std::optional(std::move(cut)) : std::nullopt;
 }
 
-/// NUL is in no name: what is joined by it cannot be confused.
+/// No name contains NUL, so parts joined by it cannot be confused.
 std::uint64_t number_of_all(std::initializer_list<std::string_view> parts) {
     std::string all;
     for (const std::string_view part : parts) all.append(part).push_back('\0');
