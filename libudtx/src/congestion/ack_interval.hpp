@@ -1,4 +1,5 @@
-// How far apart acknowledgements come: a narrow way back lets few through (docs/inside/acknowledgements.md).
+// Mean interval that an ACK covers. It is long if a narrow return path lets few ACKs through
+// (docs/inside/acknowledgements.md).
 #pragma once
 
 #include <algorithm>
@@ -7,19 +8,20 @@
 
 namespace udtx::congestion {
 
-/// Of what each one acknowledged, the time that it took to send: unlike the pauses between acknowledgements it is
-/// short where the sender has nothing to send or waits for its window, and where jitter on the way back bunches them.
+/// Averages the time in which the packets of one ACK were sent. Unlike the time between ACKs, it stays short while the
+/// sender has no data or waits for its window. Jitter on the return path, which bunches ACKs, does not change it.
 class AckInterval {
   public:
     void on_feedback(const CongestionFeedback& feedback) {
-        // Less one packet's share, so that it counts less where an ACK stands for few: their pauses are the sender's.
+        // One packet's share is subtracted, so that an ACK of few packets counts less: its gaps are pauses of the
+        // sender.
         const auto packets = static_cast<std::int64_t>(feedback.acked_packets);
         if (packets > 0) add(feedback.acked_span - feedback.acked_span / packets);
     }
     void add(Duration span) { mean_ += (std::min(to_seconds(span), kMost) - mean_) / 8.0; }
     /// s
     [[nodiscard]] double mean() const noexcept { return mean_; }
-    /// They come less often than the usual receiver's.
+    /// Whether ACKs come less often than the usual receiver sends them.
     [[nodiscard]] bool sparse() const noexcept { return mean_ > kSparse * to_seconds(kSynInterval); }
 
   private:

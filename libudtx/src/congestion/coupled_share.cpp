@@ -24,7 +24,7 @@ void CoupledShare::measure(const CongestionFeedback& feedback) {
     for (const ArrivalSample& sample : feedback.arrivals) self.trace.add(feedback.now, to_seconds(sample.delay));
 }
 
-// Bytes and rates as of all sharers; packets as they are, so that the part of them that is lost stays what it is.
+// Bytes and rates are scaled to all sharers. Packet counts stay as they are, so that the loss ratio stays the same.
 void CoupledShare::on_feedback(const CongestionFeedback& feedback) {
     measure(feedback);
     sharers_ = group_->sharers(id_, feedback.now);
@@ -37,7 +37,7 @@ void CoupledShare::on_feedback(const CongestionFeedback& feedback) {
     whole_.acked_bytes *= sharers_;
     whole_.in_flight_before *= sharers_;
     whole_.in_flight_after *= sharers_;
-    // What the peer grants may be any number.
+    // The peer may grant any number of bytes, so the product is limited.
     whole_.free_window = std::min(whole_.free_window, std::numeric_limits<std::uint64_t>::max() / sharers_) * sharers_;
     if (whole_.delivery) whole_.delivery->rate = whole_.delivery->rate * times;
     if (whole_.line) whole_.line->arrival_pps *= times;
@@ -49,7 +49,7 @@ void CoupledShare::on_limits(const PathLimits& limits) {
     Around::on_limits(limits);
 }
 
-// No less than what a path needs to go on measuring.
+// The window leaves each path enough packets to continue measuring.
 std::uint64_t CoupledShare::window() const {
     const std::uint64_t least = std::min<std::uint64_t>(inner_->window(), 2ULL * datagram_bytes_);
     return std::max(inner_->window() / sharers_, least);

@@ -1,5 +1,5 @@
-// Rate-coupled paths: where m paths of a connection send through one bottleneck, each takes the m-th part of what its
-// controller wants, which is told of m times what happens. Together they are one flow; alone each is itself.
+// Rate-coupled paths: m paths of a connection that share a bottleneck act together as one flow. Each controller sees m
+// times what happens on its path, and the path uses 1/m of what the controller wants. A path with m = 1 is unchanged.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class CoupledShare final : public Around {
     CouplingGroup::Id id_;
     std::uint32_t datagram_bytes_;
     std::size_t sharers_ = 1;
-    CongestionFeedback whole_;  // keeps the capacity of its vectors
+    CongestionFeedback whole_;  // reused, to keep the capacity of its vectors
 };
 
 }  // namespace udtx::congestion

@@ -7,7 +7,7 @@ namespace udtx::congestion {
 
 namespace {
 
-constexpr double kLeastDeviation = 0.5e-3;  // s: below it is noise of clocks and threads
+constexpr double kLeastDeviation = 0.5e-3;  // s: less is noise of clocks and threads
 constexpr double kMostHoles = 0.2;          // of the slots
 
 }  // namespace
@@ -20,7 +20,7 @@ void DelayTrace::add(Instant now, double delay) {
     ++slot.count;
 }
 
-// Pearson's coefficient of the slots that both have, `b` so many slots later than `a`.
+// Pearson's coefficient of the slots that both traces have. Slot i of `a` is compared with slot i + `lag` of `b`.
 double DelayTrace::correlation(const DelayTrace& a, const DelayTrace& b, std::int64_t end, std::int64_t lag) {
     double n = 0.0;
     double sa = 0.0;
@@ -28,7 +28,7 @@ double DelayTrace::correlation(const DelayTrace& a, const DelayTrace& b, std::in
     double saa = 0.0;
     double sbb = 0.0;
     double sab = 0.0;
-    // Relative to the first value: one-way delays are large where the clocks differ.
+    // Delays count relative to the first value: one-way delays are large if the clocks differ.
     std::optional<double> zero_a;
     double zero_b = 0.0;
     for (std::int64_t i = end - kSlots; i < end; ++i) {

@@ -1,7 +1,7 @@
 // What the controllers of one connection's paths know of each other (docs/inside/multipath.md, Coupling).
 //
-// Each controller joins the group that it is handed, tells it how its path does, and asks how the
-// others do. All on one thread; the group outlives its members.
+// Each controller joins its group, stores the state of its path there, and reads the state of the others. All run on
+// one thread. The group outlives its members.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@
 
 namespace udtx::congestion {
 
-/// Queueing delay over time, in slots: what shared bottlenecks are told apart by.
+/// Queueing delay over time, in slots. Traces of two paths show whether they share a bottleneck.
 class DelayTrace {
   public:
     static constexpr Duration kSlot = std::chrono::milliseconds(50);
     static constexpr std::int64_t kSlots = 160;  ///< 8 s are compared
-    static constexpr std::int64_t kLags = 4;     ///< either way: one path may see the queue so much later
+    static constexpr std::int64_t kLags = 4;     ///< slots in each direction by which one path may see the queue later
 
-    /// One-way delay of a packet that was acknowledged now, s; the clocks' difference does not matter.
+    /// Adds the one-way delay of a packet that was acknowledged now, s. A constant clock offset has no effect.
     void add(Instant now, double delay);
-    /// Correlation of the two traces up to `now`, the best of all lags; 0 where they are too short, have holes, or
-    /// where one of them hardly moves.
+    /// Correlation of the two traces up to `now`, the best of all lags. It is 0 if they are too short, have holes, or
+    /// one of them hardly varies.
     [[nodiscard]] static double correlation(const DelayTrace& a, const DelayTrace& b, Instant now);
 
   private:
@@ -46,7 +46,7 @@ class CouplingGroup {
     struct Member {
         double window = 0.0;    ///< bytes; 0: not in use
         double rtt = 0.0;       ///< smoothed, s
-        double capacity = 0.0;  ///< line rate, 0 = unknown
+        double capacity = 0.0;  ///< link rate, 0 = unknown
         DelayTrace trace;
         bool open = true;
     };
@@ -58,17 +58,17 @@ class CouplingGroup {
 
     /// cwnd_total of RFC 6356, bytes.
     [[nodiscard]] double total_window() const;
-    /// Its alpha.
+    /// alpha of RFC 6356.
     [[nodiscard]] double alpha() const;
 
-    /// How many members, `id` included, send through the bottleneck of `id`. Looked into once a second.
+    /// Number of members, including `id`, that send through the bottleneck of `id`. Compared once a second.
     [[nodiscard]] std::size_t sharers(Id id, Instant now);
 
   private:
-    /// Shared from kShared on, until below kApart.
+    /// Two paths count as sharing from a correlation of kShared on, until it is below kApart.
     static constexpr double kShared = 0.8;
     static constexpr double kApart = 0.4;
-    static constexpr double kSameCapacity = 1.3;  ///< one line has one rate
+    static constexpr double kSameCapacity = 1.3;  ///< capacities of one link differ by at most this factor
     static constexpr Duration kInterval = std::chrono::seconds(1);
     void compare(Instant now);
 

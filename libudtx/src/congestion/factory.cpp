@@ -80,7 +80,7 @@ Made make_controller(std::string_view name, const CongestionFactory& own, const 
     const auto named = std::ranges::find(kControllers, name, &Entry::name);
     if (!own && named == kControllers.end()) return unknown(name);
     if (options.policy == Policy::low) return apply_policy(make<Scavenger>(options, around), options);
-    // `high` halves what the controller is told, caps included.
+    // `high` shows the controller half of everything, so its caps are halved, too.
     CongestionOptions inner = options;
     if (options.policy == Policy::high) {
         inner.max_rate = options.max_rate * (1.0 / SeveralFlows::kFlows);

@@ -1,4 +1,4 @@
-// A controller of the program's own: what it throws names it.
+// Wraps a controller of the application: the error of an exception that it throws names it as the source.
 #pragma once
 
 #include <type_traits>

@@ -28,7 +28,7 @@ void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
     const bool was_paced = !rate_.is_infinite();
     const double credit = was_paced ? credit_at(now) : 0.0;
     datagram_bytes_ = datagram_bytes;
-    // A datagram a second at least: a rate of zero would never let the probes out that find a better one.
+    // At least one datagram a second: at a rate of zero no probe could leave to find a better rate.
     rate_ = std::max(rate, Rate::bytes_per_second(datagram_bytes));
     size_bursts();
     credited_ = now;
@@ -49,7 +49,7 @@ void Pacer::on_sent(Instant now, std::uint64_t bytes) {
     const double credit = credit_at(now);
     if (begun_ < sent) begun_ = credit >= batch_ ? batch_ : 0.0;
     begun_ = std::max(begun_ - sent, 0.0);
-    // The debt is bounded, so that a series of probes does not silence the path for long afterwards.
+    // The debt is bounded, so that a series of probes does not block the path for long.
     credit_ = std::max(credit - sent, -burst_);
     credited_ = std::max(credited_, now);
 }
@@ -60,7 +60,7 @@ std::optional<Instant> Pacer::next_departure(Instant now) const {
     now = std::max(now, credited_);
     const double missing = wanted - credit_at(now);
     if (missing <= 0.0) return std::nullopt;
-    // One nanosecond more than computed: rounding must not wake the driver a moment before the credit is there.
+    // One nanosecond more than computed: rounding must not wake the driver just before the credit is earned.
     const double wait_ns = std::ceil(missing / rate_.bytes_per_second() * 1e9) + 1.0;
     return now + Duration(static_cast<Duration::rep>(wait_ns));
 }

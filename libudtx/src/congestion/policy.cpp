@@ -10,8 +10,8 @@ constexpr std::uint64_t kFloorDatagrams = 16;
 
 }  // namespace
 
-// Packets stay in flight until they are acknowledged or known as lost: 9/8 RTT and the reordering window of up to one
-// more.
+// Packets stay in flight until they are acknowledged or declared lost. That takes 9/8 RTT and a reordering window of up
+// to one more RTT.
 void RateFloor::on_feedback(const CongestionFeedback& feedback) {
     if (feedback.smoothed_rtt > Duration::zero())
         patience_ = 2 * feedback.smoothed_rtt + 4 * feedback.rtt_variance + 2 * kSynInterval;
@@ -50,7 +50,7 @@ void SeveralFlows::on_sent(const CongestionSent& packet) {
     inner_->on_sent(part);
 }
 
-// Bytes and rates in equal parts; of the lost packets, whole ones: a single loss meets one of the flows only.
+// Bytes and rates are divided equally. Lost packets stay whole, as a single loss affects only one of the flows.
 void SeveralFlows::on_feedback(const CongestionFeedback& feedback) {
     part_ = feedback;
     part_.acked_bytes /= kFlows;

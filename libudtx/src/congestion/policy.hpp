@@ -1,4 +1,4 @@
-// What a user wants of a flow, laid around any controller (docs/inside/congestion.md, Policies).
+// Policies of a flow, wrapped around any controller (docs/inside/congestion.md, Policies).
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace udtx::congestion {
 
-/// `controller` as the options' policy and minimum rate want it.
+/// Wraps `controller` as the policy and the minimum rate of `options` require.
 [[nodiscard]] std::unique_ptr<CongestionController> apply_policy(std::unique_ptr<CongestionController> controller,
                                                                  const CongestionOptions& options);
 
-/// Passes everything on; the policies change what they have to.
+/// Forwards every call. The policies override what they change.
 class Around : public CongestionController {
   public:
     explicit Around(std::unique_ptr<CongestionController> inner) : inner_(std::move(inner)) {}
@@ -27,7 +27,7 @@ class Around : public CongestionController {
     std::unique_ptr<CongestionController> inner_;
 };
 
-/// `--min-rate`: rate and window are never less than what carries the floor.
+/// `--min-rate`: keeps rate and window large enough for the floor.
 class RateFloor : public Around {
   public:
     RateFloor(std::unique_ptr<CongestionController> inner, Rate floor, std::uint32_t datagram_bytes)
@@ -40,10 +40,10 @@ class RateFloor : public Around {
   protected:
     Rate floor_;
     std::uint32_t datagram_bytes_;
-    Duration patience_ = std::chrono::milliseconds(400);  // until an acknowledgement may be expected
+    Duration patience_ = std::chrono::milliseconds(400);  // time within which an acknowledgement is expected
 };
 
-/// `fixed`: the cap is the rate, whatever happens.
+/// `fixed`: paces at the cap, whatever happens.
 class FixedRate final : public RateFloor {
   public:
     using RateFloor::RateFloor;
@@ -51,8 +51,8 @@ class FixedRate final : public RateFloor {
     [[nodiscard]] Rate pacing_rate() const override { return floor_; }
 };
 
-/// `high`: one flow that behaves like kFlows of them: each is told of its part of what happens (MulTCP's idea:
-/// Crowcroft and Oechslin 1998).
+/// `high`: one flow that acts as kFlows flows. The controller sees the part of one flow (MulTCP's idea: Crowcroft and
+/// Oechslin 1998).
 class SeveralFlows final : public Around {
   public:
     static constexpr std::uint32_t kFlows = 2;
@@ -64,7 +64,7 @@ class SeveralFlows final : public Around {
     [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate() * kFlows; }
 
   private:
-    CongestionFeedback part_;  // keeps the capacity of its vectors
+    CongestionFeedback part_;  // reused, to keep the capacity of its vectors
 };
 
 }  // namespace udtx::congestion

@@ -1,4 +1,4 @@
-// SplitMix64 (Steele, Lea, Flood 2014): the random numbers of controllers, from the seed that they are handed.
+// SplitMix64 (Steele, Lea, Flood 2014): random numbers for controllers, from the seed that they get.
 #pragma once
 
 #include <cstdint>

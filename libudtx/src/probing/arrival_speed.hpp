@@ -1,9 +1,9 @@
-// How many packets arrive a second (UDT4 CPktTimeWindow), at the receiver.
+// Measures at the receiver how many packets arrive a second (UDT4 CPktTimeWindow).
 //
-// An interval spans kLeastInterval at least, so that datagrams that share a stamp (GRO) or left in one paced burst do
-// not measure the burst: value = (t - t_previous) / packets in between, each weighted by its packets. Below 2,000
-// packets/s every packet is an interval of its own, as in UDT4. Unlike UDT4's the window starts empty: unknown is said
-// as 0.
+// An interval lasts at least kLeastInterval. Otherwise datagrams with one timestamp (GRO) or of one paced burst would
+// give the rate of the burst. The value of an interval is (t - t_previous) / packets in between, weighted by its
+// packets. Below 2,000 packets/s each packet is an interval, as in UDT4. Unlike in UDT4, the window starts empty: 0
+// means unknown.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class ArrivalSpeed {
         std::uint32_t packets = 0;
     };
 
-    // An interval ends with the last packet of its stamp, which is known when a later stamp comes.
+    // An interval ends with the last packet of its timestamp. The next later timestamp shows which packet that was.
     void count(Instant time) {
         const Duration span = *previous_ - start_;
         if (time > *previous_ && packets_ > 0 && span >= kLeastInterval) {
@@ -47,11 +47,11 @@ class ArrivalSpeed {
         ++packets_;
     }
 
-    std::array<Interval, kIntervals> intervals_{};  // a circle; the count only grows
+    std::array<Interval, kIntervals> intervals_{};  // ring buffer; count_ only grows
     std::size_t count_ = 0;
     std::optional<Instant> previous_;
     Instant start_;
-    std::uint32_t packets_ = 0;  // of the interval under way
+    std::uint32_t packets_ = 0;  // of the current interval
 };
 
 }  // namespace udtx::probing

@@ -1,4 +1,4 @@
-// The sender's half of the meters: what a report of the receiver says of the line, beside how trains left here.
+// The sender's half of the meters. It combines a report of the receiver with the rate at which trains left here.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ namespace udtx::probing {
 
 class LineEstimator {
   public:
-    /// What a controller hears of `report`; `departures`: trains as they left.
+    /// Makes the estimate that a controller gets from `report`. `departures` has the trains as they left.
     [[nodiscard]] LineEstimate on_report(Instant now, const wire::RateFeedbackFrame& report,
                                          const TrainMeter& departures);
-    /// As of the last report, with the newest pair that there was: for figures of the path.
+    /// Estimate of the last report, with the newest pair ever reported; for statistics of the path.
     [[nodiscard]] const LineEstimate& last() const noexcept { return last_; }
 
   private:
     LineEstimate last_;
-    std::optional<Instant> paired_;  // a report told of a new pair
+    std::optional<Instant> paired_;  // when a report last contained a new pair
 };
 
 }  // namespace udtx::probing

@@ -37,7 +37,8 @@ LineReport LineMeter::take_report() {
     report.capacity_pps = 1e9 / (pairs_.filtered_time_of_byte() * report.pair_bytes);
     report.granularity = trains_.granularity();
     TrainMeter::Told line = trains_.told(previous_->time);
-    // Where not even a train spans three interrupts, a pair tells of one.
+    // Pairs count only if no trains came lately. If even a train spans fewer than three interrupts, the gap of a pair
+    // is that of the interrupts.
     if (!trains_.recent(previous_->time))
         line.time_of_byte = line_pairs_.time_of_byte(previous_->time, report.granularity);
     if (line.time_of_byte <= 0.0) return report;

@@ -1,9 +1,9 @@
-// The receiver's half of the meters: from the arrivals of one path, what it reports of the line.
+// The receiver's half of the meters. It makes the report on the bottleneck link from the arrivals of one path.
 //
-// Packets that bear the header's bit P one behind the other are a pair, longer ones a train. Interrupts and schedulers
-// blur one gap, not fifteen: where trains come, they tell the line's speed, else the pairs. Packets lost on the way to
-// the queue took no line time: those that came count. Pairs that say nothing are discarded: numbers not consecutive, or
-// coalesced.
+// A packet with header bit P belongs to the same probe as the packet before it. Two packets are a pair, more are a
+// train. Interrupts and schedulers blur one gap but hardly fifteen, so trains give the link rate if they come, else
+// pairs do. Packets lost before the queue took no time on the link, so a train is measured by the packets that arrived.
+// A pair is void if its numbers are not consecutive or GRO merged it.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@
 
 namespace udtx::probing {
 
-/// Speeds are in packets/s of `pair_bytes`; 0 = unknown.
+/// Rates are in packets/s of `pair_bytes`; 0 = unknown.
 struct LineReport {
     double arrival_pps = 0.0;
-    double capacity_pps = 0.0;     ///< UDT's, of the pairs near their median
-    Duration pair_gap{};           ///< of the newest pair, raw; 0 = no new pair since the last report
+    double capacity_pps = 0.0;     ///< UDT's capacity, from the pairs near their median
+    Duration pair_gap{};           ///< unfiltered gap of the newest pair; 0 = no new pair since the last report
     std::uint32_t pair_bytes = 0;  ///< UDP payload of the second packet of the pair
-    double line_pps = 0.0;         ///< by trains, else by pairs
-    double line_error = 0.0;       ///< half the width of what `line_pps` may be, as a part of it; 1: it may be any more
-    Duration granularity{};        ///< of arrival times: zero, each packet has a stamp of its own
+    double line_pps = 0.0;         ///< link rate by trains, else by pairs
+    double line_error = 0.0;       ///< relative error of `line_pps`; 1: only a lower bound is known
+    Duration granularity{};        ///< granularity of arrival times; zero: each packet has its own timestamp
 };
 
 class LineMeter {
   public:
     struct Arrival {
-        Instant time;  ///< kernel stamp where there is one
+        Instant time;  ///< kernel timestamp if there is one
         PacketNumber number = 0;
         std::uint32_t bytes = 0;   ///< UDP payload
         bool pair_second = false;  ///< header bit P
-        bool coalesced = false;    ///< came in a GRO batch: its stamp says nothing about the line
+        bool coalesced = false;    ///< part of a GRO batch, so its timestamp cannot measure the link
     };
     void on_arrival(const Arrival& arrival);
     [[nodiscard]] LineReport take_report();
@@ -54,7 +54,7 @@ class LineMeter {
     std::optional<Arrival> previous_;
 };
 
-/// The report as it goes to the sender; path and time are its acknowledgement's.
+/// The report as sent; path and time are those of the ACK with which it travels.
 [[nodiscard]] wire::RateFeedbackFrame to_frame(const LineReport& report);
 
 }  // namespace udtx::probing

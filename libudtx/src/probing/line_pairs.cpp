@@ -8,8 +8,8 @@ namespace udtx::probing {
 
 namespace {
 
-// A card that keeps a beat shorter than the gap makes two of it, one beat apart, and their mean is right. Cross traffic
-// adds what its packets take: other gaps, or a whole one more.
+// A card with a beat shorter than the gap turns equal gaps into two values, one beat apart. Their mean is right. Cross
+// traffic adds the time of its packets, so gaps of other lengths appear, or of one more whole gap.
 double without_beat(std::span<const double> sorted, double low) {
     const auto from = std::lower_bound(sorted.begin(), sorted.end(), low / kBeatRatio);
     const auto end = std::upper_bound(from, sorted.end(), low * kBeatRatio);

@@ -1,10 +1,10 @@
-// What the gaps of packet pairs tell of a line too slow for trains.
+// Measures a link too slow for trains by the gaps of packet pairs.
 //
-// Cross traffic only ever widens a gap at the bottleneck, so that the 20th percentile of the gaps of the last kPairLife
-// is the line's. Stamps of a card that coalesces interrupts make each gap a multiple of its period: too long as often
-// as too short, and zero where both packets waited for one interrupt. There the mean of those near that percentile,
-// zeros included, is right. Where no two packets share an interrupt nothing tells of the card, but two gaps a beat
-// apart do, as long as the beat is at most half of the gap.
+// Cross traffic only widens a gap at the bottleneck, so the 20th percentile of the gaps of the last kPairLife is the
+// link's. A card that coalesces interrupts rounds each gap to a multiple of its period, up as often as down. The gap is
+// zero if both packets waited for one interrupt. Then the mean of the gaps near that percentile is right, zeros
+// included. If no two packets share an interrupt, the granularity is unknown. Two gap values, one beat apart, still
+// reveal the card, as long as the beat is at most half of the gap.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@ namespace udtx::probing {
 
 class LinePairs {
   public:
-    /// The second packet of a pair, of `bytes`, came at `time`, `gap` after the first.
+    /// The second packet of a pair, of `bytes`, arrived at `time`, `gap` after the first.
     void on_pair(Instant time, Duration gap, std::uint32_t bytes);
-    /// ns per byte, as seen at `now`; 0 = unknown. `granularity`: of stamps.
+    /// ns per byte, as seen at `now`; 0 = unknown. `granularity` is that of the timestamps.
     [[nodiscard]] double time_of_byte(Instant now, Duration granularity) const;
 
   private:
@@ -30,7 +30,7 @@ class LinePairs {
         std::uint32_t bytes = 0;
     };
 
-    std::array<Gap, kPairs> gaps_{};  // a circle; the count only grows
+    std::array<Gap, kPairs> gaps_{};  // ring buffer; count_ only grows
     std::size_t count_ = 0;
 };
 

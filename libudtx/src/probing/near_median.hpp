@@ -1,4 +1,4 @@
-// What UDT4 takes from a window of samples: those near their median.
+// UDT4's filter for a window of samples: only those near the median count.
 #pragma once
 
 #include "probing/constants.hpp"

@@ -21,7 +21,7 @@ void PairMeter::on_pair(Duration gap, std::uint32_t bytes) {
     newest_bytes_ = bytes;
 }
 
-// The newest takes the place of the oldest, among the sorted ones, too.
+// The newest gap replaces the oldest one, also in the sorted array.
 void PairMeter::keep(double gap) {
     double& place = gaps_[count_ % kPairs];
     const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(known());
@@ -43,7 +43,7 @@ double PairMeter::filtered_time_of_byte() const {
     const std::size_t known = this->known();
     if (known == 0) return 0.0;
     const double median = sorted_[known / 2];  // UDT4 takes the upper of the two middle values
-    double sum = median;                       // and counts it once more
+    double sum = median;                       // and counts it twice
     if (near_median(sorted_[0], median) && near_median(sorted_[known - 1], median)) {
         return std::accumulate(gaps_.begin(), gaps_.begin() + static_cast<std::ptrdiff_t>(known), sum) /
                static_cast<double>(known + 1);

@@ -22,7 +22,7 @@ void ProbeSchedule::on_left(Instant now, const Packet& packet, bool more) {
     if (packet.size > 0 && packet.first) departures_.on_first(now);
     if (packet.size > 0 && !packet.first) departures_.on_next(now, static_cast<std::uint32_t>(packet.size));
     const bool whole = packet.size == packet.planned;
-    if (packet.first && whole) {  // a small packet alone is neither pair nor train
+    if (packet.first && whole) {  // a smaller packet opened no probe
         last_probe_ = now;
         if (left_ >= kPairPackets) last_train_ = now;
     }

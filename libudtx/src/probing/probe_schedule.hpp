@@ -1,11 +1,11 @@
-// When a pair or a train of packets leaves to probe the line, and how long it is.
+// Decides when a pair or a train leaves to probe the link, and how long it is.
 //
-// Every kProbeEvery-th packet opens a pair, at most one each kPairSpacing; where the controller wants trains, one each
-// kTrainSpacing takes a pair's place. The first train opens with the first packet: its controller waits for what it
-// tells.
+// Each kProbeEvery-th packet opens a pair, at most one per kPairSpacing. If the controller wants trains, a train
+// replaces the pair every kTrainSpacing. The first packet opens the first train, as the controller waits for its
+// result.
 //
-// Calls: may_open() and packets() for a packet that could open a probe; then open(). While one is under way,
-// next_size() and on_left() for each of its packets, the first included.
+// Order of calls: may_open() and packets() for a packet that could open a probe, then open(). During a probe,
+// next_size() and on_left() for each of its packets, including the first.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +22,25 @@ namespace udtx::probing {
 
 class ProbeSchedule {
   public:
-    /// What bounds a probe.
+    /// Limits of a probe.
     struct Bounds {
-        std::uint32_t wanted = kPairPackets;  ///< packets, by the controller
-        Rate cap = Rate::infinite();          ///< the user's
+        std::uint32_t wanted = kPairPackets;  ///< packets that the controller wants
+        Rate cap = Rate::infinite();          ///< the user's cap
         std::uint32_t datagram_bytes = 0;
     };
-    /// One of its packets, as planned and as it became.
+    /// A packet of the probe, as planned and as it left.
     struct Packet {
         bool first = false;
         std::size_t planned = 0;  ///< bytes
-        std::size_t size = 0;     ///< bytes; 0: none came
+        std::size_t size = 0;     ///< bytes; 0: no packet was made
     };
 
-    /// Packets of a probe are still to leave.
+    /// Whether packets of the current probe have yet to leave.
     [[nodiscard]] bool under_way() const noexcept { return left_ > 0; }
-    /// Stream offset from which on its packets take bytes, as the path scheduler chose it.
+    /// Stream offset from which the packets of the probe take bytes. The path scheduler chose it.
     [[nodiscard]] std::uint64_t from() const noexcept { return from_; }
 
-    /// Whether it is worth asking for packets().
+    /// A quick check whether packets() could return more than 0.
     [[nodiscard]] bool may_open(Instant now, PacketNumber number) const noexcept {
         return (number % kProbeEvery == 0 || !last_train_) && now - last_probe_ >= kPairSpacing;
     }
@@ -51,15 +51,15 @@ class ProbeSchedule {
         step_ = packets > kUsualTrainPackets ? kLongSizeStep : kSizeStep;
         from_ = from;
     }
-    /// At most so large is the next packet of the probe, of datagrams of `datagram_bytes`.
+    /// Largest size of the next packet of the probe, for datagrams of `datagram_bytes`.
     [[nodiscard]] std::size_t next_size(std::size_t datagram_bytes) noexcept {
         return datagram_bytes - left_-- * step_;
     }
-    /// A packet that is not as large as planned ends the probe; so does a lack of `more` data.
+    /// A packet smaller than planned ends the probe, and so does the end of the data (`more` is false).
     void on_left(Instant now, const Packet& packet, bool more);
     void abandon() noexcept { left_ = 0; }
 
-    /// Trains as they leave here.
+    /// Trains as they left here.
     [[nodiscard]] const TrainMeter& departures() const noexcept { return departures_; }
 
   private:

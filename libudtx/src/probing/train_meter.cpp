@@ -52,8 +52,8 @@ void TrainMeter::take_clumps(const Train& train) {
     if (train.clumps <= 2) {
         const bool resolved = count_ > 0 && train.newest.time - last_ <= kTrainLife && agreed_.error < 1.0;
         if (resolved) return;
-        granularity_ = std::max(granularity_, kTrainTime);  // a guess: a longer train will tell
-        if (train.clumps == 2) take_whole(train, 1.0);      // else the line may be as fast as it likes
+        granularity_ = std::max(granularity_, kTrainTime);  // a guess, so that the next train is longer
+        if (train.clumps == 2) take_whole(train, 1.0);      // one clump gives no bound at all
         return;
     }
     const Mark& from = ends_[0];
@@ -64,7 +64,7 @@ void TrainMeter::take_clumps(const Train& train) {
                              .error = 1.0 / (to.packets - from.packets)});
 }
 
-// The line may have taken up to a packet more at each end of a clump than came.
+// At each end of a clump, the link may have sent up to one packet more than arrived.
 bool TrainMeter::straight(std::size_t ends) const {
     const Mark& from = ends_[0];
     const Mark& to = ends_[ends - 1];
@@ -77,7 +77,7 @@ bool TrainMeter::straight(std::size_t ends) const {
 }
 
 void TrainMeter::keep(Instant time, const Pass& pass) {
-    // One that is resolved takes the place of all that only bound it.
+    // The first train with a full result replaces all that gave only a bound.
     if (time - last_ > kTrainLife || (agreed_.error >= 1.0 && pass.error < 1.0)) count_ = 0;
     passes_[count_ % kTrains] = pass;
     ++count_;
@@ -103,7 +103,7 @@ void TrainMeter::agree() {
         agreed_ = {.time_of_byte = other.time_of_byte, .error = 0.0};
         return;
     }
-    // What stamps blur goes both ways: the mean of all that agree.
+    // Blurred timestamps err in both directions, so the mean of all that agree counts.
     double time = 0.0;
     double error = 0.0;
     double passes = 0.0;

@@ -1,14 +1,15 @@
-// How fast trains of packets pass: at the receiver the line's speed, at the sender its own, which the line's shows only
-// if it is less.
+// Measures the rate at which packet trains pass. The receiver measures the bottleneck's rate. The sender measures its
+// own rate, which bounds what the receiver can see.
 //
-// k >= kLeastTrainPackets packets of a train give (t_k - t_1) / (bytes of all but the first). A scheduler that puts us
-// aside in the middle and cross traffic only ever lengthen a train, so that the shortest counts that another one
-// confirms, and those that agree with it.
+// A train of k >= kLeastTrainPackets packets gives (t_k - t_1) / (bytes of all but the first). Cross traffic and a
+// scheduler that suspends this process only lengthen a train. So the shortest train counts that another one confirms,
+// with those that agree with it.
 //
-// A card that coalesces interrupts hands packets over in clumps, each with one stamp. The last packet of a clump came
-// at its stamp or at most one packet's time before. So the line through the ends of clumps is right, however coarse the
-// stamps are. The train's own end closes its last clump too early: it does not count. Trains of two clumps have no such
-// line: they only tell that the line is no slower. Clumps that do not lie on a line are no card's, but jitter's.
+// A card that coalesces interrupts delivers packets in clumps, each with one timestamp. The last packet of a clump
+// arrived at that time, or at most one packet time before. So the straight line through the ends of clumps is right at
+// any granularity. The end of the train cuts its last clump short, so that clump does not count. Two clumps give no
+// straight line, only a lower bound of the rate. If clump ends are off a straight line, jitter made the clumps, not a
+// card.
 #pragma once
 
 #include <array>
@@ -23,32 +24,32 @@ namespace udtx::probing {
 
 class TrainMeter {
   public:
-    /// What trains of the last kTrainLife tell.
+    /// Result of the trains of the last kTrainLife.
     struct Told {
         double time_of_byte = 0.0;  ///< ns; 0 = unknown
-        double error = 0.0;         ///< half the width of what it may be, as a part of it; 1: it may be any less
+        double error = 0.0;         ///< relative error of `time_of_byte`; 1: only an upper bound is known
     };
 
-    /// Packets closer than `min_gap` share a stamp: times are not told as finely.
+    /// Packets closer than `min_gap` count as one clump: timestamps do not resolve less.
     explicit TrainMeter(Duration min_gap = Duration(1)) : min_gap_(min_gap) {}
 
     void on_first(Instant time, bool spoilt = false);
-    /// The next one of the train. `spoilt`: its time says nothing.
+    /// The next packet of the train. `spoilt`: its time cannot be used.
     void on_next(Instant time, std::uint32_t bytes, bool spoilt = false);
     [[nodiscard]] bool under_way() const noexcept { return train_.packets > 0; }
-    [[nodiscard]] std::uint32_t packets() const noexcept { return train_.packets; }  ///< of the one under way
+    [[nodiscard]] std::uint32_t packets() const noexcept { return train_.packets; }  ///< of the current train
     void finish();
     [[nodiscard]] Told told(Instant now) const;
-    /// Trains came lately, whether or not they tell anything.
+    /// Whether a train came within kTrainLife, even one without a result.
     [[nodiscard]] bool recent(Instant now) const { return seen_ && now - seen_at_ <= kTrainLife; }
-    /// Time between clumps, kTrainTime where no train has spanned three; zero: each packet has a stamp of its own.
+    /// Time between clumps; kTrainTime if no train has spanned three; zero: each packet has its own timestamp.
     [[nodiscard]] Duration granularity() const noexcept { return granularity_; }
 
   private:
-    /// Up to this packet, which came at this time.
+    /// Totals of the train up to a packet, and the arrival time of that packet.
     struct Mark {
         Instant time;
-        std::uint32_t bytes = 0;  // of the train but its first packet
+        std::uint32_t bytes = 0;  // without the first packet of the train
         std::uint32_t packets = 0;
     };
     struct Train {
@@ -71,14 +72,14 @@ class TrainMeter {
 
     Duration min_gap_;
     Train train_;
-    std::array<Mark, kMostTrainPackets> ends_{};  // of its clumps
-    std::array<Pass, kTrains> passes_{};          // a circle
+    std::array<Mark, kMostTrainPackets> ends_{};  // of the clumps of the current train
+    std::array<Pass, kTrains> passes_{};          // ring buffer
     std::size_t count_ = 0;
     Told agreed_;
     Instant last_;
     bool seen_ = false;
     Instant seen_at_;
-    std::optional<Instant> bent_at_;  // clumps lay on no line
+    std::optional<Instant> bent_at_;  // when clump ends were last off a straight line
     Duration granularity_{};
 };
 

@@ -8,13 +8,13 @@ namespace {
 
 constexpr double kInitialSegments = 10.0;
 constexpr double kLeastSegments = 4.0;
-constexpr double kPacingMargin = 0.99;  // section 5.6.2: a little less than the bandwidth, so that queues drain
+constexpr double kPacingMargin = 0.99;  // section 5.6.2: slightly below the bandwidth, so that queues drain
 constexpr double kFullGrowth = 1.25;    // section 5.3.1.2
 constexpr int kFullRounds = 3;
 constexpr std::uint32_t kStartupLossRanges = 6;  // section 5.3.1.3
 constexpr Duration kProbeRttTime = std::chrono::milliseconds(200);
 constexpr double kProbeRttGain = 0.5;
-constexpr double kBurstSeconds = 250e-6;  // the pacer's
+constexpr double kBurstSeconds = 250e-6;  // burst of the pacer
 
 }  // namespace
 
@@ -69,7 +69,8 @@ double Bbr::budget(double in_flight) const noexcept {
 }
 
 void Bbr::on_sent(const CongestionSent& packet) {
-    // Section 5.4.1: after a pause no catching up, and no ProbeRTT for what the pause itself has measured.
+    // Section 5.4.1: after an idle period the sender does not catch up. It also skips ProbeRTT, as the idle period
+    // itself measured the minimum RTT.
     if (packet.in_flight_before == 0 && ever_sent_) {
         idle_restart_ = true;
         model_.restart_aggregation(packet.now);
@@ -134,7 +135,7 @@ void Bbr::check_full_pipe(const BbrSample& sample) {
     full_pipe_ = full_pipe_ || full_pipe_now_;
 }
 
-// A whole round of Startup with heavy, scattered loss: the queue is full.
+// A whole round of Startup with heavy, scattered loss means that the queue is full.
 void Bbr::check_startup_loss(const BbrSample& sample) {
     if (!model_.loss_round_start()) return;
     const bool heavy =

@@ -1,6 +1,6 @@
-// BBRv3 (draft-ietf-ccwg-bbr): state machine and control parameters over the model of model.hpp. bbr.cpp has
-// Startup, Drain, ProbeRTT and the window; probe_bw.cpp the search for bandwidth. docs/lab/controllers.md lists
-// the deviations from the draft.
+// BBRv3 (draft-ietf-ccwg-bbr): state machine and control parameters over the model of model.hpp. bbr.cpp has Startup,
+// Drain, ProbeRTT and the window. probe_bw.cpp has the search for bandwidth. docs/lab/controllers.md lists the
+// deviations from the draft.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Bbr final : public CongestionController {
     [[nodiscard]] double inflight_long_term() const noexcept { return inflight_long_term_; }
 
   private:
-    /// What the packets acknowledged now were sent for.
+    /// State in which the packets acknowledged now were sent.
     enum class AckPhase : std::uint8_t { none, refilling, probe_starting, probe_feedback, probe_stopping };
 
     void count_loss_ranges(const CongestionFeedback& feedback);
@@ -87,11 +87,11 @@ class Bbr final : public CongestionController {
     bool full_pipe_now_ = false;  // no growth for three rounds
     double full_bandwidth_ = 0.0;
     int full_count_ = 0;
-    std::uint32_t loss_ranges_ = 0;  // of this round, in Startup
+    std::uint32_t loss_ranges_ = 0;  // ranges of lost packets in this round of Startup
 
     double inflight_long_term_ = BbrModel::kUnlimited;
     AckPhase ack_phase_ = AckPhase::none;
-    bool probe_samples_ = false;  // packets sent while probing are being acknowledged: their losses count
+    bool probe_samples_ = false;  // ACKs of packets sent while probing arrive, so their losses count
     Instant cycle_start_;
     Duration probe_wait_{};
     std::uint64_t rounds_at_probe_ = 0;
@@ -105,7 +105,7 @@ class Bbr final : public CongestionController {
 
     bool idle_restart_ = false;
     bool ever_sent_ = false;
-    bool silent_ = false;  // two probe timeouts in a row, and nothing acknowledged since
+    bool silent_ = false;  // after two probe timeouts in a row, until the next ACK
     bool limited_this_round_ = false;
     bool limited_last_round_ = false;
     Duration smoothed_rtt_{};

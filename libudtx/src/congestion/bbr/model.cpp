@@ -5,7 +5,8 @@
 namespace udtx::congestion {
 
 void BbrModel::on_sent(const CongestionSent& packet, double pacing, bool restrained) {
-    // Until what is in flight then has been acknowledged: packets sent right after ProbeRTT still measure its low rate.
+    // The mark lasts until all now in flight is acknowledged: packets sent right after ProbeRTT still measure its low
+    // rate.
     if (restrained) restrained_until_ = delivered_ + packet.in_flight_before + packet.bytes;
     packets_.on_sent({.number = packet.number,
                       .sent = packet.now,
@@ -53,7 +54,7 @@ void BbrModel::update_round(const BbrSample& sample) {
     ++rounds_;
 }
 
-// A sample limited by the application says only that the path carries at least so much.
+// A sample limited by the application gives only a lower bound of the bandwidth.
 void BbrModel::update_bandwidth(const BbrSample& sample) {
     if (sample.delivery_rate <= 0.0) return;
     if (sample.application_limited && sample.delivery_rate < max_bandwidth()) return;
@@ -81,10 +82,10 @@ void BbrModel::reset_signals() noexcept {
     inflight_latest_ = 0.0;
 }
 
-// Once a round with losses, outside of probing: no less than what was just delivered, nor than beta of the old bounds.
-// What was delivered is set against what was asked for: neither a pace below the bandwidth (DOWN, the margin of 1 %)
-// nor losses below the threshold show that the path carries less. Taken as they are, each lossy round would lower the
-// bound.
+// Runs once per round with losses, outside of probing. A bound falls at most to what was just delivered, and at most to
+// beta of its old value. What was delivered is divided by what was asked for. A pace below the bandwidth (DOWN, the
+// margin of 1 %) or loss below the threshold does not show a slower path. Without the division, each lossy round would
+// lower the bound.
 void BbrModel::update_bounds(const BbrSample& sample, bool probing, double window) {
     const auto total = static_cast<double>(sample.delivered + sample.lost);
     const double loss = total > 0.0 ? std::min(static_cast<double>(sample.lost) / total, kLossThreshold) : 0.0;
@@ -109,7 +110,7 @@ void BbrModel::finish(const BbrSample& sample) {
     inflight_latest_ = static_cast<double>(sample.delivered);
 }
 
-// Section 5.5.9: how much more is acknowledged at once than the bandwidth explains; ACKs here cover a SYN.
+// Section 5.5.9: bytes acknowledged at once beyond what the bandwidth explains; an ACK here covers a SYN.
 void BbrModel::update_aggregation(const BbrSample& sample, double window) {
     double expected = aggregation_start_ ? bandwidth() * to_seconds(sample.now - *aggregation_start_) : 0.0;
     if (!aggregation_start_ || aggregated_ <= expected) {

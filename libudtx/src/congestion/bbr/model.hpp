@@ -1,5 +1,5 @@
-// BBR's model of the path: what it can carry, what it holds, how long it is (draft-ietf-ccwg-bbr, sections 5.5.1
-// to 5.5.9 and 5.5.10.3). The state machine in bbr.hpp decides when to look for more.
+// BBR's model of the path: bandwidth, bytes in flight, RTT (draft-ietf-ccwg-bbr, sections 5.5.1 to 5.5.9 and 5.5.10.3).
+// The state machine in bbr.hpp decides when to probe for more.
 #pragma once
 
 #include <array>
@@ -23,11 +23,13 @@ class BbrModel {
     static constexpr Duration kProbeRttInterval = std::chrono::seconds(5);
     static constexpr std::uint64_t kExtraAckedRounds = 10;
 
-    /// `pacing` in bytes/s; `restrained` by ProbeRTT.
+    /// `pacing` in bytes/s; `restrained`: by ProbeRTT.
     void on_sent(const CongestionSent& packet, double pacing, bool restrained);
-    /// Totals and the sample of this feedback. Then, in this order: update(), the state machine, finish().
+    /// Adds to the totals and returns the sample of this feedback. Then call update(), the state machine, finish(), in
+    /// this order.
     [[nodiscard]] BbrSample take(const CongestionFeedback& feedback);
-    /// Rounds, bandwidth, minimum RTT, aggregation. `probing`: losses are expected and do not lower the bounds.
+    /// Updates rounds, bandwidth, minimum RTT and aggregation. `probing`: losses are expected and do not lower the
+    /// bounds.
     void update(const BbrSample& sample, std::optional<Duration> rtt, bool probing, double window);
     void finish(const BbrSample& sample);
     void note_loss();
@@ -64,13 +66,13 @@ class BbrModel {
     BbrPackets packets_;
     std::uint64_t delivered_ = 0;
     std::uint64_t lost_ = 0;
-    std::uint64_t restrained_until_ = 0;  // total delivered
+    std::uint64_t restrained_until_ = 0;  // bytes of total delivery
 
     std::uint64_t next_round_delivered_ = 0;
     std::uint64_t rounds_ = 0;
     bool round_start_ = false;
 
-    std::array<double, 2> bandwidth_{};  // largest of the last two ProbeBW cycles
+    std::array<double, 2> bandwidth_{};  // largest of each of the last two ProbeBW cycles
     double bw_short_term_ = kUnlimited;
     double inflight_short_term_ = kUnlimited;
     double bw_latest_ = 0.0;
@@ -85,7 +87,7 @@ class BbrModel {
     Instant probe_rtt_stamp_;
     bool probe_rtt_due_ = false;
 
-    std::deque<std::pair<std::uint64_t, double>> extra_acked_;  // (round, bytes), falling: windowed maximum
+    std::deque<std::pair<std::uint64_t, double>> extra_acked_;  // (round, bytes), bytes descending: windowed maximum
     double aggregated_ = 0.0;
     std::optional<Instant> aggregation_start_;
 };

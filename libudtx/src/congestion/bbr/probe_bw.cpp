@@ -1,4 +1,4 @@
-// ProbeBW: DOWN, CRUISE, REFILL, UP, and the long-term bound that losses while probing set (draft-ietf-ccwg-bbr,
+// ProbeBW: DOWN, CRUISE, REFILL, UP, and the long-term bound that losses during probing set (draft-ietf-ccwg-bbr,
 // sections 5.3.3 and 5.5.10.2).
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr double kProbeWaitSpread = 1.0;  // seconds
 
 double Bbr::target_inflight() const noexcept { return std::min(bdp(), window_); }
 
-// Room for others, who may have come since.
+// Leaves room for flows that may have started since.
 double Bbr::inflight_with_headroom() const noexcept {
     if (inflight_long_term_ == BbrModel::kUnlimited) return BbrModel::kUnlimited;
     const double headroom = std::max(segment_, kHeadroom * inflight_long_term_);
@@ -28,7 +28,7 @@ double Bbr::inflight_with_headroom() const noexcept {
 
 // --- Losses
 
-// Packet by packet: those behind this one in the same report are not lost yet.
+// Handles packet by packet: at one lost packet, those behind it in the same report do not count as lost yet.
 void Bbr::on_losses(const CongestionFeedback& feedback) {
     std::uint64_t behind = 0;
     for (const CongestionLost& lost : feedback.lost) behind += lost.bytes;
@@ -46,7 +46,7 @@ void Bbr::on_lost_packet(const CongestionFeedback& feedback, const CongestionLos
     const auto in_flight = static_cast<double>(sent->in_flight);
     const auto lost_since = static_cast<double>(lost_so_far - sent->lost);
     if (lost_since <= BbrModel::kLossThreshold * in_flight) return;
-    // At what in-flight the losses passed the threshold: somewhere within this packet.
+    // The bytes in flight at which losses passed the threshold: a point within this packet.
     const double size = lost.bytes;
     const double prefix =
         (BbrModel::kLossThreshold * (in_flight - size) - (lost_since - size)) / (1.0 - BbrModel::kLossThreshold);
@@ -55,7 +55,7 @@ void Bbr::on_lost_packet(const CongestionFeedback& feedback, const CongestionLos
 }
 
 void Bbr::on_inflight_too_high(Instant now, double in_flight, bool application_limited) {
-    probe_samples_ = false;  // once a probe
+    probe_samples_ = false;  // once per probe
     if (!application_limited) inflight_long_term_ = std::max(in_flight, BbrModel::kBeta * target_inflight());
     if (state_ == State::up) start_down(now);
 }
@@ -79,7 +79,7 @@ void Bbr::adapt_long_term(const BbrSample& sample) {
     if (state_ == State::up) raise_long_term(sample);
 }
 
-// Each round in UP doubles the growth: 1, 2, 4 ... segments a round.
+// Each round in UP doubles the growth: 1, 2, 4 ... segments per round.
 void Bbr::raise_slope() {
     const double growth = segment_ * std::exp2(up_rounds_);
     up_rounds_ = std::min(up_rounds_ + 1, kMaxUpRounds);
@@ -114,7 +114,7 @@ void Bbr::update_probe_bw(const BbrSample& sample) {
             if (time_to_probe(sample.now)) start_refill();
             break;
         case State::refill:
-            // A round to fill the pipe, so that what UP finds is a queue and not the pipe.
+            // One round fills the pipe, so that UP then measures the queue.
             if (model_.round_start()) {
                 probe_samples_ = true;
                 start_up(sample);
@@ -160,7 +160,7 @@ void Bbr::start_up(const BbrSample& sample) {
     raise_slope();
 }
 
-// After two to three seconds, or as many rounds as Reno would take to need the same bandwidth again.
+// Probes after two to three seconds, or after as many rounds as Reno would need to regain the same bandwidth.
 bool Bbr::time_to_probe(Instant now) {
     if (now - cycle_start_ > probe_wait_) return true;
     const double rounds = std::min(target_inflight() / segment_, kMaxRenoRounds);

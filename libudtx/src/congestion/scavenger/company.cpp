@@ -6,15 +6,15 @@ namespace udtx::congestion {
 
 namespace {
 
-constexpr double kShareAverage = 1.0 / 4;                     // weight of a round trip
-constexpr double kPresent = 0.6;                              // of the line: with less there are others,
-constexpr double kAlone = 0.8;                                // with so much they have gone
+constexpr double kShareAverage = 1.0 / 4;                     // weight of a new round trip
+constexpr double kPresent = 0.6;                              // of C: below this share others are present
+constexpr double kAlone = 0.8;                                // of C: from this share on they have gone
 constexpr Duration kTarget = std::chrono::microseconds(600);  // less than the queue that one `udtx` keeps
-constexpr double kCautious = 0.5;                             // of the growth of a flow that is alone
-constexpr Duration kEmpty = std::chrono::seconds(5);          // so long without a queue nobody is there
+constexpr double kCautious = 0.5;                             // of the growth of a flow alone
+constexpr Duration kEmpty = std::chrono::seconds(5);          // after so long without a queue, others have gone
 constexpr Duration kTrialInterval = std::chrono::seconds(30);
-constexpr int kTrialRounds = 64;                             // from two packets to the share of a line, at 1/8 each
-constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far over the target is not its own
+constexpr int kTrialRounds = 64;                             // from two packets to the share of a link, at 1/8 each
+constexpr Duration kForeign = std::chrono::milliseconds(5);  // the flow itself never exceeds its target by so much
 
 }  // namespace
 
@@ -36,7 +36,8 @@ void ScavengerCompany::on_feedback(Instant now, Duration queue, Duration most) {
         trial_until_.reset();
     } else if (!trial_until_ && now - last_trial_ >= kTrialInterval) {
         trial_until_ = now + kTrialRounds * rtt_;
-        // One that keeps the queue of a flow that takes itself for alone is told by a longer one that it is not.
+        // A `low` flow that believes to be alone keeps a queue of `most`. A queue of twice that shows it that it is
+        // not.
         trial_target_ = round_queue_ < most / 2 ? most : 2 * most;
     }
 }

@@ -1,7 +1,7 @@
-// Whether a flow that uses what others leave has the line to itself, and so whose the queue is.
+// Decides whether a flow of policy `low` has the link to itself, and so whose queue it sees.
 //
-// Who has less of the line than it carries makes no queue: what queue there is then is kept by somebody else, who is to
-// keep the line. docs/lab/controllers.md, `low`, Company.
+// A flow that gets less of the link than its capacity makes no queue. Others then keep the queue, and are to keep the
+// link. docs/lab/controllers.md, `low`, Company.
 #pragma once
 
 #include <optional>
@@ -12,36 +12,37 @@ namespace udtx::congestion {
 
 class ScavengerCompany {
   public:
-    static constexpr double kLeastGrowth = 1.0 / 128;  ///< of the window, a round trip
-    static constexpr double kFastGrowth = 1.0 / 8;     ///< the same, towards what is known or thought to fit
+    static constexpr double kLeastGrowth = 1.0 / 128;  ///< of the window, per round trip
+    static constexpr double kFastGrowth = 1.0 / 8;     ///< the same, while the window is known or believed to fit
 
-    /// Of a round trip; delays are of the queue.
+    /// Result of one round trip.
     struct Round {
         Instant now;
         Duration rtt{};
-        Duration longest{};           ///< queue
-        std::optional<double> share;  ///< of the line; unknown where the window was not used
+        Duration longest{};           ///< longest queueing delay
+        std::optional<double> share;  ///< of the link; unknown if the window was not filled
     };
     void on_round(const Round& round);
-    /// `most`: queue that the flow may keep when it is alone; 1 ms at least.
+    /// `queue`: queueing delay now. `most`: queue that the flow may keep when it is alone, at least 1 ms.
     void on_feedback(Instant now, Duration queue, Duration most);
-    /// The queue overflowed: there is no more to be had.
+    /// The queue overflowed, so the flow cannot get more.
     void on_overflow(Instant now);
 
     [[nodiscard]] bool present() const noexcept { return present_; }
-    /// Finds out what there is to be had: what keeps the delay up may be no queue, or kept by another of its kind.
+    /// Whether a trial runs, which finds out how much the flow can get. The delay may stay high without a queue, or
+    /// another `low` flow may keep the queue.
     [[nodiscard]] bool trial() const noexcept { return trial_until_.has_value(); }
-    /// Queue that may be kept now.
+    /// Queue that the flow may keep now.
     [[nodiscard]] Duration target(Duration most) const;
-    /// That much more is not what the flow itself keeps.
+    /// Whether `queue` is longer than this flow itself would make it.
     [[nodiscard]] bool foreign(Duration queue, Duration most) const;
-    /// Growth of the window in a round trip in which the flow alone would grow by `alone`.
+    /// Growth of the window in a round trip in which a flow alone would grow by `alone`.
     [[nodiscard]] double growth(Instant now, double alone) const;
 
   private:
     bool present_ = false;
     double share_ = 1.0;
-    Instant busy_;  // when the queue was not empty, last
+    Instant busy_;  // when the queue was last not empty
     Duration round_queue_{};
     Duration rtt_{};
     Instant last_trial_;

@@ -12,17 +12,17 @@ namespace {
 
 constexpr double kInitialSegments = 2.0;
 constexpr double kLeastSegments = 2.0;
-constexpr double kGrowth = 1.0 / 16;  // of the window, in a round trip without any queue
-constexpr double kKnownPart = 0.85;   // of what has been known to fit: up to there it grows fast
-constexpr double kLoopGain = 0.5;     // part of the distance to the target that a round trip makes up for
+constexpr double kGrowth = 1.0 / 16;  // of the window, in a round trip without a queue
+constexpr double kKnownPart = 0.85;   // of the largest window that fitted: up to there it grows fast
+constexpr double kLoopGain = 0.5;     // part of the distance to the target that one round trip covers
 constexpr double kDecrease = 0.5;     // of the window, in a round trip at twice the target
 constexpr double kMostDecrease = 0.5;
 constexpr double kSlowStartExit = 0.75;    // of the target (LEDBAT++, section 4.4)
-constexpr double kTolerated = 0.02;        // losses of a round that need not mean a full queue
-constexpr double kTargetGrowth = 0.02;     // a second
-constexpr double kCongestion = 3e-4;       // of all packets, lost where the queue is long
-constexpr double kRandomPart = 0.25;       // of what is lost at random, at least
-constexpr double kTellingSegments = 16.0;  // in flight, for clumps to be seen
+constexpr double kTolerated = 0.02;        // part of a round that may be lost without a full queue
+constexpr double kTargetGrowth = 0.02;     // per second
+constexpr double kCongestion = 3e-4;       // of all packets, lost at a long queue
+constexpr double kRandomPart = 0.25;       // of the random loss: congestion loss must exceed it
+constexpr double kTellingSegments = 16.0;  // in flight, to see clumps
 constexpr int kPauseRounds = 2;            // at the least window (LEDBAT++, section 4.3)
 constexpr int kPauseInterval = 9;          // a pause takes a tenth of the time
 constexpr double kResume = 0.9;            // of the window before the pause
@@ -80,7 +80,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
     mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0 ? UdtxMtr::Told::mean : UdtxMtr::Told::line);
-    // The few packets of a small window come in no clumps: that does not mean that the jitter has gone.
+    // A small window has too few packets to form clumps. Their absence does not mean that the jitter ended.
     if (window_ >= kTellingSegments * segment_)
         jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
     delay_.on_feedback(feedback, packet_time(), jitter_.size());
@@ -88,7 +88,7 @@ void Scavenger::measure(const CongestionFeedback& feedback) {
         const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(packet_time()));
         loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
         const bool fresh = !feedback.lost.empty() && (!answered_ || feedback.lost.back().number > *answered_);
-        // Jitter makes delays long, too.
+        // Jitter, too, makes delays long.
         overflowed_ = fresh && counts.high_lost > 0.0 && jitter_.size() <= 0.0 &&
                       loss_.congestion() > std::max(kCongestion, kRandomPart * loss_.random());
     }
@@ -127,35 +127,35 @@ void Scavenger::adjust(const CongestionFeedback& feedback) {
     window_ = std::clamp(window_, least_window(), std::max(static_cast<double>(options_.max_window), least_window()));
 }
 
-// Below the target W (target - q) / RTT is what the queue lacks: half of it in a round trip. Above it the window gives
-// way in proportion to the excess (LEDBAT++, section 4.2), by half where that can only be somebody else's queue.
+// Below the target, the queue lacks W (target - q) / RTT, and a round trip adds half of it. Above the target, the
+// window shrinks in proportion to the excess (LEDBAT++, section 4.2). It halves if the queue can only be that of
+// others.
 double Scavenger::change_of_window(Instant now) const {
     const Duration most = most_queue();
     const Duration target = company_.target(most);
     if (company_.foreign(queue_, most)) return -kMostDecrease;
     if (queue_ >= target) return kDecrease * to_seconds(target - queue_) / to_seconds(most);
     const double rtt = std::max(to_seconds(smoothed_rtt_), 1e-4);
-    // A step shows in the queue two round trips later: until then no more than half of what may be learnt to fit may
-    // have come on top.
+    // A step shows in the queue two round trips later. Until then growth adds at most half of the target queue.
     const double growth = std::clamp(0.25 * to_seconds(target_) / rtt, ScavengerCompany::kLeastGrowth, kGrowth);
     const double missing = to_seconds(std::max(target, most) - queue_);
     return company_.growth(now, std::min(kLoopGain * missing / rtt,
                                          window_ < kKnownPart * known_ ? ScavengerCompany::kFastGrowth : growth));
 }
 
-// RFC 6817 halves for every loss and would starve at random loss. A queue that overflows by this flow's growth drops
-// more than the tolerated part in a round trip, and is smaller than the target: from then on only a quarter of it is to
-// be filled.
+// RFC 6817 halves the window at each loss and would starve at random loss. If this flow overflows the queue by its
+// growth, a round trip loses more than the tolerated part. Then the queue is smaller than the target, and from then on
+// the flow fills only a quarter of it.
 void Scavenger::on_losses(const CongestionFeedback& feedback) {
-    if (phase_ == Phase::pause) return;  // they belong to the window before it
-    // Early in a round the losses are still those of the packets of the round before.
+    if (phase_ == Phase::pause) return;  // losses of the window before the pause
+    // Early in a round, losses still belong to packets of the round before.
     const std::uint64_t packets = std::max(round_lost_ + round_acked_, last_round_acked_);
     const double tolerated = company_.trial() ? loss_.random() : kTolerated;
     const double expected = tolerated * static_cast<double>(packets) / segment_;
     const double lost = static_cast<double>(round_lost_) / segment_;
     if (!overflowed_ && lost <= expected + 3.0 * std::sqrt(expected) + 1.0) return;
     halve();
-    // What the trial took it gives back, since that is what was too much.
+    // The flow gives back what it took in the trial, as that was too much.
     if (company_.trial()) floor_ = window_ = std::min(window_, std::max(before_trial_, least_window()));
     company_.on_overflow(feedback.now);
     answered_ = feedback.largest_sent;
@@ -174,7 +174,7 @@ void Scavenger::enter(Phase phase, const CongestionFeedback& feedback) {
 
 void Scavenger::halve() {
     if (halved_) return;
-    halved_ = true;  // once a round
+    halved_ = true;  // once per round
     window_ = std::max(window_ / 2.0, floor_);
     resume_ = std::min(resume_, window_);
 }
@@ -194,7 +194,7 @@ void Scavenger::end_round(const CongestionFeedback& feedback) {
     round_lost_ = 0;
     halved_ = false;
     window_used_ = false;
-    // A round trip takes no more than half, and what it took has a round trip to show.
+    // One round trip takes at most half. The next one takes nothing, so that the reduction can show its effect.
     const bool reduced = window_ < 0.95 * round_window_;
     if (!reduced) known_ = std::max(window_, 0.98 * known_);
     held_ = reduced && !held_;
@@ -205,7 +205,7 @@ void Scavenger::end_round(const CongestionFeedback& feedback) {
     follow_phase(feedback);
 }
 
-// Of a round trip that was filled, without a pause in it.
+// Share of the link, for a round trip that filled the window and had no pause.
 std::optional<double> Scavenger::round_share(Instant now) const {
     const double seconds = to_seconds(now - round_start_);
     if (phase_ != Phase::steady || phase_rounds_ < 2 || !window_used_ || seconds <= 0.0) return std::nullopt;
@@ -213,8 +213,8 @@ std::optional<double> Scavenger::round_share(Instant now) const {
     return static_cast<double>(round_acked_) / seconds / mtr_.mtr();
 }
 
-// The pauses show the delay without this flow's own queue, so that a late-comer does not take the queue of those before
-// it for the way's length. The first comes two rounds after slow start.
+// A pause shows the delay without this flow's own queue. So a flow that starts later does not take the queue of others
+// for the path's length. The first pause starts two rounds after slow start.
 void Scavenger::follow_phase(const CongestionFeedback& feedback) {
     if (phase_ == Phase::slow_start) return;
     const Duration since = feedback.now - phase_start_;
@@ -237,12 +237,12 @@ std::uint64_t Scavenger::window() const { return static_cast<std::uint64_t>(std:
 
 Rate Scavenger::pacing_rate() const {
     if (smoothed_rtt_ <= Duration::zero()) return Rate::infinite();
-    // The whole window leaves anew after a pause: faster than the way takes it, it would end in the queue.
+    // After a pause the whole window leaves again. Faster than the path's rate, it would end in the queue.
     const double gain = phase_ == Phase::slow_start ? kSlowStartPacing : resuming_ ? 1.0 : kPacing;
     return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_));
 }
 
-// On lines for which a whole train is too long pairs will do; one as long as the window would overflow the queue.
+// Links for which a whole train is too long get pairs. A train longer than the window would overflow the queue.
 std::uint32_t Scavenger::probe_packets() const {
     const std::uint32_t packets = fitting_probe(packet_time());
     return packets >= kUsualTrainPackets && window_ >= packets * segment_ ? packets : kPairPackets;

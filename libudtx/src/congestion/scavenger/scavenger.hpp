@@ -1,5 +1,5 @@
-// Policy `low`: uses what others leave. After LEDBAT (RFC 6817) and LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), with
-// the deviations that docs/lab/controllers.md lists with their reasons.
+// Policy `low`: uses what others leave. After LEDBAT (RFC 6817) and LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
+// docs/lab/controllers.md lists the deviations and their reasons.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@
 
 namespace udtx::congestion {
 
-/// Smallest value of the last minute, forgotten in steps of ten seconds.
+/// Smallest value of the last minute, which expires in steps of ten seconds.
 class BaseDelay {
   public:
     static constexpr Duration kStep = std::chrono::seconds(10);
     static constexpr std::size_t kSteps = 6;
     Duration add(Instant now, Duration delay);
-    [[nodiscard]] Duration least() const;  ///< zero before the first
+    [[nodiscard]] Duration least() const;  ///< zero before the first value
 
   private:
     std::array<Duration, kSteps> least_{};
@@ -62,7 +62,7 @@ class Scavenger final : public CongestionController {
     [[nodiscard]] double change_of_window(Instant now) const;
     [[nodiscard]] std::optional<double> round_share(Instant now) const;
     [[nodiscard]] double packet_time() const;
-    /// What the flow alone may keep: no more than leaves half of the line to a `udtx` beside it.
+    /// Queue that the flow may keep when alone (M). It leaves half of the link to a `udtx` flow beside it.
     [[nodiscard]] Duration most_queue() const;
     void enter(Phase phase, const CongestionFeedback& feedback);
     [[nodiscard]] double least_window() const noexcept;
@@ -71,10 +71,10 @@ class Scavenger final : public CongestionController {
     double segment_;
     double window_;
     double resume_ = 0.0;        // window before the pause
-    double known_ = 0.0;         // window that has fitted lately
+    double known_ = 0.0;         // largest window that fitted lately
     double round_window_ = 0.0;  // at the start of the round
-    double floor_ = 0.0;         // of this round
-    bool resuming_ = false;      // the round after a pause
+    double floor_ = 0.0;         // least window in this round
+    bool resuming_ = false;      // in the round after a pause
     bool held_ = false;          // no decrease in this round
     Phase phase_ = Phase::slow_start;
 
@@ -84,19 +84,19 @@ class Scavenger final : public CongestionController {
     Duration queue_{};
     Duration target_ = kTarget;
     ScavengerCompany company_;
-    double before_trial_ = 0.0;  // window
+    double before_trial_ = 0.0;  // window before the trial
     Instant round_start_;
-    bool round_limited_ = false;  // by what there was to send
+    bool round_limited_ = false;  // the application had too little data
     UdtxMtr mtr_;
     UdtxJitter jitter_;
     JitterNoise noise_;
-    UdtxDelay delay_;  // of the losses
+    UdtxDelay delay_;  // used to judge losses
     UdtxLoss loss_;
-    bool overflowed_ = false;  // the queue, by what was lost last
-    Instant target_time_;      // of its last change
+    bool overflowed_ = false;  // the latest losses show that the queue overflowed
+    Instant target_time_;      // last change of target_
     Duration smoothed_rtt_{};
 
-    // One round trip: until what was sent at its start is acknowledged.
+    // State of a round trip. It ends when the last packet sent before its start is acknowledged.
     std::optional<PacketNumber> round_end_;
     std::uint64_t round_acked_ = 0;  // bytes
     std::uint64_t round_lost_ = 0;
@@ -104,7 +104,7 @@ class Scavenger final : public CongestionController {
     Duration round_queue_{};  // largest
     Duration last_round_queue_{};
     bool halved_ = false;
-    std::optional<PacketNumber> answered_;  // losses up to here belong to an overflow that was reacted to
+    std::optional<PacketNumber> answered_;  // losses up to here belong to an overflow already answered
 
     Instant phase_start_;
     int phase_rounds_ = 0;

@@ -14,10 +14,11 @@ namespace udtx::congestion {
 class CongestionDegree {
   public:
     static constexpr std::size_t kValues = 500;
-    /// 500 ACKs of a SYN each. Slow flows have a pair less often, and a value must not count for minutes.
+    /// 500 ACKs of one SYN each. Slow flows get pairs less often, and without this limit a value would count for
+    /// minutes.
     static constexpr Duration kMaxAge = kValues * kSynInterval;
 
-    /// Delays of pairs may come per packet or per byte, as long as they are all alike.
+    /// Adds a pair delay, per packet or per byte; all values must use the same unit.
     double add(Instant now, double delay);
     [[nodiscard]] double value() const noexcept { return value_; }
 
@@ -26,12 +27,12 @@ class CongestionDegree {
         Instant time;
         double delay = 0.0;
     };
-    std::vector<Entry> entries_;  // a circle of at most kValues
+    std::vector<Entry> entries_;  // ring buffer of at most kValues
     std::size_t next_ = 0;
     double value_ = 0.0;
 };
 
-/// Three tiers of smoothing, by CD, for an estimate below the MTR; UDT's own for one above it (algorithm 2).
+/// If the estimate is below the MTR, CD selects one of three weights, else UDT's own weight applies (algorithm 2).
 class CongestionDegreeMtr final : public MtrFilter {
   public:
     CongestionDegreeMtr(double alpha, double beta) : alpha_(alpha), beta_(beta) {}

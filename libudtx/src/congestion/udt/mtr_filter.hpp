@@ -1,5 +1,4 @@
-// How the maximum transfer rate (MTR) follows the receiver's packet pairs: the one thing in which UDT's relatives
-// differ.
+// How the maximum transfer rate (MTR) follows the receiver's packet pairs. UDT and its relatives differ only in this.
 #pragma once
 
 #include "udtx/rate.hpp"
@@ -7,7 +6,7 @@
 
 namespace udtx::congestion {
 
-/// What one SYN interval brought; bytes are UDP payload.
+/// Input of one SYN interval; bytes are UDP payload.
 struct MtrSample {
     Instant now;
     Rate filtered{};  ///< the receiver's median-filtered capacity, zero: unknown
@@ -22,7 +21,7 @@ class MtrFilter {
     [[nodiscard]] virtual double congestion_degree() const { return 0.0; }
 };
 
-/// UDT: MTR = 7/8 MTR + 1/8 filtered capacity, or of the newest pair alone.
+/// UDT: MTR = 7/8 MTR + 1/8 estimate. The estimate is the filtered capacity, or that of the newest pair alone (`raw`).
 class UdtMtr final : public MtrFilter {
   public:
     explicit UdtMtr(bool raw = false) : raw_(raw) {}

@@ -46,7 +46,7 @@ void Udt::on_limits(const PathLimits& limits) {
 }
 
 void Udt::set_datagram(std::uint32_t bytes) {
-    // Rates and the window stay what they are in bytes.
+    // Rates and the window stay the same in bytes.
     const double scale = static_cast<double>(bytes) / datagram_bytes_;
     datagram_bytes_ = bytes;
     window_packets_ /= scale;
@@ -78,14 +78,14 @@ CongestionReport Udt::report() const {
 }
 
 double Udt::increase_per_syn(double bandwidth_pps, std::uint32_t mss, UdtForm form) {
-    // The paper scales its 1/1500 by 1500/MSS, as all of the increase.
+    // The paper scales its 1/1500 by 1500/MSS, like the whole increase.
     const double least = form == UdtForm::printed ? 1.0 / mss : kMinIncrease;
     if (bandwidth_pps <= 0.0) return least;
     const double decade = std::pow(10.0, std::ceil(std::log10(bandwidth_pps * mss * 8.0)));
     return std::max(decade * 1.5e-6 / mss, least);
 }
 
-// The receiver reports with every ACK, UDT4's only with the full one of each SYN: the weights 7/8 are per SYN.
+// The receiver reports with every ACK, UDT4's only with the full ACK of each SYN. The weights 7/8 apply per SYN.
 void Udt::update_estimates(const CongestionFeedback& feedback) {
     if (!feedback.line) return;
     const LineEstimate& line = *feedback.line;
@@ -126,7 +126,7 @@ void Udt::leave_slow_start(const CongestionFeedback& feedback) {
 
 void Udt::increase() {
     double bandwidth = mtr_pps_ - 1e6 / period_us_;  // ABW = MTR - rate
-    // Below the rate of the last decrease UDT feels its way.
+    // Below the rate of the last decrease, UDT increases more carefully.
     if (form_ == UdtForm::v4_11 && period_us_ > period_at_decrease_us_) bandwidth = std::min(bandwidth, mtr_pps_ / 9.0);
     const double inc = increase_per_syn(bandwidth, mss(), form_);
     set_period(period_us_ * kSynUs / (period_us_ * inc + kSynUs));
@@ -136,7 +136,7 @@ void Udt::on_loss(const CongestionFeedback& feedback) {
     if (slow_start_) {
         const bool speed_known = arrival_pps_ > 0.0;
         leave_slow_start(feedback);
-        if (speed_known) return;  // what arrives is what the path carries: no decrease on top
+        if (speed_known) return;  // the path carries what arrives, so no decrease on top
     }
     loss_since_increase_ = true;
     if (!decrease_point_ || feedback.lost.front().number > *decrease_point_) {
@@ -154,18 +154,18 @@ void Udt::start_epoch(PacketNumber largest_sent) {
     naks_ = 1;
     decreases_ = 1;
     decrease_point_ = largest_sent;
-    // Random, so that flows that lost together do not decrease together for ever.
+    // A random number, so that flows that lost packets together do not always decrease together.
     const auto range = static_cast<std::uint64_t>(std::max(average_naks_, 1));
     decrease_random_ = static_cast<int>(random_.next() % range) + 1;
 }
 
-// UDT4's time-out outside slow start leaves the rate alone.
+// UDT4's timeout outside slow start leaves the rate unchanged.
 void Udt::on_exp(const CongestionFeedback& feedback) {
     if (slow_start_) leave_slow_start(feedback);
 }
 
 void Udt::set_period(double period_us) {
-    // Under the user's cap the period must not run away below what is sent, or the next decreases would do nothing.
+    // The period stays at or above the cap's. If it fell below the real one, the next decreases would have no effect.
     const double capped = options_.max_rate.is_infinite() || options_.max_rate.is_zero()
                               ? kMinPeriodUs
                               : datagram_bytes_ * 1e6 / options_.max_rate.bytes_per_second();

@@ -14,9 +14,9 @@
 
 namespace udtx::congestion {
 
-/// Whose equations: those of UDT 4.11's source, or those that the congestion-degree paper prints for both of its
-/// schemes: no bound of MTR/9, one decrease for each loss event, at least 1/1500 of a packet more a SYN, an MTR of
-/// single pairs.
+/// Source of the equations. `v4_11`: the source code of UDT 4.11. `printed`: the congestion-degree paper, for both of
+/// its schemes. Those have no bound of MTR/9, one decrease per loss event, an increase of at least 1/1500 packet per
+/// SYN, and an MTR of single pairs.
 enum class UdtForm { v4_11, printed };
 
 class Udt final : public CongestionController {

@@ -9,19 +9,19 @@ namespace {
 constexpr double kC = 0.4;                                      // segments/s^3, RFC 9438, section 5
 constexpr double kBeta = 0.7;                                   // RFC 9438, section 4.6
 constexpr double kAlpha = 3.0 * (1.0 - kBeta) / (1.0 + kBeta);  // segments a round trip, RFC 9438, section 4.3
-constexpr double kDip = 0.75;                                   // of the highest queue of 2 s: somebody has backed off
-constexpr double kDrainGap = 4.0;                               // s between drains, at least
-constexpr double kDrainAnyway = 8.0;                            // s, and at most
-constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.4
-constexpr double kClaimLife = 20.0;                             // s; then it is judged anew, without it,
-constexpr double kClaimLeast = 15.0;  // or from now on together with others that have just begun to
-constexpr double kBearable = 0.06;    // own loss at which a claim grows no further
-constexpr double kClaimTime = 3.0;    // s until a claim is full where nothing is lost
-constexpr double kUsualTime = 5.0;    // s over which the claim is averaged;
-constexpr double kMore = 1.1;         // times that average is the most of the next
-constexpr double kLeastShare = 0.6;   // of what was fair at the beginning: but no less
-constexpr int kPauses = 2;            // of others: they do not mind loss
-constexpr double kPause = 0.5;        // s, and four round trips: longer than BBR's ProbeRTT empties the queue
+constexpr double kDip = 0.75;                                   // of the highest queue of 2 s: below, others backed off
+constexpr double kDrainGap = 4.0;                               // s, least time between drains
+constexpr double kDrainAnyway = 8.0;                            // s, most time between drains
+constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.2
+constexpr double kClaimLife = 20.0;                             // s; then the claim ends and is judged again
+constexpr double kClaimLeast = 15.0;  // s; from then on it also ends at a dip, which others that end theirs make
+constexpr double kBearable = 0.06;    // own loss at which a claim stops growing
+constexpr double kClaimTime = 3.0;    // s until a claim is full without loss
+constexpr double kUsualTime = 5.0;    // s over which the claim is averaged
+constexpr double kMore = 1.1;         // times that average is the most of the next claim
+constexpr double kLeastShare = 0.6;   // of what was fair at the beginning, the least bound of a claim
+constexpr int kPauses = 2;            // of others: rivals that pause do not react to loss
+constexpr double kPause = 0.5;        // s, plus four round trips: longer than ProbeRTT keeps the queue empty
 }  // namespace
 
 void DecayingRatio::add(double lost, double packets, double dt) {
@@ -74,8 +74,8 @@ void UdtxCompete::count(const CongestionFeedback& feedback, const Path& path) {
     packets_ += packets;
 }
 
-// Claims of several flows may keep up the loss that each of them is due to. So none is for ever, and all are judged at
-// the same time: a flow that gives up its own drains the queue, which the others see.
+// The claims of several flows may keep up the very loss that each of them answers. So every claim ends, and all are
+// judged at the same time: a flow that gives up its claim drains the queue, which the others see.
 void UdtxCompete::claim(Instant now, const Path& path, double dt) {
     const double time = path.rtt + to_seconds(kSynInterval);
     claiming_ = claiming_ && path.may_claim;
@@ -94,7 +94,7 @@ void UdtxCompete::claim(Instant now, const Path& path, double dt) {
 
 void UdtxCompete::judge_anew(Instant now, double segment) {
     reduce(now, segment);
-    // Several that claim the same must not grow into what one gives up.
+    // Bounds the next claim. Otherwise several claiming flows would grow into what one of them gives up.
     share_ = std::min(share_, std::max(kMore * usual_, kLeastShare * fair_));
     claiming_ = false;
 }
@@ -115,7 +115,7 @@ void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& pa
     const double target = std::clamp(kC * t * t * t * segment + window_max_, origin_, kMaxGrowthPerRtt * window_);
     const double share = std::min(1.0, static_cast<double>(feedback.acked_bytes) / std::max(window_, 1.0));
     if (!feedback.application_limited) {
-        // Where round trips are short or windows small, CUBIC grows like Reno: RFC 9438, section 4.3.
+        // With short round trips or small windows CUBIC grows like Reno: RFC 9438, section 4.3.
         estimate_ += share * (estimate_ < prior_window_ ? kAlpha : 1.0) * segment;
         window_ = std::max({window_, window_ + share * (target - window_), estimate_});
     }

@@ -1,14 +1,14 @@
-// The window of udtx beside flows that fill the queue until it overflows: CUBIC's (RFC 9438), so that each gets what
-// one of them would.
+// The window of udtx beside flows that fill the queue until it overflows. It follows CUBIC (RFC 9438), so that each
+// flow gets what a CUBIC flow would get.
 //
-// Only losses among long delays are events, and only those beyond what random loss explains. Every few seconds, best
-// when others have just backed off as well, it drains: if the queue then empties, whoever filled it was of our kind
-// or is gone.
+// Only losses at long delays count as events, and only those beyond random loss. The flow drains every few seconds,
+// best when others have just backed off, too. If the queue then empties, a `udtx` flow had filled it, or the rival is
+// gone.
 //
-// BBR does not mind loss, and would leave such a window nearly nothing. But BBR pauses: it empties the queue to measure
-// the round trip (ProbeRTT: draft-ietf-ccwg-bbr, section 5.3.4, each 5 s; Linux each 10 s). CUBIC cannot: it keeps 0.7
-// of what is in flight (RFC 9438, section 4.6). Where others pause, the fair share is claimed: the window does not fall
-// below what this share takes at the present queue.
+// BBR ignores loss and would leave such a window almost nothing. But BBR pauses: it empties the queue to measure the
+// round trip (ProbeRTT: draft-ietf-ccwg-bbr, section 5.3.4, each 5 s; Linux each 10 s). CUBIC keeps 0.7 of its flight
+// (RFC 9438, section 4.6), so it cannot do that. If a rival pauses, this flow claims the fair share. Its window then
+// stays at or above what this share takes at the present queue.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace udtx::congestion {
 
-/// Lost of all packets lately; what is `life` seconds old counts 1/e.
+/// Recent ratio of lost packets; packets of `life` seconds ago count 1/e.
 class DecayingRatio {
   public:
     explicit DecayingRatio(double life) : life_(life) {}
@@ -35,35 +35,35 @@ class DecayingRatio {
 
 class UdtxCompete {
   public:
-    /// What the controller knows when a feedback comes. Seconds, bytes.
+    /// What the controller knows at a feedback. Seconds, bytes.
     struct Path {
-        std::uint32_t congestion_losses = 0;  ///< lost packets of this feedback with a long delay around them
+        std::uint32_t congestion_losses = 0;  ///< lost packets of this feedback, among long delays
         double random_loss = 0.0;
         double queue = 0.0;
         double rtt = 0.0;  ///< with the queue
         double segment = 0.0;
-        bool may_claim = true;  ///< false: many flows of our own could be what keeps the queue full
+        bool may_claim = true;  ///< false: many `udtx` flows could keep the queue full
     };
 
-    /// Where it begins.
+    /// State at the start of competing.
     struct Entry {
         double window = 0.0;  ///< bytes
         double goal = 0.0;    ///< bytes, the plateau of the first curve
-        double share = 0.0;   ///< bytes/s, what is fair
+        double share = 0.0;   ///< fair share, bytes/s
     };
     void enter(Instant now, const Entry& entry);
-    /// Goes on where it was left.
+    /// Continues competing that was left.
     void resume(Instant now, double window, double goal);
     void leave() noexcept { active_ = false; }
     [[nodiscard]] bool active() const noexcept { return active_; }
-    /// The queue has emptied, and not only because a rival paused. `drained`: we did.
+    /// Whether the queue has emptied, and not only by a rival's pause. `drained`: this flow emptied it.
     [[nodiscard]] bool over(Instant now, bool empty, bool drained, double base_rtt);
 
     void on_feedback(const CongestionFeedback& feedback, const Path& path);
     [[nodiscard]] double window() const noexcept { return window_; }  ///< bytes
     [[nodiscard]] double share() const noexcept { return share_; }
     [[nodiscard]] bool claiming() const noexcept { return claiming_; }
-    /// A good moment to drain; true once.
+    /// Whether this is a good moment to drain; true once.
     [[nodiscard]] bool take_drain(Instant now);
 
   private:
@@ -77,7 +77,7 @@ class UdtxCompete {
     double window_ = 0.0;
     double window_max_ = 0.0;
     double origin_ = 0.0;    // window at the start of the epoch
-    double estimate_ = 0.0;  // W_est since then, what Reno would have
+    double estimate_ = 0.0;  // W_est since then, the window that Reno would have
     double prior_window_ = 0.0;
     Instant epoch_;
     PacketNumber recovery_until_ = 0;
@@ -89,12 +89,12 @@ class UdtxCompete {
     SlidingExtreme<double, std::greater<>> peaks_{std::chrono::seconds(2)};
 
     double fair_ = 0.0;     // bytes/s
-    double share_ = 0.0;    // of that, what may be claimed
-    double claimed_ = 0.0;  // and the part of it that the line bears
-    double usual_ = 0.0;    // its average
+    double share_ = 0.0;    // the most of fair_ that may be claimed
+    double claimed_ = 0.0;  // the part of share_ that the link carries without too much loss
+    double usual_ = 0.0;    // average of claimed_
     bool claiming_ = false;
     Instant claimed_since_;
-    int pauses_ = 0;  // of others: the queue was empty for a moment, and we had not drained
+    int pauses_ = 0;  // pauses of others: the queue was empty for a moment without a drain of this flow
     DecayingRatio recent_loss_{2.0};
     Instant updated_;
     std::optional<Instant> empty_since_;

@@ -7,17 +7,17 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kDeadZone = 0.4e-3;     // s: timers, interrupts, own bursts
-constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half our own pair
+constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half of the own pair
 constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
 constexpr double kSmoothingRtts = 0.25;  // qf
 constexpr double kWayBackWeight = 0.25;  // of a new sample
-constexpr double kLongPart = 0.6;        // of the highest delay of 5 s is a long one,
-constexpr double kLeastLong = 1e-3;      // s, at least,
-constexpr double kLongPackets = 2.0;     // Lp, at least,
-constexpr double kLongNoises = 1.5;      // times what jitter adds, at least
-constexpr int kLosses = 16;              // of which the mean delay is taken,
-constexpr double kAlike = 0.5;           // of the longest: all were lost to the same queue,
-constexpr double kFuller = 1.5;          // times the usual one
+constexpr double kLongPart = 0.6;        // of the highest delay of 5 s is a long one
+constexpr double kLeastLong = 1e-3;      // s, least long delay
+constexpr double kLongPackets = 2.0;     // Lp, least long delay
+constexpr double kLongNoises = 1.5;      // of the delay that jitter adds, least long delay
+constexpr int kLosses = 16;              // losses over which the mean delay is taken
+constexpr double kAlike = 0.5;           // of the longest: above it, the same queue dropped all of them
+constexpr double kFuller = 1.5;          // of the usual queue: above it, the queue was full
 }  // namespace
 
 void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter) {
@@ -33,7 +33,7 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     last_highs_.add(feedback.now, queue_);
     range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
     full_ = above_base(fulls_.value(feedback.now));
-    // What looks like a full queue may be jitter.
+    // Jitter may look like a full queue.
     if (jitter > 0.0 && full_ && *full_ < JitterNoise::kMost) full_.reset();
     highest_ = above_base(highs_.value(feedback.now)).value_or(0.0);
 
@@ -46,7 +46,7 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
 void UdtxDelay::take_way_back(const CongestionFeedback& feedback) {
     if (!feedback.rtt_sample || !feedback.one_way_delay) return;
     const double there = to_seconds(*feedback.one_way_delay - *base_);
-    // A peer that stood still is no queue: a wait of more than a round trip is not believed.
+    // A peer that stood still is not a queue: a wait counts as at most one round trip.
     const double waited = std::clamp(to_seconds(*feedback.rtt_sample) - base_rtt_ - there, 0.0, base_rtt_);
     way_back_ += kWayBackWeight * (waited - way_back_);
 }

@@ -1,6 +1,7 @@
-// What udtx knows of delays: the base, the queue above it, and the queue around each lost packet.
+// Delays that udtx measures: the base, the queue above it, and the queue around each lost packet.
 //
-// All from one-way delays, so that a busy way back does not look like a queue. docs/inside/congestion.md, `udtx`.
+// All come from one-way delays, so that a busy return path does not look like a queue. docs/inside/congestion.md,
+// `udtx`.
 #pragma once
 
 #include <array>
@@ -16,44 +17,44 @@ namespace udtx::congestion {
 
 class UdtxDelay {
   public:
-    /// `packet_time`: line time of one packet (Lp), seconds; 0 when unknown. `jitter`: of the way, seconds.
+    /// `packet_time`: transmission time of one packet (Lp), seconds; 0 when unknown. `jitter`: of the path, seconds.
     void on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter = 0.0);
-    /// What timers, interrupts and own bursts add to a delay, seconds: no queue.
+    /// Delay that timers, interrupts and own bursts add without a queue (d), seconds.
     [[nodiscard]] static double dead_zone(double packet_time);
 
     [[nodiscard]] bool known() const noexcept { return base_.has_value(); }
     /// Queueing delay now (q), and smoothed over rb/4 (qf), seconds.
     [[nodiscard]] double queue() const noexcept { return queue_; }
     [[nodiscard]] double smoothed() const noexcept { return smoothed_; }
-    /// What jitter adds to the delay, by which q is smaller; seconds.
+    /// Delay that jitter adds, which q does not contain; seconds.
     [[nodiscard]] double noise() const noexcept { return noise_.height(); }
-    /// Largest q of the last 5 s, seconds.
+    /// Longest delay of the last 5 s above the base, seconds.
     [[nodiscard]] double highest() const noexcept { return highest_; }
-    /// From here on a queue is one of the long ones, seconds.
+    /// Shortest queueing delay that counts as long, seconds.
     [[nodiscard]] double long_queue(double packet_time) const;
-    /// What acknowledgements wait on their way back, smoothed; seconds.
+    /// Time that ACKs wait on the return path, smoothed; seconds.
     [[nodiscard]] double way_back() const noexcept { return way_back_; }
     /// Smallest RTT of the last 10 s (rb), seconds.
     [[nodiscard]] double base_rtt() const noexcept { return base_rtt_; }
-    /// Base one-way delay; only differences mean anything.
+    /// Base one-way delay. Clocks differ, so only differences of it have a meaning.
     [[nodiscard]] Duration base() const noexcept { return base_.value_or(Duration::zero()); }
     /// The larger queueing delay of the packets seen before and after this (lost) one.
     [[nodiscard]] double queue_around(PacketNumber number) const;
-    /// A packet was dropped by a full queue of this delay. It is kept from the clocks' zero on: a newcomer measures it
-    /// against a base that it will yet have to correct.
+    /// A full queue of this delay dropped a packet. It is stored as an absolute one-way delay, because a new flow may
+    /// still correct its base.
     void note_full(Instant now, double queue) { fulls_.add(now, base() + from_seconds(queue)); }
-    /// A packet was lost, for whatever reason, with this queue around it; kept from the clocks' zero on, too.
+    /// A packet was lost for any reason, with this queue around it. It is stored as an absolute one-way delay, too.
     void note_lost(Instant now, double queue);
-    /// The longest of those queues of 10 s by today's base, if the last few were as a rule about as long and clearly
-    /// longer than `usual`: what is lost at random, or to a policer, has no such queue around it. Seconds, else 0.
+    /// The longest of those queues in 10 s above the present base, seconds; else 0. The last few must be about as long
+    /// on average, and clearly longer than `usual`. Random loss and a policer drop packets without such a queue.
     [[nodiscard]] double lost_at(Instant now, double usual) const;
     /// Delay of the full queue, if it overflowed lately; seconds.
     [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
     /// Highest less lowest queue of the last second, seconds.
     [[nodiscard]] double range() const noexcept { return range_; }
-    /// Keeps the base for longer than its life, while others keep the queue from emptying.
+    /// Keeps the base beyond its life, while others keep up the queue.
     void hold_base(bool hold) noexcept { hold_ = hold; }
-    /// The path has changed: what is measured from now on is the base.
+    /// The path has changed: later measurements form a new base.
     void forget_base();
 
   private:
@@ -90,7 +91,7 @@ class UdtxDelay {
     double highest_ = 0.0;
     std::optional<Instant> updated_;
 
-    std::array<Point, kPoints> points_{};  // a circle of ascending numbers
+    std::array<Point, kPoints> points_{};  // ring buffer of ascending numbers
     std::size_t point_count_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// How udtx drains: its own kind does it at the same time, so that the queue empties, and all see the base again.
+// How udtx drains: all `udtx` flows drain at the same time, so that the queue empties and all see the base again.
 //
-// All flows see the same queue, so that all know when it was shortest. Two seconds after the packet that met it then
-// was sent, each sends less: at the queue that is the same moment for all, whatever their round trips. A drain makes
-// the next shortest queue.
+// All flows see the same queue, so all know which packet met the shortest one. Two seconds after that packet left, each
+// flow sends less. At the queue this is the same moment for all flows, at any round-trip time. A drain makes the next
+// shortest queue.
 #include <algorithm>
 #include <bit>
 
@@ -11,26 +11,26 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kLow = 0.25;             // of q_h: a queue that nobody else keeps up
-constexpr double kSame = 0.1;             // q_h between two delays, shorter than the noise: the first counts
-constexpr double kMargin = 2e-3;          // s of queue more than there is
-constexpr double kMostTime = 20e-3;       // s of drain, where half a round trip is less,
+constexpr double kLow = 0.25;             // of q_h: up to here nobody else keeps up the queue
+constexpr double kSame = 0.1;             // q_h between two delays, less than the noise: the first counts
+constexpr double kMargin = 2e-3;          // s of queue, added to the measured one
+constexpr double kMostTime = 20e-3;       // s of drain, at most, unless half a round trip is longer
 constexpr double kMostAmongRivals = 1.0;  // s
-constexpr double kInterval = 2.0;         // s from the shortest queue to the next drain,
-constexpr double kNext = 0.75;            // of it: dips from then on are those of the next drain
-constexpr double kAloneInterval = 5.0;    // s, where nobody else needs to see the base: half of its life
-constexpr double kIntervalRtts = 4.0;     // twice that, and so on, where it is less than so many round trips
-constexpr int kDrains = 4;                // are judged, at least;
-constexpr unsigned kJudged = 0xF;         // of the last four
-constexpr int kInVain = 3;                // have been in vain, the last among them: others keep up the queue
-constexpr double kEmptied = 0.5;          // of the queue before: a drain was not in vain
+constexpr double kInterval = 2.0;         // s from the shortest queue to the next drain
+constexpr double kNext = 0.75;            // of the interval: later dips belong to the next drain
+constexpr double kAloneInterval = 5.0;    // s, if no other flow needs to see the base: half of its life
+constexpr double kIntervalRtts = 4.0;     // the interval doubles until it is at least so many round trips
+constexpr int kDrains = 4;                // drains to judge, at least
+constexpr unsigned kJudged = 0xF;         // mask of the last four
+constexpr int kInVain = 3;                // of them failed, including the last: others keep up the queue
+constexpr double kEmptied = 0.5;          // of the queue before: at less, the drain succeeded
 }  // namespace
 
 void Udtx::consider_drain(const CongestionFeedback& feedback) {
     const Instant now = feedback.now;
     for (const ArrivalSample& sample : feedback.arrivals) note_shortest(sample);
     if (delay_.queue() <= (kLow + rest() - kRest) * half_delay()) last_low_ = now;
-    // Until the drain shows the queue is what it was without it.
+    // Until the drain takes effect, an RTT later, the queue is what it was without it.
     if (to_seconds(now - last_drain_) < delay_.base_rtt()) drain_queue_ = std::max(drain_queue_, delay_.queue());
     drain_least_ = std::min(drain_least_, delay_.queue());
     if (drain_until_) {
@@ -50,13 +50,13 @@ void Udtx::consider_drain(const CongestionFeedback& feedback) {
     if (!has(UdtxPart::drain) || !shortest_ || to_seconds(now - shortest_->sent) < drain_interval()) return;
     shortest_ = dips_ ? shortest_next_ : std::nullopt;
     shortest_next_.reset();
-    // The queue swings: what our kind would keep counts, not what there is at the moment.
+    // The queue oscillates, so the queue that `udtx` flows would keep counts if it is longer.
     begin_drain(now, drain_length(std::max(delay_.queue(), equilibrium_delay())));
     drain_queue_ = drain_least_ = delay_.queue();
     judge_drain_at_ = *drain_until_ + from_seconds(delay_.base_rtt() + delay_.queue());
 }
 
-// Others may drain a little before this flow does: the dip that they make is the next shortest queue.
+// Others may drain slightly before this flow. The dip that they make is the next shortest queue.
 void Udtx::note_shortest(const ArrivalSample& sample) {
     const Duration same = from_seconds(kSame * half_delay());
     const auto shorter_than = [&](const ArrivalSample& other) { return sample.delay + same < other.delay; };
@@ -84,7 +84,7 @@ bool Udtx::drains_in_vain() const {
 
 double Udtx::time_to_empty(double queue) { return (queue + kMargin) / (1.0 - kDrainPace); }
 
-// As long as the queue takes to empty if all do the same, but not for a queue that so many of our kind would not make.
+// Time for the queue to empty if all flows drain. It is bounded by the queue that `udtx` flows would make.
 double Udtx::drain_length(double queue) const {
     const double most = std::max({delay_.base_rtt() / 2.0, kMostTime, time_to_empty(equilibrium_delay())});
     return std::min(time_to_empty(queue), most);
@@ -101,7 +101,7 @@ void Udtx::end_drain(Instant now) {
     frozen_until_ = now + from_seconds(delay_.base_rtt() + refill);
 }
 
-// What drains have told is about a queue that is no longer there.
+// Forgets the results of drains, as the queue that they judged no longer exists.
 void Udtx::forget_drains() {
     drain_until_.reset();
     judge_drain_at_.reset();

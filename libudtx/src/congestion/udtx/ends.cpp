@@ -7,8 +7,8 @@ namespace udtx::congestion {
 
 namespace {
 
-constexpr double kUsualLoss = 0.005;  // of the packets of a round trip or SYN; beyond that and
-constexpr double kDeviations = 2.0;   // so many standard deviations a socket was full
+constexpr double kUsualLoss = 0.005;  // of the packets of a round trip or SYN: more means that a socket was full
+constexpr double kDeviations = 2.0;   // standard deviations by which the loss must exceed that
 constexpr double kLess = 0.7;
 constexpr double kMore = 1.01;
 constexpr double kLeast = 1.0 / 32.0;

@@ -1,7 +1,7 @@
-// How far the receiving end may fall behind on a line faster than the ends themselves (UdtxMtr::open).
+// Room of the window if the link is faster than the two hosts (UdtxMtr::open).
 //
-// What waits there waits in the receiver's socket behind the packets' stamps, so that no delay tells of it: only what
-// overflows that socket, lost without a queue to be seen. The room found fits it, as a window fits a buffer.
+// Packets then wait in the receiver's socket, after they got their timestamps, so no delay shows them. Only an overflow
+// of that socket shows, as loss at short delays. The room found fits the socket as a congestion window fits a buffer.
 #pragma once
 
 #include "congestion/udtx/loss.hpp"
@@ -11,14 +11,14 @@ namespace udtx::congestion {
 
 class UdtxEnds {
   public:
-    /// Packets without a long queue around them, on a line that is open.
+    /// Uses the packets at short delays. Call it only while UdtxMtr::open() is true.
     void on_feedback(const CongestionFeedback& feedback, const UdtxLoss::Counts& counts);
-    /// Part of the usual room that has not cost losses, (0, 1].
+    /// Part of the usual room that causes no losses (f), (0, 1].
     [[nodiscard]] double fit() const noexcept { return fit_; }
 
   private:
     double fit_ = 1.0;
-    double packets_ = 0.0;  // since then
+    double packets_ = 0.0;  // since judged_
     double lost_ = 0.0;
     Instant judged_;
 };

@@ -7,21 +7,21 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kFaster = 1.25;  // than the line: within this it may be the line's rate that is wrong
+constexpr double kFaster = 1.25;  // than the link: at less, the known link rate may be wrong
 constexpr Duration kSpan = std::chrono::milliseconds(100);
-constexpr Duration kLife = std::chrono::seconds(10);  // of jitter that shows no more, as long as a base delay's
+constexpr Duration kLife = std::chrono::seconds(10);  // of jitter no longer seen; as long as the life of a base delay
 
-constexpr double kNewestRtts = 0.25;   // the smallest delay is that of so many base RTTs,
+constexpr double kNewestRtts = 0.25;   // the smallest delay of so many base RTTs counts
 constexpr double kLeastNewest = 2e-3;  // s, at least
 constexpr double kMostNewest = 25e-3;  // s, at most
-constexpr double kMostCalm = 6.0;      // times the jitter: more is no noise, but a queue that stands
+constexpr double kMostCalm = 6.0;      // of the jitter: more is a standing queue
 }  // namespace
 
 void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, double least) {
     if (feedback.arrivals.empty() || feedback.acked_packets == 0 || line <= 0.0) return;
     count(feedback.now, longest_clump(feedback, line));
     const double usual = usual_clump();
-    // Clumps that lie on no line (probing/train_meter.hpp).
+    // Clump ends are off a straight line (probing/train_meter.hpp).
     const bool held_up = feedback.line && !feedback.line->capacity.is_zero() && feedback.line->error >= 1.0 &&
                          feedback.line->granularity == Duration::zero();
     if (usual > least || held_up) {
@@ -32,7 +32,7 @@ void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, do
     }
 }
 
-// By how much the packets of the line's rate come early: a bucket that the line empties.
+// Time by which packets arrive earlier than at the link's rate: a bucket that the link empties.
 double UdtxJitter::longest_clump(const CongestionFeedback& feedback, double line) {
     const double packet_time = static_cast<double>(feedback.acked_bytes) / feedback.acked_packets / (kFaster * line);
     double longest = 0.0;
@@ -48,7 +48,7 @@ double UdtxJitter::longest_clump(const CongestionFeedback& feedback, double line
     return longest;
 }
 
-// That came since the sample before; none where some may have been lost: those took no time on the line.
+// Packets that arrived since the sample before. It is 0 if some may be lost, as those took no time on the link.
 double UdtxJitter::packets_between(const CongestionFeedback& feedback, PacketNumber number) const {
     const PacketNumber packets = number - previous_->number;
     if (packets < wire::kArrivalEvery || packets > std::max<PacketNumber>(wire::kArrivalEvery, feedback.acked_packets))
@@ -69,7 +69,7 @@ void UdtxJitter::count(Instant now, double clump) {
     longest = std::max(longest, clump);
 }
 
-// Of several spans: a receiver that stood still once is no jitter.
+// Uses several spans, so that a receiver that stood still once does not count as jitter.
 double UdtxJitter::usual_clump() const {
     std::array<double, kSpans> sorted = clumps_;
     const auto third = sorted.end() - 3;

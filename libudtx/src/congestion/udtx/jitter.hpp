@@ -1,6 +1,6 @@
-// Jitter that keeps the order of packets: what arrives faster than the line can carry has been held up behind it.
+// Jitter that keeps the order of packets: packets that arrive faster than C were held up after the bottleneck.
 //
-// A queue at the bottleneck lets packets go at the line's rate, whoever filled it, so that this is no queue.
+// A queue at the bottleneck releases packets at the link's rate, for every flow. So faster arrivals are not its queue.
 // docs/inside/congestion.md, `udtx`, Jitter.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace udtx::congestion {
 
 class UdtxJitter {
   public:
-    /// `line`: rate of the line, bytes/s; `least`: less is of no account, s.
+    /// `line`: rate of the link, bytes/s; `least`: smaller jitter does not count, s.
     void on_feedback(const CongestionFeedback& feedback, double line, double least);
 
-    /// How far delays jump without a queue; s, 0 while they do not.
+    /// Size of the jumps of delay without a queue (j); s, 0: no jitter.
     [[nodiscard]] double size() const noexcept { return size_; }
 
   private:
@@ -32,26 +32,26 @@ class UdtxJitter {
     [[nodiscard]] double usual_clump() const;
 
     std::optional<ArrivalSample> previous_;
-    std::array<double, kSpans> clumps_{};  // the longest of each span of time, s; a circle
-    double clump_ = 0.0;                   // by how much what came lately was early, s
+    std::array<double, kSpans> clumps_{};  // longest of each span of time, s; ring buffer
+    double clump_ = 0.0;                   // time by which recent packets were early (b), s
     std::int64_t span_ = 0;
     double size_ = 0.0;
-    Instant last_;  // when it was of account
+    Instant last_;  // when jitter last exceeded `least`
 };
 
-/// What jitter adds even to the smallest delay of a while: of very many packets one gets through without any and
-/// becomes the base, the others do not.
+/// Delay that jitter adds even to the smallest delay of a while (J). One of very many packets passes without jitter and
+/// becomes the base, while most do not.
 class JitterNoise {
   public:
     static constexpr double kMost = 15e-3;  ///< s
 
     struct Path {
-        double jitter = 0.0;    ///< s, 0: none
+        double jitter = 0.0;    ///< s, 0: no jitter
         double base_rtt = 0.0;  ///< s
     };
-    /// A delay to judge the queue by: the smallest of a while where there is jitter, else `delay` itself.
+    /// Delay by which to judge the queue: with jitter the smallest of a while, else `delay` itself.
     Duration on_delay(Instant now, Duration delay, Duration base, const Path& path);
-    /// By how much that is longer than the base without a queue, s.
+    /// Time by which that delay exceeds the base without a queue (J), s.
     [[nodiscard]] double height() const noexcept { return height_; }
     [[nodiscard]] bool active() const noexcept { return newest_.has_value(); }
     void clear();

@@ -9,14 +9,14 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kMemory = 2.0;         // s, time constant of the counts
-constexpr double kEnough = 30.0;        // packets in the class before it is believed
+constexpr double kEnough = 30.0;        // packets in a class before its ratio counts
 constexpr double kSmoothingRtts = 2.0;  // p_c
 }  // namespace
 
 UdtxLoss::Counts UdtxLoss::count(const CongestionFeedback& feedback, const UdtxDelay& delay, double long_queue) {
     double high_share = delay.queue() >= long_queue ? 1.0 : 0.0;
     if (!feedback.arrivals.empty()) {
-        // As of what was lost: of packets between two samples the longer delay counts.
+        // As for lost packets, the longer delay of two samples counts for the packets between them.
         const auto high =
             std::count_if(feedback.arrivals.begin(), feedback.arrivals.end(), [&](const ArrivalSample& s) {
                 return delay.queue_around(std::max<PacketNumber>(s.number, 1) - 1) >= long_queue;
@@ -40,7 +40,7 @@ void UdtxLoss::on_feedback(Instant now, const Counts& counts, double rtt) {
     seen_.high_lost = seen_.high_lost * keep + counts.high_lost;
     seen_.low = seen_.low * keep + counts.low;
     seen_.low_lost = seen_.low_lost * keep + counts.low_lost;
-    // Without packets among short delays what was known of random loss is forgotten.
+    // Without packets at short delays, the known random loss decays.
     random_ = seen_.low > kEnough ? seen_.low_lost / seen_.low : random_ * keep;
 
     double sample = 0.0;

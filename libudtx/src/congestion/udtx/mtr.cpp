@@ -6,20 +6,20 @@
 namespace udtx::congestion {
 
 namespace {
-// Alpha and beta of the congestion degree's tiers (docs/inside/congestion.md); weights of a new estimate below the old
-// one.
+// Alpha and beta of the congestion degree's tiers (docs/inside/congestion.md), and the weights of a new estimate below
+// the old one.
 constexpr double kAlpha = 0.3;
 constexpr double kBeta = 0.7;
 constexpr double kSlow = 1.0 / 8.0;
 constexpr double kFast = 7.0 / 8.0;
-constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
-constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
-constexpr double kLimitGrowth = 0.02;     // of itself each second
-constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
-constexpr double kDeliveryTime = 10e-3;   // s: the highest of rates over less would be that of late timers and ACKs
-constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
-constexpr double kUsualRtts = 2.0;        // and so many round trips at least
-constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
+constexpr double kAverage = 1.0 / 300.0;  // per SYN: 3 s
+constexpr double kLeastPart = 0.1;        // of the mean: a lower estimate counts as this
+constexpr double kLimitGrowth = 0.02;     // of itself per second
+constexpr double kCrossCheck = 1.0;       // of what was delivered: the MTR is at least this
+constexpr double kDeliveryTime = 10e-3;   // s; over less, late timers and ACKs would set the highest rate
+constexpr double kUsualTime = 1.0;        // s, time constant of the average delivery
+constexpr double kUsualRtts = 2.0;        // and at least so many round trips
+constexpr double kMostMtr = 1e12;         // bytes/s: bounds what a peer reports
 }  // namespace
 
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Told what) {
@@ -56,7 +56,7 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Tol
 void UdtxMtr::deliver(Instant now, const DeliverySample& sample) {
     const double rate = sample.rate.bytes_per_second();
     const bool whole = delivery_ <= 0.0 || to_seconds(sample.interval) >= kDeliveryTime;
-    // A sample spans a round trip, but comes with each ACK.
+    // A sample spans a round trip, but one comes with each ACK.
     delivery_ += (whole ? 1.0 : std::min(1.0, to_seconds(now - updated_) / kDeliveryTime)) * (rate - delivery_);
     deliveries_.add(now, delivery_);
     recent_.add(now, rate);
@@ -68,7 +68,7 @@ void UdtxMtr::count(const CongestionFeedback& feedback) {
     usual_ = usual_ * std::exp(-passed / time) + static_cast<double>(feedback.acked_bytes) / time;
 }
 
-// One is no better than another: the mean of the times that a byte takes.
+// All estimates are equally good, so the mean of the times per byte counts.
 double UdtxMtr::averaged(double mean, double estimate) {
     const double time = 1.0 / mean;
     return 1.0 / (time + kAverage * (1.0 / std::max(estimate, kLeastPart * mean) - time));

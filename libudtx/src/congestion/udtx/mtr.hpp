@@ -13,11 +13,11 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
-    /// What trains and pairs tell.
+    /// Meaning of the rate that trains and pairs measure.
     enum class Told : std::uint8_t {
-        line,   ///< the line
-        least,  ///< that it is no slower: jitter stretches and clumps them
-        mean,   ///< as often too much as too little
+        line,   ///< it is the link rate
+        least,  ///< it is a lower bound: jitter stretches trains and makes clumps
+        mean,   ///< it errs in both directions
     };
     /// `degree`: CD, 0..1.
     void on_feedback(const CongestionFeedback& feedback, double degree, Told what = Told::line);
@@ -25,29 +25,29 @@ class UdtxMtr {
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.
     [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
-    /// Where no train tells how much more the line carries, what it is known to carry.
+    /// Rate that the link is known to carry. It is below mtr() while trains give only a bound.
     [[nodiscard]] double seen() const noexcept {
         if (mean_ > 0.0) return std::min(std::max(mean_, mtr_ / kOpen), mtr());
         return open_ ? std::min(std::max(told_, mtr_ / kOpen), mtr()) : mtr();
     }
-    /// Trains arrive as fast as they leave: the line may be any faster.
+    /// Trains arrive as fast as they leave, so the link may be faster by any factor.
     [[nodiscard]] bool open() const noexcept { return open_; }
-    /// Of the receiver's arrival times.
+    /// Granularity of the receiver's arrival times.
     [[nodiscard]] Duration granularity() const noexcept { return granularity_; }
-    /// mtr(), whatever somebody lets pass of it.
+    /// mtr() without the limit of a policer.
     [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife or three round trips, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
-    /// What was delivered on average, of a second or two round trips with the queue; bytes/s.
+    /// Average delivery over one second or two round trips with the queue; bytes/s.
     [[nodiscard]] double usual() const noexcept { return usual_; }
-    /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
+    /// A policer passes less than the link. mtr() is then at most this rate, which grows slowly.
     void limit(double bytes_per_second) { limit_ = bytes_per_second; }
     void unlimit() { limit_.reset(); }
-    /// Nothing else tells of the line.
+    /// Sets the MTR to the delivery rate, when no probe measures the link.
     void assume_delivered() { mtr_ = delivered_; }
 
   private:
-    static constexpr double kOpen = 2.0;  // of what was delivered: there may be so much and more
+    static constexpr double kOpen = 2.0;  // of what was delivered: the link may carry at least so much
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
     static constexpr Duration kLongestLife = std::chrono::seconds(6);
@@ -58,9 +58,9 @@ class UdtxMtr {
     [[nodiscard]] static double averaged(double mean, double estimate);
 
     double mtr_ = 0.0;
-    double told_ = 0.0;      // by the receiver, last
-    double mean_ = 0.0;      // of that, where it tells the least only
-    bool open_ = false;      // and that was no more than the speed at which trains leave
+    double told_ = 0.0;      // last rate that the receiver reported
+    double mean_ = 0.0;      // mean of told_ while jitter makes it a lower bound; else 0
+    bool open_ = false;      // told_ is the rate at which trains leave
     double delivery_ = 0.0;  // rate of a round trip, averaged over kDeliveryTime where that is longer
     double delivered_ = 0.0;
     double usual_ = 0.0;

@@ -1,4 +1,5 @@
-// The mechanisms of udtx, each with a switch: what one alone is worth is measured without it (docs/lab/ablation.md).
+// The mechanisms of udtx, each with a switch. Without one, the benefit of that mechanism can be measured
+// (docs/lab/ablation.md).
 #pragma once
 
 #include <array>
@@ -9,28 +10,28 @@
 namespace udtx::congestion {
 
 enum class UdtxPart : std::uint8_t {
-    rest,        ///< who is alone keeps more of a queue
+    rest,        ///< a flow alone keeps a longer queue
     fill,        ///< an empty queue makes x grow
-    drain,       ///< two seconds after the shortest queue all send less
-    refill,      ///< after a drain the queue comes back at once
+    drain,       ///< all flows send less two seconds after the shortest queue
+    refill,      ///< after a drain the queue is restored at once
     compete,     ///< a window like CUBIC's beside rivals
-    claim,       ///< the fair share beside those that pause
-    remorse,     ///< competing that ended too early goes on
+    claim,       ///< the fair share beside rivals that pause
+    remorse,     ///< competing that ended too early resumes
     trial,       ///< half the rate, to see whether loss is random
-    blame,       ///< after a trial that found congestion every loss is
-    heavy_loss,  ///< heavy loss that no trial has found random holds x down
+    blame,       ///< after a trial that found congestion, every loss is congestion
+    heavy_loss,  ///< heavy loss bounds x, unless a trial found it random
     loss,        ///< p_c lowers the share
-    jitter,      ///< delays that jump without a queue are none
-    ends,        ///< the window where the ends are slower than the line
-    hold,        ///< a newcomer does not yield to the queue that it made itself
-    sole,        ///< a start that was alone is not taken for one into a crowd
+    jitter,      ///< delays that jump without a queue do not count as one
+    ends,        ///< fits the window if the hosts are slower than the link
+    hold,        ///< a new flow ignores the queue that it made itself
+    sole,        ///< a start alone on the link does not count as a start beside others
     half_start,  ///< the ramp begins at C/2, not at C/8
-    shallow,     ///< in a shallow buffer nobody is taken for a rival
-    tiers,       ///< C follows a slower line the faster, the higher the congestion degree
-    pace,        ///< the pace answers the queue at once
-    two_speeds,  ///< differences between flows settle faster than what all do
+    shallow,     ///< in a shallow buffer, a long queue alone shows no rival
+    tiers,       ///< C follows a slower link faster at a higher congestion degree
+    pace,        ///< the pacing rate reacts to the queue at once
+    two_speeds,  ///< differences between flows settle faster than changes of all
     cap,         ///< x is at most 1.25 of what was delivered
-    longer_way,  ///< a queue that stands still is a longer way
+    longer_way,  ///< a queue that does not vary is a longer path
     hold_base,   ///< the base delay is kept while others keep up the queue
 };
 
@@ -39,7 +40,7 @@ inline constexpr std::array kUdtxParts = std::to_array<std::string_view>(
      "blame",   "heavy-loss", "loss",  "jitter",     "ends",    "hold",       "sole",     "half-start",
      "shallow", "tiers",      "pace",  "two-speeds", "cap",     "longer-way", "hold-base"});
 
-/// All of them, less those taken out.
+/// All mechanisms except those taken out.
 class UdtxParts {
   public:
     [[nodiscard]] constexpr UdtxParts without(UdtxPart part) const {

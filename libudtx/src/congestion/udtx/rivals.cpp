@@ -1,4 +1,4 @@
-// When udtx competes: whether a queue is its own kind's or that of flows which fill it until it overflows.
+// When udtx competes: decides whether `udtx` flows made a queue, or flows that fill it until it overflows.
 #include <algorithm>
 #include <limits>
 
@@ -7,19 +7,19 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kCrowdQueue = 5.0;                      // q_h: what thirty of our own kind make
-constexpr double kForeignQueue = 1.5;                    // q_h, where the queue is known for that of others
-constexpr double kLosing = 0.7;                          // of the highest x in 10 s: others take it
-constexpr double kErratic = 4.0;                         // q_h within a second: others have just come or gone
+constexpr double kCrowdQueue = 5.0;                      // q_h: the queue of thirty `udtx` flows
+constexpr double kForeignQueue = 1.5;                    // q_h, if rivals are known to keep the queue
+constexpr double kLosing = 0.7;                          // of the highest x in 10 s: below it, others take the rate
+constexpr double kErratic = 4.0;                         // q_h within a second: others have just started or ended
 constexpr double kErraticPatience = 5.0;                 // s
-constexpr double kAlone = 0.9;                           // of C: who gets as much has no rival to speak of
+constexpr double kAlone = 0.9;                           // of C: a flow with so much has no serious rival
 constexpr double kJump = 0.5;                            // of the patience
-constexpr double kTellingPackets = 200.0;                // by which MTR follows a line that has become slower
-constexpr double kTellingTime = 1.5;                     // s, at most: who is starved by rivals sends few
-constexpr double kRivalQueue = 4.0;                      // base RTTs: what fills a longer one need not be one
-constexpr double kHopeless = 2.0;                        // s of queue: its share would stand in it for as long
-constexpr double kRobbed = 0.75;                         // of x when competing ended: not of our kind, yet
-constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: is what was left to others taken?
+constexpr double kTellingPackets = 200.0;                // packets after which MTR follows a slower link
+constexpr double kTellingTime = 1.5;                     // s, at most: a flow starved by rivals sends few packets
+constexpr double kRivalQueue = 4.0;                      // base RTTs: a longer queue may have another cause than rivals
+constexpr double kHopeless = 2.0;                        // s of queue: its share would wait as long in it
+constexpr double kRobbed = 0.75;                         // of x when competing ended: below it, rivals are still active
+constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: do others take the rate that it left?
 }  // namespace
 
 void Udtx::consider_competing(const CongestionFeedback& feedback) {
@@ -28,13 +28,13 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
     if (in_vain_ == 0) before_ = rates_.value(now).value_or(rate_);
-    // The queue had emptied, but what we left to others they took: they are still not of our kind.
+    // The queue emptied, but others took what this flow left to them. They are still not `udtx` flows.
     if (left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < kRobbed * left_rate_) {
         stop_waiting();
         compete_.resume(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
         return;
     }
-    // So many q_h of a shallow buffer are all of it: many of our kind fill that, too.
+    // In a shallow buffer so many q_h are the whole buffer, which many `udtx` flows fill, too.
     const bool others = foreign(now);
     if ((shallow() && !others) || delay_.queue() < (others ? kForeignQueue : kCrowdQueue) * half_delay()) {
         overrun_since_.reset();
@@ -47,8 +47,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     }
     const double passed = to_seconds(now - *overrun_since_);
     const double patience = std::max(1.0, 12.0 * delay_.base_rtt());
-    // Around its plateau CUBIC keeps a queue still for seconds, too, but not from the beginning. What was there when it
-    // jumped does not count.
+    // Around its plateau CUBIC, too, keeps a queue still for seconds, but not from the start. So the time right after
+    // the queue's jump does not count.
     if (passed >= kJump * patience) {
         overrun_least_ = std::min(overrun_least_, delay_.queue());
         overrun_most_ = std::max(overrun_most_, delay_.queue());
@@ -58,14 +58,14 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     if (still && has(UdtxPart::longer_way) && delay_.queue() > delay_.full().value_or(0.0)) {
         if (passed < 2.0 * patience) return;
         overrun_since_.reset();
-        delay_.forget_base();  // no queue stands so still: the way has become longer
+        delay_.forget_base();  // such a still queue is a longer path
         forget_drains();
         return;
     }
-    // Newcomers of our own kind that start one after another make as long a queue, but one that comes and goes.
+    // New `udtx` flows that start one after another make as long a queue, but it varies.
     if (delay_.range() > kErratic * half_delay() && passed < std::max(kErraticPatience, 2.0 * patience)) return;
-    // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
-    // slower, only when pairs have. What fills the queue without end minds nothing, and competing with it only adds to
+    // A reaction to a queue shows only after packets sent later have passed the queue. A slower link shows only after
+    // pairs have measured it. A flow that fills a queue without limit ignores losses, so competing with it only adds to
     // the queue.
     const double packets = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
     const bool rival = delay_.queue() <= kRivalQueue * delay_.base_rtt();
@@ -75,25 +75,26 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         begin_competing(now, rtt);
 }
 
-// A window that fitted seconds of queue would flood the line when others have gone, and their queue with them.
+// A window for seconds of queue would flood the link once others and their queue have gone.
 double Udtx::competing_window() const {
     const double time = delay_.base_rtt() + delay_.queue() + to_seconds(kSynInterval);
     return std::min(compete_.window(), kMaxShare * mtr_.seen() * time);
 }
 
-// What arrives fills the line, so that the queue is our own, whoever began it.
+// Deliveries fill the link, so the queue is this flow's own, even if others began it.
 bool Udtx::alone() const { return mtr_.usual() > kAlone * mtr_.seen(); }
 
-// Drains of our own kind would have emptied the queue, and left us our share.
+// Drains of `udtx` flows would have emptied the queue and left this flow its share.
 bool Udtx::foreign(Instant now) const { return drains_in_vain() && losing(now); }
 
-// Of whoever has just started nothing is taken: the start is quick.
+// A flow that has just started lost nothing to others: x rises and falls quickly in the start.
 bool Udtx::losing(Instant now) const {
     return now - started_ > kRatesLife && rate_ < kLosing * rates_.value(now).value_or(rate_);
 }
 
 void Udtx::begin_competing(Instant now, double rtt) {
-    // With a share of 1/n before, 1/(n + 1) is fair beside one more; a newcomer never had a share: beside one, 1/2.
+    // A share of 1/n before gives 1/(n + 1) beside one more flow. A new flow had no share before: beside one it gets
+    // 1/2.
     const bool newcomer = to_seconds(*overrun_since_ - started_) < 1.0 + 5.0 * delay_.base_rtt();
     const double fair = mtr_.mtr() * before_ / (mtr_.mtr() + before_);
     const double share = newcomer ? 0.5 * mtr_.mtr() : fair;
@@ -130,7 +131,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
 void Udtx::stop_waiting() {
     overrun_since_.reset();
     forget_drains();
-    trial_.abandon();  // trials stand still now: one that runs would lower the rate for as long as this lasts
+    trial_.abandon();  // trials stop while competing; a running one would lower the rate all that time
 }
 
 }  // namespace udtx::congestion

@@ -8,24 +8,24 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kHalfDelay = 4e-3;        // s, on a short path
-constexpr double kHalfDelayPerRtt = 0.03;  // more on a long one, or shares would take too many round trips to settle
-constexpr double kLoopGain = 0.6;          // part of an excess of all flows that one loop time takes back
-constexpr double kSettleGain = 2.7;        // the same of a difference between flows, in the same unit
-constexpr double kLeastGain = 0.2;         // of both, at a small queue
-constexpr double kMaxBeta = 0.25;          // of the distance to the target, a round trip
+constexpr double kHalfDelayPerRtt = 0.03;  // more on a long path, where shares would else need too many round trips
+constexpr double kLoopGain = 0.6;          // part of an excess of all flows that one loop time removes
+constexpr double kSettleGain = 2.7;        // the same for a difference between flows, in the same unit
+constexpr double kLeastGain = 0.2;         // of both gains, at a small queue
+constexpr double kMaxBeta = 0.25;          // of the distance to the target, per round trip
 constexpr double kMeanRtts = 10.0;         // time constant of the mean queue
-constexpr double kEmptyRtts = 4.0;         // and one more while the queue is empty: others have gone
+constexpr double kEmptyRtts = 4.0;         // a second time constant while the queue is empty: others have gone
 constexpr double kEmpty = 0.25;            // of q_h
 constexpr double kHalfLoss = 0.02;         // P_h: congestion loss that halves the share
-constexpr double kMostLoss = 0.04;         // beyond it all aim alike: what few packets of each are lost is chance
-constexpr double kLossFadesFrom = 0.75;    // of the full queue: loss counts in full above,
-constexpr double kLossFadedAt = 0.25;      // and not at all below
+constexpr double kMostLoss = 0.04;         // counts at most: more, in few packets of each flow, is chance
+constexpr double kLossFadesFrom = 0.75;    // of the full queue: above, loss counts in full
+constexpr double kLossFadedAt = 0.25;      // of the full queue: below, loss does not count
 }  // namespace
 
 double UdtxShare::half_delay(double base_rtt) { return kHalfDelay + kHalfDelayPerRtt * base_rtt; }
 
 void UdtxShare::follow(const Now& now) {
-    // Who learns of a lower base knows that the queue has been longer all the time.
+    // A lower base means that the queue was longer all the time.
     mean_ = mean_ ? std::max(0.0, *mean_ + to_seconds(base_ - now.base)) : now.queue;
     base_ = now.base;
     *mean_ += std::min(1.0, now.dt / (kMeanRtts * now.rtt)) * (now.queue - *mean_);

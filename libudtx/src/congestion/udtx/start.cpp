@@ -1,4 +1,4 @@
-// How udtx starts: blind until a train tells of the line, then a ramp up to it.
+// How udtx starts: blind until a train measures the link, then a ramp up to the link rate.
 #include <algorithm>
 #include <cmath>
 
@@ -7,18 +7,18 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kGroping = 64.0;      // packets of blind window by which a train or pairs should have told of the line
-constexpr double kFloodedLoss = 0.25;  // lost for each that came
-constexpr double kStart = 0.5;         // of C: the first round trip after the first train
-constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
-constexpr double kSole = 0.6;          // of C, delivered: more than a newcomer gets of a busy line, as a rule half
-constexpr double kGone = 0.25;         // of q_h: that queue has gone
-constexpr double kHold = 2.0;          // RTTs for which it does not yield to the queue that it made itself
-constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is others': the pacer's bursts are shorter
+constexpr double kGroping = 64.0;      // packets of blind window: by then a probe should have measured the link
+constexpr double kFloodedLoss = 0.25;  // lost packets for each acknowledged one
+constexpr double kStart = 0.5;         // of C: the rate in the first round trip after the first train
+constexpr double kCrowdedShare = 0.2;  // of C: what a new flow keeps of a busy link
+constexpr double kSole = 0.6;          // of C, delivered: more than a new flow gets of a busy link, usually half
+constexpr double kGone = 0.25;         // of q_h: below, the flow's own queue has emptied
+constexpr double kHold = 2.0;          // RTTs in which a new flow ignores the queue that it made itself
+constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is that of others: the pacer's bursts are shorter
 }  // namespace
 
-// Slow start until a train or pairs tell of the line. On lines so fast that stamps cannot tell them apart, what was
-// delivered until the line was full is the best that is known.
+// Slow start until a train or pairs measure the link. If the link is too fast for timestamps, the best estimate is the
+// delivery rate until the link was full.
 void Udtx::grope(const CongestionFeedback& feedback) {
     blind_window_ += static_cast<double>(feedback.acked_bytes);
     const bool flooded = static_cast<double>(feedback.lost.size()) > kFloodedLoss * feedback.acked_packets;
@@ -41,7 +41,8 @@ void Udtx::start_ramp(Instant now) {
 
 void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
-    // What a late thread missed leaves in one burst (congestion/pacer.hpp): a queue, too, but one that passes.
+    // The credit that a late thread missed leaves in one burst (congestion/pacer.hpp). It makes a queue, too, but a
+    // short one.
     if (delay_.queue() <= half_delay())
         crowded_since_.reset();
     else if (!crowded_since_)
@@ -54,8 +55,8 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
         last_low_ = feedback.now;
         return;
     }
-    // Heavy loss holds x below C (bound_rate): the ramp would never end, and nothing look for the cause. What a
-    // time-out lost is none.
+    // bound_rate() holds x below C at heavy loss. The ramp would then never end, and no trial would look for the cause.
+    // After a timeout this does not apply, as the timeout itself counts packets as lost.
     if (first_ramp_ && loss_.total() > kHeavyLoss) {
         phase_ = Phase::steady;
         last_low_ = feedback.now;
@@ -75,8 +76,8 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     }
 }
 
-// A train that told of too fast a line makes a queue without others, too: but then most of C arrives, and at C/5 the
-// queue goes at once. Its losses were the start's own.
+// If the first train overestimated the link, a queue appears without other flows. But then most of C arrives, and at
+// C/5 the queue empties at once. The losses were those of the start.
 void Udtx::reconsider_crowd(const CongestionFeedback& feedback) {
     if (feedback.delivery) carried_ = std::max(carried_, feedback.delivery->rate.bytes_per_second());
     if (carried_ <= kSole * mtr_.mtr() || delay_.queue() > kGone * half_delay()) return;

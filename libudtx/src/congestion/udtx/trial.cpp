@@ -7,13 +7,13 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kWorthwhile = 0.02;  // less loss is not worth a trial
-constexpr double kLength = 0.2;       // s of lowered rate, beside one RTT,
-constexpr double kMostLength = 2.0;   // and so many where few packets leave
+constexpr double kLength = 0.2;       // s of lowered rate, in addition to one RTT
+constexpr double kMostLength = 2.0;   // s of that if few packets leave
 constexpr double kFewer = 0.65;       // of the loss before: it was congestion
-constexpr double kAsMany = 0.9;       // of the loss before: nothing was changed by sending less
-constexpr double kStillAsMany = 0.8;  // where a trial has said so already
-constexpr double kBorne = 1.3;        // times that loss is still the same one
-constexpr double kHalfLife = 0.25;    // s, of what was lost lately
+constexpr double kAsMany = 0.9;       // of the loss before: the lower rate changed nothing
+constexpr double kStillAsMany = 0.8;  // the same, if an earlier trial said so, too
+constexpr double kBorne = 1.3;        // of a loss found random: up to here it is still the same
+constexpr double kHalfLife = 0.25;    // s, of the counts of recent packets
 constexpr double kFewPackets = 100.0;
 constexpr double kFirstPause = 1.0;     // s
 constexpr double kLongestPause = 32.0;  // s
@@ -27,7 +27,7 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
             next_ = now + from_seconds(kFirstPause);
             pause_ = 4.0 * kFirstPause;
         }
-        // A burst of losses that is over is no part of what is lost now.
+        // A burst of losses that is over does not belong to the present loss.
         if (now < *next_ || recent_lost_ < kFewer * loss * recent_packets_) return Verdict::none;
         started_ = now;
         lowered_ = true;
@@ -41,7 +41,8 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
         lowered_ = false;
         raised_ = now;
     }
-    // What was sent at the lower rate is acknowledged between one RTT and the end of it, or declared lost a bit later.
+    // ACKs for packets at the lower rate come between one RTT and the end of the trial. Losses are declared a bit
+    // later.
     if (since > 1.25 * rtt) {
         lost_ += static_cast<double>(feedback.lost.size());
         packets_ += static_cast<double>(feedback.acked_packets + feedback.lost.size());
@@ -51,13 +52,13 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     lowered_ = false;
     next_ = now + from_seconds(pause_);
     if (packets_ < kFewPackets) return Verdict::none;
-    // By two standard deviations, or noise would be taken for a verdict.
+    // The difference must be two standard deviations: noise must not give a verdict.
     if (lost_ + 2.0 * std::sqrt(lost_) < kFewer * before_ * packets_) {
         pause_ = 4.0 * kFirstPause;
         borne_ = 0.0;
         return Verdict::congestion;
     }
-    // Who is one of many hardly changes a loss that all make: it falls a little.
+    // One of many flows hardly changes a loss that all cause together: it falls only a little.
     const double as_many = before_ <= borne_ ? kStillAsMany : kAsMany;
     borne_ = lost_ > as_many * before_ * packets_ ? kBorne * before_ : 0.0;
     if (borne_ > 0.0) pause_ = std::min(2.0 * pause_, kLongestPause);

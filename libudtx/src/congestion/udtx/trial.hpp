@@ -1,7 +1,7 @@
-// A trial of losses that no delay explains: send less for a moment and see whether fewer are lost.
+// A trial for losses that no delay explains: send less for a moment and see whether the loss ratio falls.
 //
-// Random loss takes the same part of any rate. A policer, or a queue that was full already when the base delay was
-// measured, drops what is too much: at a lower rate the part falls.
+// Random loss takes the same part of any rate. A policer drops the excess, and so does a queue that was already full
+// when the base was measured. Then a lower rate loses a smaller part.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ class UdtxTrial {
   public:
     enum class Verdict : std::uint8_t { none, random, congestion };
 
-    /// `loss`: part of all packets lost lately; `rtt`, seconds, with the queue.
+    /// `loss`: recent loss ratio of all packets; `rtt`: seconds, with the queue.
     Verdict on_feedback(const CongestionFeedback& feedback, double loss, double rtt);
-    /// Ends one that runs without a verdict.
+    /// Ends a running trial without a verdict.
     void abandon();
     /// Factor of the rate now.
     [[nodiscard]] double factor() const noexcept { return lowered_ ? kLowered : 1.0; }
-    /// Part that was lost nevertheless, after a verdict.
+    /// Loss ratio during the trial, valid after a verdict.
     [[nodiscard]] double remaining() const noexcept { return packets_ > 0.0 ? (lost_ + 1.0) / packets_ : 0.0; }
-    /// Loss up to which the last trial has found it random, with room for chance; 0..1.
+    /// Loss ratio that the last trial found random, with a margin for chance; 0..1.
     [[nodiscard]] double borne() const noexcept { return borne_; }
     [[nodiscard]] bool running() const noexcept { return started_.has_value(); }
 
@@ -34,10 +34,10 @@ class UdtxTrial {
 
     std::optional<Instant> started_;
     bool lowered_ = false;
-    Instant raised_;  // when it ended
+    Instant raised_;  // when the lower rate ended
     Instant updated_;
-    double recent_lost_ = 0.0;     // packets lately,
-    double recent_packets_ = 0.0;  // of so many
+    double recent_lost_ = 0.0;     // recently lost packets
+    double recent_packets_ = 0.0;  // all packets in the same time
     double before_ = 0.0;
     double lost_ = 0.0;
     double packets_ = 0.0;

@@ -9,41 +9,41 @@ namespace udtx::congestion {
 namespace {
 
 // q_h, the delay that halves the share
-constexpr double kHalfDelayPackets = 3.0;  // at least so many Lp,
-constexpr double kMinHalfDelay = 1e-3;     // and so many s,
+constexpr double kHalfDelayPackets = 3.0;  // Lp, at least
+constexpr double kMinHalfDelay = 1e-3;     // s, at least
 constexpr double kHalvesPerBuffer = 5.0;   // at most a fifth of the full buffer: room for 16 flows without loss
 
 // The share
-constexpr double kLate = 1.5e-3;  // s of queue kept by a flow that is alone, what threads of a busy host are late by,
-constexpr double kLatePerBuffer = 0.25;  // of the full buffer, at most,
-constexpr double kMoreRest = 0.38;       // of q_h, at most, more,
-constexpr double kNearlyAlone = 0.6;     // of C: from here on, in full at C
-constexpr double kMaxStep = 0.2;         // of the distance to the target, a feedback
+constexpr double kLate = 1.5e-3;         // s of queue of a flow alone: time by which threads of a busy host are late
+constexpr double kLatePerBuffer = 0.25;  // of the full buffer, bound of kLate
+constexpr double kMoreRest = 0.38;       // of q_h, most that a flow alone adds to kRest
+constexpr double kNearlyAlone = 0.6;     // of C: the addition grows from this rate to C
+constexpr double kMaxStep = 0.2;         // of the distance to the target, per feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
 
-// The least: enough packets to hear of the line
-constexpr double kLeastPackets = 4.0;  // a round trip,
-constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on a slow short line more fills the queue
+// The lowest rate: enough packets to measure the path
+constexpr double kLeastPackets = 4.0;  // per round trip
+constexpr double kLeastTime = 0.1;     // s, if longer: on a slow short path more would fill the queue
 
-// Where the ends are slower than the line: s that a thread waits for its turn, a slice of the scheduler
+// s that a thread waits for its turn, a slice of the scheduler; used if the hosts are slower than the link
 constexpr double kEndsLate = 3e-3;
 
-constexpr double kBeyond = 1.25;  // times the most that was delivered: x is no more
+constexpr double kBeyond = 1.25;  // of the highest delivery rate: bound of x
 
 // Losses
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
-constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
-constexpr double kLeastFull = 2.0;   // of the least q_h: the delay of a buffer, not of timers
+constexpr double kFillLoss = 0.04;   // congestion loss at which a link counts as full without a queue
+constexpr double kLeastFull = 2.0;   // of the least q_h: longer than the delay of timers, so it is a buffer
 constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
 
 // ACKs
 constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
-constexpr double kUsualHold = 1.2;     // intervals from one to the next
-constexpr double kSparseHold = 2.0;    // intervals: of few, one may be lost
-constexpr double kPush = 0.02;         // a round trip, beyond what the line is believed to carry,
-constexpr double kSparsePush = 0.005;  // and where the queue that this makes is heard of late
+constexpr double kUsualHold = 1.2;     // usual intervals between ACKs
+constexpr double kSparseHold = 2.0;    // intervals: one of the few ACKs may be lost
+constexpr double kPush = 0.02;         // per round trip, beyond the believed link rate
+constexpr double kSparsePush = 0.005;  // the same, if sparse ACKs report the new queue late
 
 }  // namespace
 
@@ -57,13 +57,13 @@ double Udtx::packet_time() const { return mtr_.known() ? datagram_bytes_ / mtr_.
 
 double Udtx::least_half_delay() const { return std::max(kMinHalfDelay, kHalfDelayPackets * packet_time()); }
 
-// Delay of the full buffer, if delay alone can tell its flows what to send.
+// Delay of the full buffer, if it is large enough for control by delay alone.
 std::optional<double> Udtx::roomy_buffer() const {
     const auto full = delay_.full();
     return full && *full > kHalvesPerBuffer * least_half_delay() ? full : std::nullopt;
 }
 
-// So little room that many flows of our own keep a queue full, too: what it does tells nothing of others.
+// Whether the buffer is so small that many `udtx` flows, too, keep it full. A full queue then shows no rivals.
 bool Udtx::shallow() const {
     const auto full = delay_.full();
     return has(UdtxPart::shallow) && full && *full < kHalvesPerBuffer * UdtxShare::half_delay(delay_.base_rtt());
@@ -71,14 +71,14 @@ bool Udtx::shallow() const {
 
 double Udtx::half_delay() const {
     double half = UdtxShare::half_delay(delay_.base_rtt());
-    // A shallow buffer must have room for the queue of many flows, or losses would have to share the line.
+    // A shallow buffer needs room for the queue of many flows. Otherwise losses would have to share the link.
     if (const auto full = delay_.full()) half = std::min(half, *full / kHalvesPerBuffer);
     return std::max(half, least_half_delay());
 }
 
 double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), kMaxThinning)); }
 
-// Who is alone keeps more. It grows by less than log2(C'/x) falls, so that q_eq still falls with x.
+// A flow alone keeps a longer queue. It grows by less than log2(C'/x) falls, so that q_eq still falls with x.
 double Udtx::rest() const {
     if (!alone() || !has(UdtxPart::rest)) return kRest;
     double late = kLate;
@@ -106,7 +106,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     mtr_.on_feedback(feedback, has(UdtxPart::tiers) ? degree_ : 0.0,
                      jitter ? UdtxMtr::Told::least : UdtxMtr::Told::line);
     if (has(UdtxPart::jitter)) jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
-    // While the queue overflows or is far too long it does not empty: the base must outlive its time.
+    // A queue that overflows or is far too long does not empty, so the base must outlive its time.
     delay_.hold_base(has(UdtxPart::hold_base) &&
                      (compete_.active() || overrun_since_ || loss_.congestion() > kOverflow));
     delay_.on_feedback(feedback, packet_time(), jitter_.size());
@@ -145,7 +145,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     const double high_from = delay_.long_queue(packet_time());
     UdtxLoss::Counts counts = UdtxLoss::count(feedback, delay_, high_from);
     if (mtr_.open() && has(UdtxPart::ends)) ends_.on_feedback(feedback, counts);
-    const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, whatever the delays say
+    const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, at any delay
     if (blamed) counts = {.high = counts.high + counts.low, .high_lost = counts.high_lost + counts.low_lost};
     for (const CongestionLost& lost : feedback.lost) {
         const double queue = delay_.queue_around(lost.number);
@@ -158,7 +158,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
 }
 
 void Udtx::consider_trial(const CongestionFeedback& feedback) {
-    if (delay_.queue() > half_delay()) mtr_.unlimit();  // a queue to be seen: delay steers again
+    if (delay_.queue() > half_delay()) mtr_.unlimit();  // with a visible queue, delay controls the rate again
     if (compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
@@ -175,8 +175,8 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
         delay_.note_full(feedback.now, lost_at);
 }
 
-// x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative
-// one, beta x.
+// x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative one,
+// beta x.
 void Udtx::steer(const CongestionFeedback& feedback, double dt) {
     const double own = equilibrium_delay();
     const double half = half_delay();
@@ -196,11 +196,11 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
     fill(feedback, dt);
 }
 
-// An empty queue says that nobody wants the rest of the line.
+// An empty queue means that no flow uses the rest of the link.
 void Udtx::fill(const CongestionFeedback& feedback, double dt) {
     if (!has(UdtxPart::fill)) return;
     const double rtt = delay_.base_rtt();
-    const bool doubtful = jitter_.size() > 0.0;  // neither C nor a single delay can be believed
+    const bool doubtful = jitter_.size() > 0.0;  // then C and single delays are unreliable
     const double queue = doubtful ? delay_.smoothed() : delay_.queue();
     const bool wanted = queue >= 0.5 * kRest * half_delay() || loss_.congestion() > kFillLoss;
     if (wanted || feedback.application_limited) {
@@ -220,8 +220,8 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (compete_.active()) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
-    // Heavy loss that no delay explains: a policer, or a queue that was full when the base was measured, unless a trial
-    // has found it random. What a newcomer's own start has cost is none of them.
+    // Heavy loss without delay comes from a policer, or from a queue that was full when the base was measured. Loss
+    // that a trial found random does not count, and neither do losses of the flow's own start.
     if (const double over = loss_.total() / kHeavyLoss;
         has(UdtxPart::heavy_loss) && over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
@@ -236,7 +236,7 @@ void Udtx::on_limits(const PathLimits& limits) {
     options_.max_rate = limits.max_rate;
 }
 
-// The way back lets fewer ACKs through than the receiver usually sends.
+// The return path carries fewer ACKs than the receiver usually sends.
 bool Udtx::acks_are_sparse() const { return acks_.sparse(); }
 
 double Udtx::ack_interval() const { return acks_are_sparse() ? acks_.mean() : to_seconds(kSynInterval); }
@@ -248,8 +248,8 @@ double Udtx::longest_hold() const {
     return kUsualHold * std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
 }
 
-// For a queue, s. Where the ends are slower than the line they have to be kept busy while a thread is late; a queue
-// that shows does so already.
+// Queue for which the window has room, s. If the hosts are slower than the link, the window must keep them busy while a
+// thread is late. A visible queue does so already.
 double Udtx::room() const {
     const double queue = equilibrium_delay();
     return mtr_.open() && has(UdtxPart::ends) ? ends_.fit() * (queue + std::max(0.0, kEndsLate - delay_.queue()))
@@ -262,15 +262,17 @@ std::uint64_t Udtx::window() const {
         bytes = competing_window();
     } else if (phase_ != Phase::blind) {
         const double slack = phase_ == Phase::ramp ? 0.5 * delay_.base_rtt() : 0.0;
-        // Since the last ACK the receiver has taken more, which still counts as in flight here.
-        // A sender that stands still until the next ACK is no harm while the queue keeps the line busy.
+        // Packets that the receiver got since the last ACK still count as in flight here, so the window makes room for
+        // them. A queue keeps the link busy while the sender waits for the next ACK, so `least` falls as the queue
+        // grows.
         const double most = longest_hold();
         const double least = std::max(0.0, most - 2.0 * delay_.queue());
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
         const double back = acks_are_sparse() ? delay_.way_back() : 0.0;
         const double loop = delay_.base_rtt() + delay_.noise() + room() + back;
         bytes = trial_.factor() * rate_ * (loop + held + slack) + 4.0 * datagram_bytes_;
-        // An ACK that packets bring forth takes so many of them, whatever the queue; else all wait for its timer.
+        // The receiver sends an ACK after so many packets, or else when its timer expires. The window must hold that
+        // many at any queue.
         const double whole = (kAckPackets + 2.0) * datagram_bytes_;
         if (whole < rate_ * to_seconds(kSynInterval)) bytes = std::max(bytes, whole);
     }
@@ -285,7 +287,7 @@ Rate Udtx::pacing_rate() const {
     }
     double pace = rate_;
     if (compete_.active()) {
-        pace *= compete_.claiming() ? 1.02 : 1.2;  // the window steers
+        pace *= compete_.claiming() ? 1.02 : 1.2;  // the window controls
     } else if (phase_ == Phase::steady) {
         const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + ack_interval());
         const bool refills = has(UdtxPart::refill) && updated_ && *updated_ < frozen_until_;

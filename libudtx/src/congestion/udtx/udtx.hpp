@@ -1,7 +1,7 @@
 // udtx, the default controller: UDT's packet-pair MTR and D-AIMD, governed by congestion degree and delay.
 //
-// With a common capacity C (MTR) and a common queueing delay q, every flow aims at the share 2^(-q/q_h): N flows rest
-// at C/N with q = q_h log2 N, whatever their round-trip times. docs/inside/congestion.md has equations and parameters.
+// With a common capacity C (MTR) and a common queueing delay q, every flow aims at the share 2^(-q/q_h). So N flows
+// rest at C/N with q = q_h log2 N, at any round-trip time. docs/inside/congestion.md has equations and parameters.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,12 @@ class Udtx final : public CongestionController {
     [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
 
   private:
-    static constexpr double kMaxShare = 1.05;     // x above C: how an error of C and a freed line are found out
-    static constexpr double kMaxThinning = 0.35;  // random loss that is made up for by sending more
-    static constexpr double kHeavyLoss = 0.1;     // more holds x down, until a trial has found it random
-    static constexpr double kRest = 0.12;  // of q_h: the queue kept for its own sake, so that the line never runs dry
-    static constexpr double kDrainPace = 0.25;   // of x
-    static constexpr double kRefillPace = 1.25;  // of x, afterwards, until the queue is as before
+    static constexpr double kMaxShare = 1.05;     // x above C, to find an error of C or a free link
+    static constexpr double kMaxThinning = 0.35;  // most random loss that a higher rate makes up for
+    static constexpr double kHeavyLoss = 0.1;     // loss ratio: more loss bounds x, until a trial has found it random
+    static constexpr double kRest = 0.12;         // of q_h: the queue kept so that the link never runs dry
+    static constexpr double kDrainPace = 0.25;    // of x
+    static constexpr double kRefillPace = 1.25;   // of x, after a drain, until the queue is as before
 
     static constexpr Duration kRatesLife = std::chrono::seconds(10);
 
@@ -92,7 +92,7 @@ class Udtx final : public CongestionController {
     [[nodiscard]] double room() const;
     [[nodiscard]] double rest() const;               // of q_h, in q_eq
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
-    [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
+    [[nodiscard]] double capacity() const;           // C', which makes up for random loss
 
     [[nodiscard]] bool has(UdtxPart part) const { return parts_.has(part); }
 
@@ -113,41 +113,41 @@ class Udtx final : public CongestionController {
     double rate_ = 0.0;          // x
     double blind_window_ = 0.0;  // bytes
     double degree_ = 0.0;        // CD
-    double gain_ = 0.0;          // G of fill
+    double gain_ = 0.0;          // growth per RTT of fill()
     std::optional<Instant> updated_;
     Instant sent_;
-    Instant started_;                       // of the ramp
-    bool first_ramp_ = true;                // no time-out yet
+    Instant started_;                       // start of the ramp
+    bool first_ramp_ = true;                // no timeout yet
     std::optional<Instant> at_line_since_;  // ramp: x has reached C
-    std::optional<Instant> crowded_since_;  // ramp: q > q_h; afterwards: it ended so
-    double carried_ = 0.0;                  // since then, bytes/s at most
+    std::optional<Instant> crowded_since_;  // ramp: q > q_h; later: the ramp ended by that
+    double carried_ = 0.0;                  // highest delivery since then, bytes/s
     Instant low_since_;                     // q < 0.06 q_h since
-    Instant last_low_;                      // q <= 0.25 q_h
+    Instant last_low_;                      // q <= 0.25 q_h, last time
     bool low_ = false;
 
-    std::uint32_t congestion_losses_ = 0;                       // of this feedback, among long delays
-    double blamed_random_ = 0.0;                                // what that trial left
-    Instant blamed_until_;                                      // after a trial that found congestion
-    SlidingExtreme<double, std::greater<>> rates_{kRatesLife};  // x before others came
-    double before_ = 0.0;                                       // the highest of them
-    std::optional<Instant> left_;                               // competing ended
-    double left_rate_ = 0.0;                                    // with this x
-    std::optional<Instant> overrun_since_;                      // q > 5 q_h, or 1.5 q_h of others' queue
-    double overrun_least_ = 0.0;                                // q since it has lasted
+    std::uint32_t congestion_losses_ = 0;                       // of this feedback, at long delays
+    double blamed_random_ = 0.0;                                // loss ratio that the trial left
+    Instant blamed_until_;                                      // every loss is congestion until then
+    SlidingExtreme<double, std::greater<>> rates_{kRatesLife};  // for the highest x of 10 s
+    double before_ = 0.0;                                       // the highest x before rivals came
+    std::optional<Instant> left_;                               // when competing ended
+    double left_rate_ = 0.0;                                    // x at that time
+    std::optional<Instant> overrun_since_;                      // q > 5 q_h, or 1.5 q_h of rivals' queue
+    double overrun_least_ = 0.0;                                // least q of that time, without its first part
     double overrun_most_ = 0.0;
 
     std::optional<Instant> drain_until_;
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
-    std::optional<ArrivalSample> shortest_;       // delay since the last drain but one
-    std::optional<ArrivalSample> shortest_next_;  // and well after that,
-    bool dips_ = false;                           // where the queue became shorter
+    std::optional<ArrivalSample> shortest_;       // shortest delay since the last drain but one
+    std::optional<ArrivalSample> shortest_next_;  // shortest delay well after that one
+    bool dips_ = false;                           // shortest_next_ is a dip: the queue became shorter
     std::optional<Instant> judge_drain_at_;
-    double drain_queue_ = 0.0;  // q when it began, s,
-    double drain_least_ = 0.0;  // and the least since
-    int judged_ = 0;            // drains
-    unsigned in_vain_ = 0;      // a bit for each of the last drains: the queue did not empty
+    double drain_queue_ = 0.0;  // q when the drain began, s
+    double drain_least_ = 0.0;  // least q since then, s
+    int judged_ = 0;            // number of drains judged
+    unsigned in_vain_ = 0;      // a bit for each of the last drains: 1 if the queue did not empty
 };
 
 }  // namespace udtx::congestion

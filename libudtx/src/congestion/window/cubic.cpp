@@ -8,16 +8,16 @@ namespace udtx::congestion {
 namespace {
 
 constexpr double kAlpha = 3.0 * (1.0 - Cubic::kBeta) / (1.0 + Cubic::kBeta);
-constexpr double kMaxStep = 1.5;  // the target is at most so many windows (RFC 9438, section 4.2)
+constexpr double kMaxStep = 1.5;  // in windows, most of the target (RFC 9438, section 4.2)
 
 }  // namespace
 
-// What was never filled does not count for W_cubic (RFC 9438, section 4.2).
+// Time in which the window was not filled does not count for W_cubic (RFC 9438, section 4.2).
 void Cubic::on_unused(Duration time) {
     if (epoch_) *epoch_ += time;
 }
 
-// The first growth after a reduction, after slow start or after a pause opens the epoch.
+// The first growth after a reduction, slow start or a pause starts the epoch.
 void Cubic::start_epoch(Instant now) {
     epoch_ = now;
     estimate_ = window_;
@@ -52,7 +52,7 @@ void Cubic::avoid(const CongestionFeedback& feedback) {
 
 void Cubic::reduce() {
     prior_window_ = window_;
-    // Fast convergence (section 4.7): a smaller maximum than last time makes room for whoever has come.
+    // Fast convergence (section 4.7): a maximum smaller than the last one makes room for new flows.
     window_max_ = window_ < window_max_ ? window_ * (1.0 + kBeta) / 2.0 : window_;
     threshold_ = std::max(window_ * kBeta, kMinSegments * segment_);
     window_ = threshold_;

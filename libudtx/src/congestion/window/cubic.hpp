@@ -30,7 +30,7 @@ class Cubic final : public LossWindow {
 
     double window_max_ = 0.0;  // W_max
     double k_ = 0.0;
-    double estimate_ = 0.0;      // W_est, what Reno would have
+    double estimate_ = 0.0;      // W_est, the window that Reno would have
     double prior_window_ = 0.0;  // cwnd_prior, at the last congestion event
     std::optional<Instant> epoch_;
 };

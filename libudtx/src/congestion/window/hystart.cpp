@@ -8,7 +8,8 @@ HyStart::Verdict HyStart::on_ack(const CongestionFeedback& feedback) {
     if (!window_end_) window_end_ = feedback.largest_sent;
     if (feedback.rtt_sample) {
         this_round_ = this_round_ ? std::min(*this_round_, *feedback.rtt_sample) : *feedback.rtt_sample;
-        // The RFC counts ACKs, of one or two packets each. Here one covers up to a SYN of them and is less noisy.
+        // The RFC counts ACKs of one or two packets each. Here an ACK covers up to one SYN of packets and is less
+        // noisy.
         samples_ += feedback.acked_packets;
     }
     if (samples_ >= kSamples) judge();
@@ -17,7 +18,7 @@ HyStart::Verdict HyStart::on_ack(const CongestionFeedback& feedback) {
     return rounds_ >= kConservativeRounds ? Verdict::done : Verdict::conservative;
 }
 
-// RFC 9406, section 4.2: into conservative slow start when the RTT grows, back when that was a blip.
+// RFC 9406, section 4.2: enters conservative slow start when the RTT grows, and leaves it if the RTT falls again.
 void HyStart::judge() {
     if (baseline_) {
         if (*this_round_ >= *baseline_) return;

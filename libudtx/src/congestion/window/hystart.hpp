@@ -19,7 +19,7 @@ class HyStart {
 
     enum class Verdict : std::uint8_t { slow_start, conservative, done };
 
-    /// For every feedback in slow start, with the packets that it acknowledged.
+    /// Call it for each feedback in slow start, with the packets that it acknowledged.
     [[nodiscard]] Verdict on_ack(const CongestionFeedback& feedback);
     void restart() { *this = HyStart(); }
 
@@ -27,7 +27,7 @@ class HyStart {
     void end_round(const CongestionFeedback& feedback);
     void judge();
 
-    std::optional<PacketNumber> window_end_;  // the round ends when this one is acknowledged
+    std::optional<PacketNumber> window_end_;  // the round ends when this packet is acknowledged
     std::uint32_t samples_ = 0;
     std::optional<Duration> last_round_;  // smallest RTT of the round before
     std::optional<Duration> this_round_;

@@ -15,8 +15,8 @@ void Lia::on_feedback(const CongestionFeedback& feedback) {
     self.rtt = to_seconds(smoothed_rtt_);
 }
 
-// cwnd_i += min(alpha acked MSS_i / cwnd_total, acked MSS_i / cwnd_i) (section 3); the second is what a single flow
-// adds.
+// cwnd_i += min(alpha acked MSS_i / cwnd_total, acked MSS_i / cwnd_i) (section 3). The second term is what a single
+// flow adds.
 void Lia::avoid(const CongestionFeedback& feedback) {
     const double acked = static_cast<double>(feedback.acked_bytes) * segment_;
     const double total = std::max(group_->total_window(), window_);

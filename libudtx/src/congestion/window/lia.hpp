@@ -1,5 +1,5 @@
-// LIA, coupled congestion control of MPTCP (RFC 6356): all paths together take no more than one flow would on the best
-// of them. A path without siblings is NewReno.
+// LIA, coupled congestion control of MPTCP (RFC 6356): all paths together take at most what one flow would get on the
+// best of them. A path without siblings is NewReno.
 #pragma once
 
 #include <memory>

@@ -12,7 +12,7 @@ namespace {
 constexpr double kInitialSegments = 10.0;  // RFC 6928
 constexpr double kSlowStartPacing = 2.0;
 constexpr double kPacing = 1.25;         // RFC 9002, section 7.7
-constexpr double kUsedPart = 0.9;        // acknowledgements come in steps of a SYN: the flight is not full all the time
+constexpr double kUsedPart = 0.9;        // ACKs come once per SYN, so the window is not always full
 constexpr std::uint32_t kUsualAck = 64;  // recovery::AckTracker::kPacketsPerAck
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
@@ -24,8 +24,8 @@ LossWindow::LossWindow(const CongestionOptions& options)
       window_(kInitialSegments * segment_),
       threshold_(kUnlimited) {}
 
-// After a pause the path may have changed: half the window for every time-out of silence (RFC 2861, section 2), but
-// what was known about the path stays the slow-start threshold.
+// After a pause the path may have changed. The window halves for each timeout of the pause (RFC 2861, section 2). What
+// was known about the path remains in the slow-start threshold.
 void LossWindow::on_sent(const CongestionSent& packet) {
     const Duration timeout = smoothed_rtt_ + std::max(4 * rtt_variance_, Duration(std::chrono::milliseconds(1)));
     const double initial = kInitialSegments * segment_;
@@ -47,13 +47,13 @@ void LossWindow::on_feedback(const CongestionFeedback& feedback) {
         rtt_variance_ = feedback.rtt_variance;
     }
     ack_spacing_ = feedback.ack_spacing;
-    // What was never filled proves nothing.
+    // A window that was not filled proves nothing.
     const bool used = window_used(feedback);
     if (!used && last_feedback_) on_unused(feedback.now - *last_feedback_);
     if (feedback.persistent_timeout) {
         on_silence(feedback);
     } else if (!feedback.lost.empty() && (!recovery_until_ || feedback.lost.back().number > *recovery_until_)) {
-        // Once a round trip: what was sent before the window shrank says nothing about the new one.
+        // At most once per round trip: packets sent before the window shrank say nothing about the new window.
         reduce();
         recovery_until_ = feedback.largest_sent;
     } else if (feedback.acked_packets > 0 && used) {
@@ -79,8 +79,8 @@ void LossWindow::on_acked(const CongestionFeedback& feedback) {
     window_ = std::min(window_, std::max(static_cast<double>(options_.max_window), kMinSegments * segment_));
 }
 
-// An ACK of many packets counts like the ACKs that a wide way back would have carried: each finds the window that the
-// one before it has left.
+// An ACK of many packets counts like the ACKs that a wide return path would have carried. Each of them uses the window
+// that the one before has set.
 void LossWindow::avoid_in_steps(const CongestionFeedback& feedback) {
     const std::uint32_t steps = (feedback.acked_packets + kUsualAck - 1) / kUsualAck;
     if (steps <= 1) {
@@ -110,8 +110,9 @@ void LossWindow::grow_slow_start(const CongestionFeedback& feedback) {
     }
 }
 
-// RFC 9002, section 7.6: what was in flight is gone, slow start up to the threshold. Before the first acknowledgement
-// there is none to learn: over a narrow way back it comes later than any guess (RFC 5681, section 3.1, of a lost SYN).
+// RFC 9002, section 7.6: all in flight is lost, and slow start grows up to the threshold. Before the first ACK there is
+// no threshold to set: on a narrow return path that ACK is later than any estimate (RFC 5681, section 3.1, of a lost
+// SYN).
 void LossWindow::on_silence(const CongestionFeedback& feedback) {
     if (!std::exchange(silent_, true)) reduce();
     window_ = kMinSegments * segment_;
@@ -128,7 +129,7 @@ std::uint64_t LossWindow::window() const {
 Rate LossWindow::pacing_rate() const {
     if (smoothed_rtt_ <= Duration::zero()) return Rate::infinite();
     const double gain = in_slow_start() ? kSlowStartPacing : kPacing;
-    // A window lasts until it is acknowledged, not for a round trip only.
+    // A window lasts until it is acknowledged, which takes longer than a round trip if ACKs are sparse.
     return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_ + ack_spacing_));
 }
 

@@ -1,5 +1,5 @@
-// What window-based controllers that answer to loss have in common: slow start with HyStart++ (RFC 9406), one reduction
-// a round trip, pauses, silence, pacing. How the window grows otherwise and how far it shrinks is theirs.
+// Common part of window-based controllers that react to loss: slow start with HyStart++ (RFC 9406), one reduction per
+// round trip, pauses, timeouts, pacing. Derived classes say how else the window grows and how far it shrinks.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class LossWindow : public CongestionController {
     [[nodiscard]] double slow_start_threshold() const noexcept { return threshold_; }
 
   protected:
-    /// Congestion avoidance: packets of a window that was used were acknowledged.
+    /// Congestion avoidance: packets of a filled window were acknowledged.
     virtual void avoid(const CongestionFeedback& feedback) = 0;
     /// A congestion event: sets threshold_, and window_ to it.
     virtual void reduce() = 0;
-    /// The window was not used for so long.
+    /// The window was not filled for `time`.
     virtual void on_unused(Duration /*time*/) {}
-    /// After a pause growth starts anew.
+    /// After a pause, growth restarts.
     virtual void on_pause() {}
 
     [[nodiscard]] bool in_slow_start() const noexcept { return window_ < threshold_; }
@@ -54,10 +54,10 @@ class LossWindow : public CongestionController {
 
     HyStart hystart_;
     std::optional<PacketNumber> recovery_until_;  // losses of packets up to here belong to the last event
-    bool silent_ = true;                          // nothing was acknowledged since the last time-out or the start
+    bool silent_ = true;                          // no ACK since the last timeout or the start
     double most_in_flight_ = 0.0;                 // since the last feedback
     Duration rtt_variance_{};
-    Duration ack_spacing_{};  // where ACKs are sparse
+    Duration ack_spacing_{};  // nonzero only if ACKs are sparse
     std::optional<Instant> last_feedback_;
     std::optional<Instant> last_sent_;
 };
