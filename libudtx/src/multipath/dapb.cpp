@@ -24,7 +24,7 @@ void Dapb::judge(std::span<const PathView> paths) {
     }
 }
 
-// The blocked path's window is one packet: the next duplicate leaves when the last was acknowledged or given up.
+// A blocked path has one packet in flight: the next duplicate leaves when the last was acknowledged or given up.
 std::optional<PathPick> Dapb::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     judge(paths);
     const Eligible eligible(paths);

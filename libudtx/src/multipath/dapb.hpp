@@ -1,6 +1,6 @@
-// Delay-alerted path blocking (DAPB): round robin, but a path whose smoothed RTT has left the others' carries nothing
-// but one duplicate packet a round trip, which keeps measuring it and costs the receiver's buffer nothing.
-// docs/lab/controllers.md lists the deviation from the paper.
+// Delay-alerted path blocking (DAPB): round robin that blocks a path whose smoothed RTT has risen far above the
+// others'. A blocked path carries one duplicate packet per round trip. That keeps measuring the path and takes no room
+// in the receiver's buffer. docs/lab/controllers.md lists the deviation from the paper.
 #pragma once
 
 #include "multipath/path_map.hpp"
@@ -10,12 +10,12 @@ namespace udtx::multipath {
 
 class Dapb final : public PathScheduler {
   public:
-    /// thresh = max(kFactor x min sRTT, kInitial); released at kRelease x thresh.
+    /// thresh = max(kFactor x min sRTT, kInitial). A path is released at kRelease x thresh.
     static constexpr int kFactor = 3;
     static constexpr Duration kInitial = std::chrono::milliseconds(50);
     static constexpr double kRelease = 0.5;
-    /// A path whose own base RTT is above that could never be released: at so many times its base it is as good as it
-    /// gets, provided that this is well below the threshold.
+    /// A path whose own base RTT is above that could never be released. Therefore an sRTT of kOwnBase times its base
+    /// RTT also releases it, if this is well below the threshold (kHysteresis).
     static constexpr double kOwnBase = 1.25;
     static constexpr double kHysteresis = 0.9;
 
@@ -27,7 +27,7 @@ class Dapb final : public PathScheduler {
   private:
     struct State {
         bool blocked = false;
-        bool fresh = false;  // another path was given bytes since the last duplicate
+        bool fresh = false;  // another path got bytes since the last duplicate
     };
     void judge(std::span<const PathView> paths);
 

@@ -1,5 +1,5 @@
-// Duplicates cost at most 5 % of the bytes: a share for copies of late bytes, a smaller one for probes. Each is a
-// bucket that fills with the bytes sent for the first time.
+// Duplicates cost at most 5 % of the bytes: one share for copies of late bytes, a smaller one for probes. Each share is
+// a bucket that fills with the bytes sent for the first time.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ class DuplicateBudget {
   public:
     static constexpr double kCopies = 0.04;
     static constexpr double kProbes = 0.01;
-    /// A long quiet transfer does not pay for more than this at once.
+    /// Most bytes in a bucket. It bounds the duplicates after a long transfer without any.
     static constexpr double kDepth = 16.0 * 1024 * 1024;
 
     void on_new_bytes(std::uint64_t bytes) noexcept {

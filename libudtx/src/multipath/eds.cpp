@@ -17,16 +17,16 @@ constexpr std::uint64_t kHoleDatagrams = 4;
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t hole) { return (bytes + hole - 1) / hole * hole; }
 
-// `behind` free bytes beyond `below`, if that is before the assigned range that follows.
+// The offset `behind` free bytes beyond `below`. If it is not before the assigned range `next`, the end of that range.
 std::uint64_t offset_before(const Range& next, std::uint64_t below, std::uint64_t behind, std::uint64_t hole) {
     const std::uint64_t offset = below + rounded(behind, hole);
     return offset < next.begin ? offset : next.end;
 }
 
-// The first offset that no path was given yet and that has at least `gap` such bytes before it. Holes that others are
-// to fill are multiples of `hole`: small ones would make small packets. The assigned ranges are counted from both ends:
-// the fastest path fills the first hole, and a slower one goes to the last as a rule. What is kExactSteps ranges away
-// from both is passed over.
+// The first offset that is assigned to no path and has at least `gap` such bytes before it. Holes that other paths will
+// fill are multiples of `hole`, because small holes would make small packets. The assigned ranges are counted from both
+// ends: the fastest path fills the first hole, and a slower one usually takes the last. Ranges that are more than
+// kExactSteps away from both ends are skipped.
 std::uint64_t offset_behind_gap(const StreamDemand& demand, std::uint64_t gap, std::uint64_t hole) {
     const auto& ahead = demand.ahead;
     const std::uint64_t free_bytes = demand.highest() - demand.next - demand.ahead_bytes;
@@ -50,9 +50,9 @@ std::uint64_t offset_behind_gap(const StreamDemand& demand, std::uint64_t gap, s
 
 }  // namespace
 
-// d_i: as many free bytes before it as the faster paths deliver until this datagram would arrive, G_i = sum_j max(0,
-// eta_i - eta_j) r_j. Nothing, where the receiver could not hold it (as BLEST guards) or where there is nothing to
-// send.
+// d_i: the offset with G_i free bytes before it. G_i = sum_j max(0, eta_i - eta_j) r_j: the faster paths deliver so
+// many bytes until this datagram would arrive. Returns kNothing if the receiver could not hold it (as BLEST guards), or
+// if there is nothing to send.
 std::uint64_t Eds::ordered_offset(const Usable& one, const StreamDemand& demand, Forecasts all) {
     double gap = 0.0;
     for (const Usable& other : all) {
@@ -69,7 +69,8 @@ std::uint64_t Eds::ordered_offset(const Usable& one, const StreamDemand& demand,
 }
 
 // T_-i = (R + sum_{j != i} r_j owd_j) / sum_{j != i} r_j: when the others alone would have delivered all that remains.
-// The earliest path is never too late: of what is less than a datagram each of two would else leave it to the other.
+// The earliest path is never too late. Otherwise two paths could each leave the last bytes, less than a datagram, to
+// the other.
 bool Eds::too_late(const Usable& one, const StreamDemand& demand, Forecasts all) {
     if (!demand.end_known) return false;
     double rates = 0.0;
@@ -97,7 +98,7 @@ std::optional<PathPick> Eds::pick(Instant now, const StreamDemand& demand, std::
     const auto distrusted = [&](const Usable& one) {
         return one.path->unsteady && steady && demand.kind == StreamKind::ordered;
     };
-    // For what a path would deliver that is given nothing, no other one may wait.
+    // The forecasts exclude paths that get nothing: no path should wait for what they would deliver.
     std::array<Usable, kMaxPaths> given;
     std::size_t given_count = 0;
     for (const Usable& one : all) {
@@ -120,7 +121,7 @@ std::optional<PathPick> Eds::pick(Instant now, const StreamDemand& demand, std::
     return PathPick{.path = best->path->id, .from = from};
 }
 
-// A path that carries nothing would stay as slow as it was when it was last measured.
+// Without traffic, the measured delay of a path would stay as it was. Probes keep it up to date.
 std::optional<PathPick> Eds::probe(Instant now, const StreamDemand& demand, Forecasts all) {
     Duration fastest = Duration::max();
     for (const Usable& one : all) {

@@ -1,9 +1,9 @@
-// Earliest delivery with a sliding gap, the default: a datagram goes where it arrives first.
+// Earliest delivery with a sliding gap, the default: each datagram takes the path on which it arrives first.
 //
-// Ordered streams: a slower path is given bytes so far ahead that the faster ones will have filled the gap when they
-// arrive (nothing waits for them), and none that the receiver could not hold by then. Placed streams need no order: a
-// path is left out only where the rest of the file would arrive earlier without it. docs/inside/multipath.md has the
-// equations, docs/lab/controllers.md the deviations from the proposal.
+// In ordered streams, a slower path gets bytes further ahead. The faster paths fill the gap before these bytes arrive,
+// so nothing waits for them. The slower path gets no bytes that the receiver could not hold by then. Placed streams
+// need no order: a path is left out only if the rest of the file would arrive earlier without it.
+// docs/inside/multipath.md has the equations, docs/lab/controllers.md the deviations from the proposal.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ namespace udtx::multipath {
 
 class Eds final : public PathScheduler {
   public:
-    /// A path left out is measured by one duplicate each round trip of the fastest, at least so far apart.
+    /// A path that is left out is measured by one duplicate per round trip of the fastest path, at least this far
+    /// apart.
     static constexpr Duration kProbeSpacing = std::chrono::milliseconds(10);
 
     [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,

@@ -1,4 +1,4 @@
-// Schedulers as a connection needs them: built-in or the application's own.
+// Makes the scheduler of a connection: a built-in one or the application's own.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace udtx::multipath {
 
-/// By `own`, or if that is empty the one called `name`. invalid_argument: there is no such name, or `own` gives none.
+/// Uses `own`, or if that is empty, makes the one called `name`. invalid_argument: unknown name, or `own` made none.
 [[nodiscard]] Result<std::unique_ptr<PathScheduler>> make_scheduler(std::string_view name, const SchedulerFactory& own);
 
 }  // namespace udtx::multipath

@@ -4,8 +4,8 @@
 
 namespace udtx::multipath {
 
-// owd_i = sRTT_i - base_i/2: what queues there is, queues on the way out.
-// r_i = x_i, or window/sRTT once the path is bloated: what congestion control believes is then not what arrives.
+// owd_i = sRTT_i - base_i/2: all queueing is assumed to be in the forward direction.
+// r_i = x_i, or at most window/sRTT if the path is bloated. Then less arrives than congestion control believes.
 Forecast forecast(Instant now, const PathView& path) {
     const bool sampled = path.smoothed_rtt > Duration::zero();
     const double rtt = sampled ? to_seconds(path.smoothed_rtt) : Forecast::kAssumedRtt;

@@ -4,7 +4,7 @@
 
 namespace udtx::multipath {
 
-// A path without a sample counts as the fastest: it has to be tried to be known.
+// A path without a sample counts as the fastest, because it has to be used to be measured.
 std::optional<PathPick> MinRtt::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     const Eligible eligible(paths);
     const PathView* best = nullptr;

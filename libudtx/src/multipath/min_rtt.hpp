@@ -1,4 +1,4 @@
-// The path of the lowest smoothed RTT that may send: MPTCP's default scheduler.
+// Picks the path of lowest smoothed RTT that may send, like MPTCP's default scheduler.
 #pragma once
 
 #include "udtx/scheduler.hpp"

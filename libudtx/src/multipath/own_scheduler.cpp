@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kOwn = "the scheduler of TransportConfig::scheduler_factory";
 
-/// The first offset from `from` on that no path has been given.
+/// The first offset at or beyond `from` that is assigned to no path.
 std::uint64_t first_free(const StreamDemand& demand, std::uint64_t from) {
     std::uint64_t offset = std::max(from, demand.next);
     const auto given = std::ranges::upper_bound(demand.ahead, offset, {}, &Range::end);
@@ -20,7 +20,7 @@ std::uint64_t first_free(const StreamDemand& demand, std::uint64_t from) {
     return offset;
 }
 
-/// Nothing would leave, and nobody would ask again.
+/// Throws if the pick would send nothing. The connection would then never ask the scheduler again.
 void require_sendable(const PathPick& pick, const StreamDemand& demand, std::span<const PathView> paths) {
     if (std::ranges::find(paths, pick.path, &PathView::id) == paths.end()) {
         throw std::runtime_error(std::string(kOwn) + " picked path " + std::to_string(pick.path.value) +

@@ -1,5 +1,4 @@
-// A scheduler of the program's own: what it throws names it, and so does what becomes of an answer that cannot be
-// followed.
+// Wraps a scheduler of the program. Errors name it: exceptions that it throws, and answers that cannot be followed.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Something small for each path of a connection, by its id. A connection has few paths: a sorted array beats a map, and
-// nothing is allocated once all paths were seen.
+// A small value for each path of a connection, by path id. A connection has few paths, so a sorted array is faster than
+// a map. After all paths were seen once, it allocates nothing.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace udtx::multipath {
 template <class T>
 class PathMap {
   public:
-    /// Made anew (T()) for a path that was not seen before.
+    /// Returns the value of the path. A path that was not seen before gets T().
     [[nodiscard]] T& operator[](PathId id) {
         const auto at = place(id);
         if (at != items_.end() && at->first == id) return at->second;

@@ -7,7 +7,7 @@
 namespace udtx::multipath {
 namespace {
 
-/// From when on a datagram that left when the path had this smoothed RTT is late.
+/// Age from which a datagram is late, if the path had this smoothed RTT when the datagram left.
 Duration late_after(const PathView& path, Duration smoothed_rtt) {
     const Duration by_base = from_seconds(Reinjector::kLateRtts * to_seconds(path.min_rtt));
     return std::max(by_base, smoothed_rtt) + Reinjector::kLateTime + Reinjector::kAckDelay;
@@ -15,15 +15,15 @@ Duration late_after(const PathView& path, Duration smoothed_rtt) {
 
 }  // namespace
 
-/// What is the same for all entries that one call looks at.
+/// Values that are the same for all entries of one call.
 struct Reinjector::Case {
     Instant now;
     bool tail = false;  // nothing is left to assign
     bool ordered = false;
     bool limited = false;  // the receive window stops new bytes
     std::uint64_t data_acked = 0;
-    std::uint64_t passed = 0;  // what begins below was passed by the other paths: ahead of them nothing is waited for
-    bool alarm = false;        // on the path looked at
+    std::uint64_t passed = 0;     // entries that begin below were passed by other paths; nothing waits for later ones
+    bool alarm = false;           // the examined path is the culprit
     std::optional<Instant> next;  // when the next entry will be late
 };
 
@@ -49,7 +49,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     const Forecast there = forecast(c.now, *other);
     const double delay = forecast(c.now, owner).delay;
     const Duration copy_late = late_after(*other, other->smoothed_rtt);
-    // Near the head is what the receiver would wait for before a copy could be there.
+    // Entries near the head are those that the receiver would wait for before a copy could arrive.
     const double heard_after = there.eta + to_seconds(other->min_rtt) / 2.0 + to_seconds(kAckDelay);
     const auto reach = static_cast<std::uint64_t>(there.rate * heard_after);
     const std::uint64_t near_bytes = std::max(reach, kHeadPackets * other->datagram_bytes);
@@ -59,7 +59,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     std::optional<Reinjection> found;
     record.for_each_open(owner.id, kOldest, [&](RecordRef ref, const TransmissionRecord::Entry& entry) {
         const Duration age = c.now - entry.assigned;
-        // By the RTT of then: that of now rises with what is late.
+        // Uses the RTT at the time of assignment, because the present RTT rises with the late packets.
         const Duration owner_late = late_after(owner, std::min(entry.rtt_then, owner.smoothed_rtt));
         const bool late = age > owner_late || !owner.usable;
         const double expected = delay - to_seconds(age);
@@ -67,9 +67,10 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
         const bool near = entry.range.begin < head_end || c.limited;
         const bool passed = entry.range.begin < c.passed;
         const bool helps = there.eta < remain;
-        // On a path that is known to be bloated there is no need to wait until it is late, once it is waited for.
+        // On a path that is known to be bloated, the copy is sent before the entry is late, once the receiver waits for
+        // it.
         const bool slow = late || (bloated && passed && expected > kMuchLater * there.eta);
-        // A copy is given the time to arrive before there is a second one.
+        // A copy gets the time to arrive before a second one is sent.
         const bool begun = entry.copy_from > entry.range.begin;
         const bool copied = entry.copies > 0 && !begun && c.now - entry.copied <= copy_late;
         if (entry.copies < kMaxCopies && !copied && helps && ((c.alarm && passed) || (slow && near) || c.tail) &&
@@ -81,7 +82,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
             const Instant at = (copied ? entry.copied + copy_late : entry.assigned + owner_late) + kPause;
             if (!c.next || at < *c.next) c.next = at;
         }
-        // The RTT of then differs from entry to entry: one behind may be late when this one is not.
+        // The RTT at assignment differs from entry to entry: a later entry may be late although this one is not.
         return true;
     });
     return found;

@@ -1,5 +1,5 @@
-// Which bytes on their way on one path are to be sent again on another, because they hold the receiver up (head of
-// line) or the end of a transfer (tail). The slow path is not throttled by this: its packets are its probes.
+// Chooses bytes in flight on one path to be sent again on another, because they hold up the receiver (head of line) or
+// the end of a transfer (tail). This does not throttle the slow path: its packets are its probes.
 // docs/lab/controllers.md has the rules.
 #pragma once
 
@@ -17,37 +17,38 @@ namespace udtx::multipath {
 struct Reinjection {
     RecordRef entry;
     Range range;
-    PathId path;  ///< to send on
+    PathId path;  ///< where the copy is to be sent
 };
 
-/// Order of calls: next() until it returns nothing; on_sent() for each copy that left.
+/// Order of calls: next() until it returns nullopt; on_sent() for each copy that was sent.
 class Reinjector {
   public:
-    static constexpr std::size_t kOldest = 256;    ///< entries of a path that are looked at
+    static constexpr std::size_t kOldest = 256;    ///< open entries of a path that are examined
     static constexpr std::uint8_t kMaxCopies = 2;  ///< of an entry
     static constexpr std::uint64_t kHeadPackets = 64;
-    /// Late: not acknowledged after kLateRtts base RTTs, nor after the smoothed RTT (what a queue that stands delays is
-    /// not late), and kLateTime, beyond the time that a receiver may sit on an acknowledgement.
+    /// An entry is late if it is not acknowledged after kLateRtts base RTTs and after the smoothed RTT (the delay of a
+    /// standing queue is not lateness). kLateTime is added, and kAckDelay, the time that a receiver may hold back an
+    /// ACK.
     static constexpr double kLateRtts = 1.25;
     static constexpr Duration kLateTime = std::chrono::milliseconds(2);
     static constexpr Duration kAckDelay = kSynInterval;
-    /// Not yet late, but on a bloated path, which will take so many times as long as a copy.
+    /// On a bloated path, an entry need not be late if its delivery would take this many times as long as a copy.
     static constexpr double kMuchLater = 2.0;
-    /// After a fruitless look.
+    /// Pause after a search that found nothing.
     static constexpr Duration kPause = std::chrono::milliseconds(1);
 
     explicit Reinjector(DuplicateBudget& budget) : budget_(&budget) {}
 
-    /// `culprit`: of the status monitor.
+    /// `culprit`: the path that the status monitor reports.
     [[nodiscard]] std::optional<Reinjection> next(Instant now, const StreamDemand& demand,
                                                   const TransmissionRecord& record, std::optional<PathId> culprit,
                                                   std::span<const PathView> paths);
-    /// It left, up to `end`.
+    /// The copy was sent, up to offset `end`.
     void on_sent(const Reinjection& copy, std::uint64_t end);
 
-    /// next() has nothing before.
+    /// next() returns nullopt before this time.
     [[nodiscard]] Instant not_before() const noexcept { return not_before_; }
-    /// When next() may have something, should nothing else happen until then.
+    /// When next() may return something, if nothing else happens until then.
     [[nodiscard]] std::optional<Instant> wakeup() const noexcept { return wakeup_; }
 
   private:

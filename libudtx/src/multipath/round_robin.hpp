@@ -1,4 +1,4 @@
-// Each path that may send in its turn: the baseline of the papers, which fills every path's window.
+// Each path that may send gets its turn. This is the baseline of the papers; it fills every path's window.
 #pragma once
 
 #include "multipath/eligible.hpp"
@@ -8,7 +8,7 @@ namespace udtx::multipath {
 
 class RoundRobin final : public PathScheduler {
   public:
-    /// A turn is as long as a pacer's burst, so that fast paths keep their batches; at least one datagram.
+    /// A turn is as long as a burst of the pacer, so that fast paths keep their batches. It has at least one datagram.
     static constexpr Duration kTurn = std::chrono::microseconds(250);
     static constexpr std::uint32_t kMaxTurnDatagrams = 16;
 
@@ -17,7 +17,7 @@ class RoundRobin final : public PathScheduler {
     void on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) override;
     [[nodiscard]] bool blocked(PathId /*path*/) const override { return false; }
 
-    /// The same, among those paths that `may` says yes to.
+    /// As pick(), but only among the paths for which `may` returns true.
     template <class Predicate>
     [[nodiscard]] std::optional<PathPick> pick_among(const StreamDemand& demand, std::span<const PathView> paths,
                                                      const Predicate& may) const {
@@ -33,13 +33,13 @@ class RoundRobin final : public PathScheduler {
 
   private:
     [[nodiscard]] static std::uint64_t turn_bytes(const PathView& path);
-    /// Steps from the path whose turn it is, upwards and round; that path itself comes last.
+    /// Cyclic distance, in ascending ids, from the path whose turn it is. That path itself comes last.
     [[nodiscard]] std::uint8_t distance(PathId id) const noexcept {
         return static_cast<std::uint8_t>(id.value - turn_.value - 1);
     }
 
     PathId turn_{255};
-    std::uint64_t used_ = 0;  // bytes of the present turn
+    std::uint64_t used_ = 0;  // bytes sent in the present turn
 };
 
 }  // namespace udtx::multipath

@@ -4,8 +4,8 @@
 
 namespace udtx::multipath {
 
-// Th = clamp(3 rho, 3, 10), rho the ratio of the base RTTs: the steady value is about rho, since a slow path's bytes
-// hold up a fast one's for about its own round trip.
+// Th = clamp(3 rho, 3, 10), where rho is the ratio of the base RTTs. The steady value is about rho, because bytes of a
+// slow path hold up those of a fast one for about a round trip of the slow path.
 void StatusMonitor::set_threshold(std::span<const PathView> paths) {
     Duration least = Duration::max();
     Duration most{};

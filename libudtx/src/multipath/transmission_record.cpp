@@ -55,7 +55,7 @@ void TransmissionRecord::close(RecordRef ref) {
     trim(list);
 }
 
-// Its bytes are no longer this path's to deliver: for the count they are as good as delivered.
+// The path need not deliver these bytes any more. So the entry counts as delivered.
 void TransmissionRecord::on_lost(RecordRef ref) {
     Entry* entry = find(list_of(ref), ref);
     if (entry == nullptr) return;
@@ -72,7 +72,7 @@ void TransmissionRecord::on_data_acked(std::uint64_t offset) {
     }
 }
 
-// Each entry is passed once by first_open and once by the front: O(1) amortised.
+// first_open and the front pass each entry once: O(1) amortised.
 void TransmissionRecord::trim(List& list) {
     auto& entries = list.entries;
     while (!entries.empty()) {

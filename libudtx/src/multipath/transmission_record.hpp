@@ -1,6 +1,6 @@
-// The sender's record of one stream over several paths: what each path was given, in order of assignment (the
-// paper's TSM buffer; docs/inside/multipath.md). An entry of an ordered stream stays until the receiver has all bytes
-// before its end, one of a placed stream until its own bytes have arrived.
+// The sender's record of one stream over several paths: the bytes of each path, in order of assignment (the paper's TSM
+// buffer; docs/inside/multipath.md). An entry of an ordered stream stays until the receiver has all bytes before its
+// end. An entry of a placed stream stays until its own bytes have arrived.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace udtx::multipath {
 
-/// Names an entry; the packets that carry its bytes remember it. Stays harmless after the entry is gone.
+/// Names an entry. The packets that carry its bytes store this reference. It is safe to use after the entry is gone.
 struct RecordRef {
     PathId path;
     bool again = false;
@@ -25,44 +25,45 @@ struct RecordRef {
 
 class TransmissionRecord {
   public:
-    static constexpr std::size_t kMaxEntries = 1U << 16U;  ///< of a path; the oldest are forgotten beyond
+    static constexpr std::size_t kMaxEntries = 1U << 16U;  ///< of one list of a path; then the oldest is forgotten
 
     struct Entry {
         Range range;
         Instant assigned;
-        Duration rtt_then{};          ///< sRTT of the path when it left
-        std::uint64_t copy_from = 0;  ///< where the next copy begins
-        Instant copied{};             ///< when the last one left
-        std::uint8_t copies = 0;      ///< whole ones, sent on other paths while this one was on its way
-        bool open = false;            ///< neither acknowledged nor given up for lost
+        Duration rtt_then{};          ///< sRTT of the path when the entry was assigned
+        std::uint64_t copy_from = 0;  ///< where the next copy starts
+        Instant copied{};             ///< when the last copy was sent
+        std::uint8_t copies = 0;      ///< complete copies, sent on other paths while this entry was in flight
+        bool open = false;            ///< neither acknowledged nor declared lost
     };
 
     explicit TransmissionRecord(StreamKind kind) : kind_(kind) {}
 
-    /// `again`: the bytes were lost before. Fresh bytes and lost ones are kept apart, so that each path's list ascends.
+    /// Records an assignment. `again`: the bytes were lost before. New and lost bytes have separate lists, which both
+    /// ascend.
     RecordRef on_assigned(Instant now, PathId path, Range range, bool again, Duration smoothed_rtt);
-    /// A copy left of what lies below `end`.
+    /// A copy of the bytes below `end` was sent.
     void on_copied(Instant now, RecordRef ref, std::uint64_t end);
-    /// Of an entry that is open.
+    /// Range of an open entry; nullopt if the entry is not open.
     [[nodiscard]] std::optional<Range> range_of(RecordRef ref) const;
-    /// All its bytes have arrived, in the entry's own packet or in copies.
+    /// All bytes of the entry have arrived, in its own packet or in copies.
     void on_acked(RecordRef ref) { close(ref); }
-    /// The bytes will be assigned anew.
+    /// The bytes were lost and will be assigned again.
     void on_lost(RecordRef ref);
-    /// Ordered: the receiver has all below `offset`.
+    /// Ordered: the receiver has all bytes below `offset`.
     void on_data_acked(std::uint64_t offset);
 
-    /// NoPkt_i: the entries of a path that the receiver has not delivered yet.
+    /// NoPkt_i: entries of a path that the receiver has not delivered yet.
     [[nodiscard]] std::size_t outstanding(PathId path) const;
     struct Found {
         RecordRef ref;
         Entry entry;
     };
     [[nodiscard]] bool empty() const;
-    /// What the receiver waits for: the open entry of the lowest offset.
+    /// The open entry of lowest offset: the receiver waits for it.
     [[nodiscard]] std::optional<Found> head() const;
-    /// Calls fn(ref, entry) for the open entries of `path`, oldest first of lost bytes and then of fresh ones, at most
-    /// `most` of each, until fn returns false.
+    /// Calls fn(ref, entry) for the open entries of `path`: first those of lost bytes, then those of new ones. In each
+    /// list it starts with the oldest and ends after `most` entries, or when fn returns false.
     template <class Fn>
     void for_each_open(PathId path, std::size_t most, Fn&& fn) const {
         const Lists* lists = lists_.find(path);
@@ -81,7 +82,7 @@ class TransmissionRecord {
   private:
     struct List {
         Ring<Entry> entries{};
-        std::uint64_t first_open = 0;  // none is open below
+        std::uint64_t first_open = 0;  // lower entries are not open
     };
     struct Lists {
         List fresh;

@@ -9,7 +9,7 @@ namespace udtx::multipath {
 std::optional<PathPick> Weighted::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     const Eligible eligible(paths);
     const PathView* best = nullptr;
-    const PathView* spare = nullptr;  // of weight 0
+    const PathView* spare = nullptr;  // a path of weight 0
     double least = 0.0;
     for (const PathView& path : paths) {
         if (!eligible.ready(path)) continue;

@@ -1,6 +1,6 @@
-// Bytes in proportion to the paths' weights, as long as the paths take them (start-time fair queueing, Goyal et al.
-// 1996): a path that cannot send leaves its share to the others. So weights matter where the data or a cap on the rate
-// are scarce; with data enough every path is full. A path of weight 0 is used only when no other may send.
+// Divides bytes in proportion to the paths' weights (start-time fair queueing, Goyal et al. 1996). A path that cannot
+// send leaves its share to the others. So weights matter only if data or a rate cap is scarce; with enough data every
+// path is full. A path of weight 0 is used only when no other may send.
 #pragma once
 
 #include "multipath/path_map.hpp"
@@ -10,7 +10,7 @@ namespace udtx::multipath {
 
 class Weighted final : public PathScheduler {
   public:
-    /// What a path missed because of its pacer or window is made up for within so many bytes, times its weight.
+    /// A path that its pacer or window has delayed may catch up at most this many bytes, times its weight.
     static constexpr double kCatchUp = 65536.0;
 
     [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
@@ -21,10 +21,10 @@ class Weighted final : public PathScheduler {
   private:
     struct Share {
         double weight = 1.0;
-        double tag = 0.0;  // bytes over weight, the path's virtual time
+        double tag = 0.0;  // the path's virtual time: bytes divided by weight
     };
     PathMap<Share> shares_;
-    double virtual_time_ = 0.0;  // tag of the path served last
+    double virtual_time_ = 0.0;  // tag of the path that was served last
 };
 
 }  // namespace udtx::multipath

@@ -11,16 +11,16 @@ namespace udtx::proto {
 
 class ConnectionHandler : public PlacedSink {
   public:
-    /// Every event of poll_event(), in order. Closed is the last call.
+    /// Reports every event of poll_event(), in order. Closed is the last call.
     virtual void on_event(Instant now, Connection& connection, const Event& event) = 0;
-    /// The Waker was called since the last time.
+    /// The Waker was called since the last on_wake().
     virtual void on_wake(Instant now, Connection& connection) = 0;
-    /// The events and pieces of a batch of datagrams have been told: threads that wait for them may be woken.
+    /// All events and pieces of a batch of datagrams were reported. Threads that wait for them may be woken.
     virtual void on_turn_end() {}
 };
 
-/// May be called from any thread; leads to one on_wake() soon (several calls may fold into one). Harmless after the
-/// connection is gone.
+/// May be called from any thread. It leads to one on_wake() soon; several calls may lead to a single one. It may also
+/// be called after the connection is gone.
 using Waker = std::function<void()>;
 
 }  // namespace udtx::proto

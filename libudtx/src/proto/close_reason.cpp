@@ -33,7 +33,7 @@ CloseReason close_reason_from_peer(const wire::CloseFrame& frame) {
             reason.code = ErrorCode::authentication;
             break;
         case CloseCode::no_room:
-            reason.code = ErrorCode::network;  // as a port that is closed: another time it may be open
+            reason.code = ErrorCode::network;  // like a closed port: a later attempt may succeed
             break;
         case CloseCode::none:
         case CloseCode::internal:

@@ -11,7 +11,7 @@ namespace udtx::proto {
 enum class CloseCode : std::uint64_t {
     none = 0,
     internal = 1,
-    protocol = 2,        ///< a rule was broken, a frame did not parse
+    protocol = 2,        ///< a rule was broken, or a frame was malformed
     authentication = 3,  ///< the handshake refused the peer's credentials
     no_room = 4,         ///< too many connections
     limits = 5,          ///< AEAD limits reached

@@ -10,7 +10,7 @@
 namespace udtx::proto {
 
 namespace {
-constexpr std::uint32_t kLargestDatagram = 65000;  // what the search goes up to, below an IP packet's limit
+constexpr std::uint32_t kLargestDatagram = 65000;  // upper end of the size search, below the limit of an IP packet
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, "TransportConfig: " + std::move(message)}; }
 }  // namespace

@@ -1,4 +1,4 @@
-// What the peer acknowledges, and what that means to streams, congestion control and the search for the datagram size.
+// Processing of ACKs: what they mean to streams, congestion control and the search for the datagram size.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -28,7 +28,7 @@ Result<void> Connection::Impl::on_ack(Instant now, const PathContext& via, const
     const bool alive = outcome_.proves_alive;
     if (alive && p->state == PathState::active) p->recovery.end_timeout();
     apply_outcome(now, *p, false, told && told->path == p->id ? &*told : nullptr);
-    // Only what comes back by the path itself shows that it works both ways.
+    // Only an ACK that arrives on the path itself shows that the path works in both directions.
     const bool own = via.id == p->id || !experiment_.silent_path_rule;
     if (alive && own && p->state == PathState::suspended) revive(now, *p, proven);
     return {};
@@ -49,7 +49,7 @@ void Connection::Impl::take_acked(Instant now, PathContext& p) {
     }
 }
 
-/// What the packet carried is to leave again, on whatever path.
+/// Queues the contents of the packet for sending again, on any path.
 void Connection::Impl::send_again(const recovery::SentPacket& packet) {
     streams_.on_lost(packet);
     watch_.on_lost(packet);
@@ -85,7 +85,7 @@ void Connection::Impl::take_report(Instant now, PathContext& p, const wire::Rate
     if (outcome_.largest_newly_acked) fb.one_way_delay = Instant(largest_time) - outcome_.largest_sent_time;
 }
 
-/// What became of our own acknowledgements.
+/// Reports to AckPace what happened to this end's acknowledgements.
 void Connection::Impl::pace_acks(Instant now, PathContext& p) {
     p.acks.pace().on_fate({.now = now,
                            .sent = outcome_.largest_sent_time,
@@ -97,7 +97,7 @@ void Connection::Impl::pace_acks(Instant now, PathContext& p) {
 
 namespace {
 
-// A pause of the sender's stretches one ACK, a narrow way back all of them.
+// A pause of the sender stretches one ACK, a narrow return path all of them. So the smaller of two spans counts.
 void note_span(PathContext& p, const CongestionFeedback& fb) {
     if (fb.acked_packets > 0) p.ack_interval.add(std::min(fb.acked_span, std::exchange(p.acked_span, fb.acked_span)));
 }
@@ -108,7 +108,8 @@ Duration ack_spacing(const PathContext& p) {
 
 }  // namespace
 
-/// What the controller hears later of an ACK that stands for many. A loss ends the search for the window: all at once.
+/// Holds back from the controller a part of an ACK that stands for many. A loss ends the search for the window, so then
+/// everything is reported at once.
 void Connection::Impl::keep_back(Instant now, PathContext& p) {
     CongestionFeedback& fb = congestion_feedback_;
     const auto largest = p.recovery.largest_acked();
@@ -117,7 +118,7 @@ void Connection::Impl::keep_back(Instant now, PathContext& p) {
     const auto told = p.stretch_acks->on_ack(now, *largest, {fb.acked_bytes, fb.acked_packets}, stretched);
     fb.acked_bytes = told.bytes;
     fb.acked_packets = told.packets;
-    if (outcome_.acked.empty()) fb.largest_acked = *largest;  // a time-out tells what was kept back
+    if (outcome_.acked.empty()) fb.largest_acked = *largest;  // a timeout reports what was held back
     fb.largest_acked -= std::min<PacketNumber>(fb.largest_acked, p.stretch_acks->kept_back().packets);
 }
 
@@ -137,7 +138,7 @@ void Connection::Impl::tell_kept_back(Instant now, PathContext& p) {
     p.congestion->on_feedback(fb);
 }
 
-/// How the path stands.
+/// Fills in the present state of the path.
 void Connection::Impl::describe(const PathContext& p, CongestionFeedback& fb) const {
     fb.largest_sent = p.recovery.next_number() == 0 ? 0 : p.recovery.next_number() - 1;
     fb.in_flight_after = p.in_flight();
@@ -149,7 +150,7 @@ void Connection::Impl::describe(const PathContext& p, CongestionFeedback& fb) co
 
 void Connection::Impl::apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report) {
     CongestionFeedback& fb = congestion_feedback_;
-    std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
+    std::vector<CongestionLost> lost = std::move(fb.lost);  // keep the capacity
     std::vector<ArrivalSample> arrivals = std::move(fb.arrivals);
     lost.clear();
     arrivals.clear();

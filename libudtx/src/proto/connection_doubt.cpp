@@ -1,4 +1,4 @@
-// Signs of the peer's end, and what becomes of them.
+// Signs that the peer has ended, and their consequences.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@ namespace udtx::proto {
 
 namespace {
 
-/// A peer that is merely late must have had its turn by then: the longer, the easier the sign is to forge.
+/// By then a peer that is only late must have answered. A sign that is easier to forge gets more time.
 Duration least_patience(Evidence evidence) {
     switch (evidence) {
         case Evidence::refused:
@@ -24,7 +24,7 @@ Duration least_patience(Evidence evidence) {
 }
 constexpr int kAnswersWaitedFor = 3;
 constexpr int kAnswersWaitedForWithToken = 2;
-constexpr int kQuestions = 3;  // within the patience, each of two packets
+constexpr int kQuestions = 3;  // within the patience; each is two packets
 
 std::string words_for(Evidence evidence, const Address& remote) {
     switch (evidence) {
@@ -69,7 +69,7 @@ void Connection::Impl::doubt(Instant now, PathContext& p, Evidence evidence) {
     const Duration answer = rtt.probe_timeout() + kSynInterval;
     const int answers = evidence == Evidence::reset ? kAnswersWaitedForWithToken : kAnswersWaitedFor;
     const Duration patience = std::max<Duration>(answers * answer, least_patience(evidence));
-    // Time-outs have asked for so long already.
+    // Timeouts have already asked the peer for this long.
     const bool silent = p.recovery.probe_count() >= kSilentProbes && now - p.last_received >= patience;
     const bool proved = evidence == Evidence::reset && silent;
     const Doubt fresh{.evidence = evidence,
@@ -82,7 +82,7 @@ void Connection::Impl::doubt(Instant now, PathContext& p, Evidence evidence) {
     touch();
 }
 
-/// Something authentic has come.
+/// An authentic packet has arrived.
 void Connection::Impl::ease_doubt(Instant now, PathContext& p) {
     if (!p.doubt) return;
     if (now >= p.doubt->answers_from) {

@@ -1,4 +1,4 @@
-// What a connection is made of.
+// The parts of a connection.
 #pragma once
 
 #include <cstddef>
@@ -32,21 +32,21 @@
 
 namespace udtx::proto {
 
-/// The driver's calls come from the Endpoint, the application's by way of the Connection, which says what they mean.
+/// The Endpoint makes the driver's calls. The application calls through Connection, which documents these functions.
 class UDTX_LOCAL Connection::Impl {
   public:
     struct Setup {
         Role role = Role::client;
-        ConnectionId local;     ///< ours, in packets that come to us
-        ConnectionId remote;    ///< client: same as original; server: the client's
-        ConnectionId original;  ///< destination of the client's first packet
+        ConnectionId local;     ///< id of this end: the destination of packets that it receives
+        ConnectionId remote;    ///< client: at first the same as `original`; server: the client's id
+        ConnectionId original;  ///< destination id of the client's first packet
         Address local_address;
         Address remote_address;
-        bool address_proved = true;  ///< server: by a cookie
-        PathOptions path{};          ///< of the first path
-        /// Client: where else to dial, in turn, while nothing comes back.
+        bool address_proved = true;  ///< server: the client's cookie proved it
+        PathOptions path{};          ///< options of the first path
+        /// Client: further addresses to try in turn while nothing comes back.
         std::vector<PathAddresses> alternatives{};
-        /// Called whenever this connection may have something to be polled for.
+        /// Called whenever this connection may have something to poll.
         std::function<void()> on_touched{};
         std::shared_ptr<WindowMemory> window_memory{};  ///< null: windows do not grow
     };
@@ -57,7 +57,7 @@ class UDTX_LOCAL Connection::Impl {
 
     // --- driver side
     void handle_datagram(Instant now, const RxDatagram& datagram);
-    /// How packets like this one, which will be handled next, may be opened before; nullopt: leave them as they are.
+    /// What a lane needs to open packets like this one before they are handled; nullopt: lanes leave them as they are.
     [[nodiscard]] std::optional<Opening> opening_of(const wire::ShortHeader& header);
     void handle_timeout(Instant now);
     /// Writes up to `max_segments` datagrams of one size back to back into `out`.
@@ -65,17 +65,18 @@ class UDTX_LOCAL Connection::Impl {
                                                         std::span<std::byte> out);
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
     [[nodiscard]] std::optional<Event> poll_event();
-    /// The socket refused datagrams of this size (EMSGSIZE) on this path: smaller ones from now on.
+    /// The socket refused datagrams of this size (EMSGSIZE) on this path. From now on they are smaller.
     void on_datagram_too_large(Instant now, PathId path, std::size_t bytes);
-    /// The system cannot send between these addresses. Before a peer was heard it is final, once it holds for all the
-    /// ways that there are; later it may pass. With `may_pass` it holds once it is said again, a moment later.
+    /// The system cannot send between these addresses. Before the peer was heard, this ends the connection once it
+    /// holds for all its address pairs. After that, the problem may pass. With `may_pass`, a refusal counts only if it
+    /// is repeated a moment later.
     void on_no_way(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass);
-    /// There are signs that the peer is gone. They count when it stays silent although it is asked; of several paths
-    /// that are not all silent, it is the path's end.
+    /// There are signs that the peer is gone. They count if it stays silent although it is asked. If another path
+    /// works, only the silent path is suspended.
     void suspect(Instant now, Evidence evidence);
-    /// ICMP "port unreachable" came from there.
+    /// ICMP "port unreachable" came from `remote`.
     void on_refused(Instant now, const Address& remote);
-    /// Client: true if this datagram, which bears no id of ours, is the peer's reset.
+    /// Client: true if this datagram, which has no connection id of this end, is the peer's reset.
     [[nodiscard]] bool on_reset(Instant now, const RxDatagram& datagram);
 
     // --- application side
@@ -108,7 +109,7 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] Instant started() const noexcept { return started_; }
     [[nodiscard]] bool heard() const noexcept { return handshake_.heard(); }
     [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
-    /// The endpoint is done with this connection.
+    /// The endpoint drops this connection.
     void forget_owner() noexcept {
         setup_.on_touched = nullptr;
         if (setup_.window_memory) setup_.window_memory->change(std::exchange(grown_, 0), 0);
@@ -127,14 +128,14 @@ class UDTX_LOCAL Connection::Impl {
     void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
     void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);
-    /// Of the application's plug-ins one that cannot be made is noted in lacks_plug_in_; a built-in one stands in.
+    /// If a plug-in of the application cannot be made, lacks_plug_in_ notes the error and a built-in one replaces it.
     void give_controller(PathContext& p);
     void make_scheduler();
     [[nodiscard]] PathStats path_stats(const PathContext& p) const;
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
     [[nodiscard]] TransportParameters own_parameters() const;
     [[nodiscard]] std::vector<std::byte> hello_proof() const;
-    /// Of the handshake until the path has a sample of its own.
+    /// The RTT of the handshake, until the path has a sample of its own.
     [[nodiscard]] const recovery::RttEstimator& rtt_of(const PathContext& p) const;
     [[nodiscard]] Duration probe_interval(const PathContext& p) const;
 
@@ -192,14 +193,14 @@ class UDTX_LOCAL Connection::Impl {
 
     // connection_tx.cpp
     struct PacketPlan {
-        std::size_t size = 0;  ///< at most so large
+        std::size_t size = 0;  ///< upper bound, bytes
         bool acks = true;
-        bool eliciting = false;             ///< may carry what counts against the window: what belongs to the path ...
-        bool shared = false;                ///< ... to no path ...
+        bool eliciting = false;             ///< may carry ack-eliciting frames of its path ...
+        bool shared = false;                ///< ... and frames that belong to no path ...
         bool data = false;                  ///< ... and stream bytes
-        std::uint64_t from = 0;             ///< not below this offset, of those never sent
-        bool duplicate = false;             ///< bytes that went another way last, instead
-        StreamWatch::Copy* late = nullptr;  ///< bytes that are late elsewhere, instead
+        std::uint64_t from = 0;             ///< first offset for bytes that were never sent
+        bool duplicate = false;             ///< carry the bytes that another path was given last, instead of new ones
+        StreamWatch::Copy* late = nullptr;  ///< carry these bytes, which are late on another path, instead
         bool pad = false;                   ///< pad to `size`
         bool pair_second = false;
         bool mtu_probe = false;
@@ -210,9 +211,9 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] SendHold hold_cause(Instant now);
     std::optional<Transmit> transmit_close(Instant now, std::span<std::byte> out);
     std::optional<Transmit> transmit_handshake(Instant now, std::span<std::byte> out);
-    /// What a packet may carry beside what belongs to its path.
+    /// What a packet may carry besides the frames of its path.
     struct Cargo {
-        bool shared = true;  ///< what belongs to no path: credit, resets, the state of other paths
+        bool shared = true;  ///< frames that belong to no path: credit, resets, the state of other paths
         bool data = true;    ///< stream bytes
         std::optional<PathPick> pick{};
     };
@@ -283,19 +284,19 @@ class UDTX_LOCAL Connection::Impl {
     TransportParameters peer_;
     HandshakeLayer handshake_;
     std::optional<crypto::SessionKeys> keys_;
-    std::optional<PacketNumber> unsealed_;  // the first one of the batch that is being built, left to a lane
+    std::optional<PacketNumber> unsealed_;  // first packet of the present batch that a lane has to seal
     crypto::Cipher cipher_ = crypto::Cipher::aes_256_gcm;
     StreamTable streams_;
-    std::uint64_t grown_ = 0;  // bytes that streams_ has of the window memory
-    Instant round_began_;      // in which is counted what they deliver
+    std::uint64_t grown_ = 0;  // bytes of the window memory that streams_ uses
+    Instant round_began_;      // start of the round trip whose delivered bytes are counted
     Instant round_ends_;
     StreamWatch watch_;
     PathSet paths_;
     recovery::Outcome outcome_;
     std::unique_ptr<PathScheduler> scheduler_;  // made with the second path
     std::vector<PathView> views_;
-    std::optional<Error> lacks_plug_in_;  // to be the connection's end
-    congestion::Pacer total_;             // the cap over all paths
+    std::optional<Error> lacks_plug_in_;  // the error that will end the connection
+    congestion::Pacer total_;             // rate cap over all paths
     std::shared_ptr<congestion::CouplingGroup> coupling_group_ = std::make_shared<congestion::CouplingGroup>();
     struct Abandon {
         PathId path;
@@ -303,20 +304,20 @@ class UDTX_LOCAL Connection::Impl {
     };
     std::vector<Abandon> abandons_due_;
     std::size_t next_alternative_ = 0;
-    std::vector<std::pair<Address, Address>> blocked_ways_;  // of the alternatives: the system cannot send there
+    std::vector<std::pair<Address, Address>> blocked_ways_;  // alternatives where the system cannot send
     struct RefusedWay {
         std::pair<Address, Address> way;
         Instant since;
     };
-    std::vector<RefusedWay> refused_ways_;  // once, which may pass
-    std::string no_way_;                    // the system's last word ...
+    std::vector<RefusedWay> refused_ways_;  // pairs refused once; the refusal may pass
+    std::string no_way_;                    // the last refusal of the system ...
     Instant no_way_at_{};                   // ... and when
     struct Given {
         PathId path;
         recovery::SentRange range;
     };
-    std::optional<Given> last_given_;  // what went out last, and where: to be repeated as a probe elsewhere
-    bool path_closing_ = false;        // one of them has the state `closed` and is to be let go
+    std::optional<Given> last_given_;  // the bytes sent last and their path; a probe repeats them on another path
+    bool path_closing_ = false;        // a path has the state `closed` and must be removed
     CongestionFeedback congestion_feedback_;
     wire::AckFrame ack_scratch_;
     bool handshake_done_due_ = false;
@@ -328,13 +329,13 @@ class UDTX_LOCAL Connection::Impl {
     HoldMeter holds_;
     Rate own_rate_;
     Rate max_rate_;                       // the smallest of own_rate_, peer_rate_ and group_rate_
-    Rate peer_rate_ = Rate::infinite();   // what the peer wants to receive at most
+    Rate peer_rate_ = Rate::infinite();   // most that the peer wants to receive
     Rate group_rate_ = Rate::infinite();  // what a group of connections leaves to this one
 
     std::string close_text_;
     wire::CloseFrame close_frame_;
     int close_sends_ = 0;
-    bool peer_closed_ = false;  // ours is the answer
+    bool peer_closed_ = false;  // the peer closed first; our CLOSE is the answer
     Instant close_next_;
     Duration close_spacing_{};
     Instant drain_deadline_;

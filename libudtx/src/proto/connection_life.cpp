@@ -1,4 +1,4 @@
-// Life of a connection: set-up, the application's calls, the end.
+// Life of a connection: setup, calls of the application, end.
 #include "proto/connection_impl.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace udtx::proto {
 
 namespace {
 
-/// A line on which it pays that what waits to be sent is still in the processor's cache. On a slower one the receiver
-/// should rather hear early what is to come.
+/// On a path this fast it pays that bytes to be sent are still in the processor's cache. On a slower one it is better
+/// that the receiver learns early what is to come.
 constexpr Rate kFastLine = Rate::bits_per_second(1e9);
 
 std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
@@ -91,7 +91,7 @@ void Connection::Impl::give_controller(PathContext& p) {
     p.limits = {.datagram_bytes = p.mtu.current(), .max_rate = max_rate_, .min_rate = config_.min_rate};
     CongestionOptions options;
     options.datagram_bytes = p.limits.datagram_bytes;
-    // Paths that drew the same numbers would probe, and back off, in step.
+    // Paths with the same random numbers would probe and back off in step.
     options.seed = congestion_seed_ + p.id.value;
     options.max_rate = p.limits.max_rate;
     options.policy = config_.policy;
@@ -146,8 +146,8 @@ bool Connection::Impl::may_be_fast() const {
     return max_rate_ >= kFastLine && (congestion.report().slow_start || congestion.pacing_rate() >= kFastLine);
 }
 
-/// Bytes that should wait to be sent so that no path stands still: in the time that the slowest one takes for a piece
-/// the others send what lies behind it.
+/// Bytes that should wait to be sent so that no path is idle: while the slowest path delivers a piece, the others send
+/// the bytes behind it.
 std::uint64_t Connection::Impl::useful_ahead() const {
     if (paths_.single() && may_be_fast()) return 0;
     double bytes_per_second = 0.0;
@@ -244,7 +244,7 @@ void Connection::Impl::give_up(Instant now, const std::exception& thrown) noexce
         fail(now, end_for_exception(thrown));
         streams_.drop_bytes();
     } catch (const std::exception&) {
-        // Not even for that: the next datagram asks again.
+        // There is no memory even for that. The next datagram tries again.
     }
 }
 
@@ -274,12 +274,12 @@ void Connection::Impl::fail(Instant now, const Error& error) {
 
 void Connection::Impl::enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason) {
     const bool orderly = reason.orderly();
-    events_.push_back(event::Closed{std::move(reason)});  // first, for it takes memory
+    events_.push_back(event::Closed{std::move(reason)});  // first, because it allocates memory
     state_ = State::closing;
     close_frame_ = frame;
     close_sends_ = kCloseRepeats;
     close_next_ = now;
-    // After an orderly end nothing more is to be said: its copies follow soon, so that the process need not stay for
+    // After an orderly end nothing more needs to be said. The copies follow soon, so that the process need not stay for
     // them.
     const Duration interval = probe_interval(paths_.first());
     close_spacing_ = orderly ? std::min<Duration>(kSynInterval / 2, interval) : interval;
@@ -287,7 +287,7 @@ void Connection::Impl::enter_closing(Instant now, wire::CloseFrame frame, CloseR
     touch();
 }
 
-// One answer, so that the peer need not repeat its CLOSE until it gives up waiting (RFC 9000, section 10.2.2).
+// One answer, so that the peer need not repeat its CLOSE until it times out (RFC 9000, section 10.2.2).
 void Connection::Impl::answer_close(Instant now, CloseReason reason) {
     events_.push_back(event::Closed{std::move(reason)});
     state_ = State::closing;
@@ -321,7 +321,7 @@ PathStats Connection::Impl::path_stats(const PathContext& p) const {
     s.local = p.local;
     s.remote = p.remote;
     s.datagram_bytes = p.mtu.current();
-    // The handshake went that way.
+    // The handshake ran on path 0.
     const auto& rtt = p.id == PathId{} ? rtt_of(p) : p.recovery.rtt();
     if (rtt.has_sample()) {
         s.smoothed_rtt = rtt.smoothed();

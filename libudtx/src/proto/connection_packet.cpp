@@ -1,4 +1,4 @@
-// What goes into a packet, and what is remembered of it.
+// The contents of a packet, and what is remembered of it.
 #include <algorithm>
 
 #include "proto/connection_impl.hpp"
@@ -12,7 +12,7 @@ using recovery::SentPacket;
 namespace {
 constexpr std::size_t kMaxAckRangesSent = 32;
 constexpr std::size_t kFewAckRanges = 4;
-constexpr std::size_t kCloseBytes = 1 + 1 + 8 + 8;  // a CLOSE frame beside its reason: type, whose code, code, length
+constexpr std::size_t kCloseBytes = 1 + 1 + 8 + 8;  // a CLOSE frame without its reason: type, kind, code, length
 }  // namespace
 
 void Connection::Impl::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
@@ -35,15 +35,15 @@ void Connection::Impl::fill_acks(Instant now, PathContext& p, wire::Writer& out,
     packet.ack_largest = ack_scratch_.largest();
 }
 
-/// What is most needed of an ACK that finds little room: its newest ranges.
+/// If an ACK finds little room, only its newest ranges are written.
 bool Connection::Impl::write_short_ack(wire::Writer& out) {
     ack_scratch_.count = std::min(ack_scratch_.count, kFewAckRanges);
     ack_scratch_.arrival_count = 0;
     return wire::write_ack(out, ack_scratch_);
 }
 
-/// CLOSE, and before it in the same packet what has come on each path: the peer looks at nothing that comes after it,
-/// and what was not acknowledged by then counts as given up. Each copy says it, for any may be the first to arrive.
+/// Writes CLOSE and, before it, an ACK for each path. The peer ignores frames behind CLOSE, and gives up what is not
+/// acknowledged by then. Each copy has the ACKs, because any copy may be the first to arrive.
 void Connection::Impl::fill_close(Instant now, const wire::CloseFrame& close, bool acks, wire::Writer& out) {
     const std::size_t reserved = kCloseBytes + close.reason.size();
     for (const auto& p : paths_.all()) {
@@ -71,7 +71,7 @@ void Connection::Impl::fill_control(PathContext& p, wire::Writer& out, SentPacke
     }
 }
 
-/// An ACK of a path that does not carry its own at present; of the path of this packet, if no other works either.
+/// Writes ACKs of paths that do not carry their own at present. If no other path works, these leave on the path itself.
 void Connection::Impl::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     for (const auto& other : paths_.all()) {
         if (!other->ack_elsewhere) continue;
@@ -94,7 +94,7 @@ void Connection::Impl::fill_shared(wire::Writer& out, SentPacket& packet) {
         handshake_done_due_ = false;
         note(Control::handshake_done, packet.control_path);
     }
-    // One path's state a packet: SentPacket remembers one.
+    // The state of one path per packet, because SentPacket remembers only one.
     if (!abandons_due_.empty()) {
         const Abandon abandon = abandons_due_.back();
         if (!wire::write_frame(out, wire::PathAbandonFrame{abandon.path, abandon.code})) return;
@@ -116,7 +116,7 @@ void Connection::Impl::fill_shared(wire::Writer& out, SentPacket& packet) {
     }
 }
 
-/// The bytes that went another way last, or a PING if they have all arrived.
+/// Writes the bytes that another path was given last, or a PING if they have all arrived.
 void Connection::Impl::fill_duplicate(const PathContext& p, wire::Writer& out, SentPacket& packet) {
     const bool other = last_given_ && last_given_->path != p.id && watch_.allows_probe(last_given_->range.length);
     if (other) (void)streams_.fill_copy(last_given_->range, out, packet);
@@ -165,7 +165,8 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
     if (!bare && !plan.pair_second) maybe_skip_number(p);
     SentPacket packet;
     packet.number = p.recovery.next_number();
-    // The header first: the cipher begins with it, and would wait for all the stores of the payload before it.
+    // The header is written first, because the cipher starts with it. Otherwise it would wait for all stores of the
+    // payload.
     wire::ShortHeader header;
     header.destination = handshake_.remote_id();
     header.path = p.id;
@@ -184,7 +185,7 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
     packet.sent = now;
     packet.bytes = static_cast<std::uint32_t>(size);
     packet.in_flight = packet.ack_eliciting;
-    // The fate of what only asks whether the path works says nothing about congestion.
+    // A packet that only tests whether the path works says nothing about congestion.
     packet.mtu_probe = plan.mtu_probe || p.state != PathState::active;
     note_sent(now, p, packet);
     return size;

@@ -1,4 +1,4 @@
-// The paths of a connection: how they come, fall silent, return and go.
+// The paths of a connection: how they open, fail, return and close.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace udtx::proto {
 
-/// A refusal that may pass counts when it comes again after so long.
+/// A refusal that may pass counts if it is repeated after this time.
 static constexpr Duration kRefusedAgain = std::chrono::milliseconds(100);
 
 std::uint32_t Connection::Impl::max_paths() const {
@@ -68,7 +68,7 @@ void Connection::Impl::use_for_handshake(const PathAddresses& addresses) {
     p.options = addresses.options;
 }
 
-/// Nothing came back in time: the next copy of the first flight goes another way.
+/// Nothing came back in time. The next copy of the first flight goes to other addresses.
 void Connection::Impl::dial_elsewhere() {
     if (setup_.alternatives.empty() || handshake_.heard()) return;
     use_for_handshake(setup_.alternatives[next_alternative_]);
@@ -97,14 +97,14 @@ void Connection::Impl::on_no_way(Instant now, const Address& local, const Addres
         end({.code = ErrorCode::no_route, .message = no_way_});
         return;
     }
-    // The next one at once.
+    // Tries the next addresses at once.
     do dial_elsewhere();
     while (is_blocked({paths_.first().local, paths_.first().remote, {}}));
     handshake_.send_again();
     touch();
 }
 
-/// Something came back: the first path is the one that it came by.
+/// A packet came back. The addresses on which it came become those of the first path.
 void Connection::Impl::settle_first_path(const RxDatagram& datagram) {
     if (setup_.alternatives.empty() || !handshake_.heard()) return;
     const PathContext& p = paths_.first();
@@ -124,8 +124,8 @@ void Connection::Impl::tell_path(const PathContext& p, bool unreachable) {
     events_.push_back(event::PathChanged{p.id, p.state, p.local, p.remote, unreachable});
 }
 
-/// What the user wants of all paths together, the floor and the rate of the policy `fixed`, is for those that carry
-/// data, by their weights. The cap needs no parts: it is kept over all of them (total_).
+/// The user sets the floor, and the rate of the policy `fixed`, for all paths together. They are divided by weight
+/// among the paths that carry data. The cap is not divided: total_ keeps it over all paths.
 void Connection::Impl::share_rates() {
     const auto carries = [](const PathContext& p, bool standby) {
         return p.state == PathState::active && p.options.standby == standby;
@@ -149,7 +149,7 @@ void Connection::Impl::enter(PathContext& p, PathState state) {
     touch();
 }
 
-/// The peer has answered our challenge.
+/// The peer has answered the challenge of this end.
 void Connection::Impl::activate(Instant now, PathContext& p) {
     p.remote = p.validator.remote();
     p.local = p.validator.local();
@@ -162,7 +162,8 @@ void Connection::Impl::activate(Instant now, PathContext& p) {
 
 namespace {
 
-/// Datagrams that the peer should have answered; one that asks for the size of the path may be too large.
+/// Datagrams that the peer should have answered. Probes of the datagram size do not count, because they may be too
+/// large.
 std::uint64_t unanswered(const PathContext& p) {
     std::uint64_t asked = 0;
     p.recovery.for_each_in_flight([&asked](const auto& packet) { asked += packet.mtu_probe ? 0 : 1; });
@@ -181,7 +182,7 @@ void Connection::Impl::note_failure(Instant now, PathContext& p) {
     p.steady_from = now + p.probation;
 }
 
-/// At a probe time-out: the path has become silent, not for want of something to answer, and not because all have.
+/// At a probe timeout: true if the path has failed. It had datagrams to answer, and not all paths are silent.
 bool Connection::Impl::fails(Instant now, const PathContext& p) const {
     const auto heard = [now](const PathContext& q) { return now - q.last_received < kLeastSilence; };
     const bool another =
@@ -191,8 +192,8 @@ bool Connection::Impl::fails(Instant now, const PathContext& p) const {
     return unanswered(p) >= (each ? 1 : PathContext::kFailureDatagrams);
 }
 
-// All that is in flight moves to the other paths at once. The controller hears of a time-out, once, and of no losses:
-// that a path is silent says nothing about its queue.
+// All data in flight moves to the other paths at once. The controller is told of one timeout and no losses, because
+// silence says nothing about the path's queue.
 void Connection::Impl::suspend(Instant now, PathContext& p) {
     ++p.suspensions;
     note_failure(now, p);
@@ -217,7 +218,7 @@ void Connection::Impl::suspend(Instant now, PathContext& p) {
     enter(p, PathState::suspended);
 }
 
-/// To be called when a path has become silent, and when another one has come that could take over.
+/// Call it when a path has become silent, and when a path has come that could take over.
 void Connection::Impl::suspend_silent(Instant now) {
     for (const auto& p : paths_.all()) {
         const bool silent = p->state == PathState::active && PathSet::silent(*p, now);
@@ -225,7 +226,7 @@ void Connection::Impl::suspend_silent(Instant now) {
     }
 }
 
-/// `proven_bytes`: the largest packet sent in the time-out that has arrived.
+/// `proven_bytes`: size of the largest packet sent in the timeout that has arrived.
 void Connection::Impl::revive(Instant now, PathContext& p, std::uint32_t proven_bytes) {
     p.recovery.end_timeout();
     p.probes = 0;
@@ -256,7 +257,7 @@ void Connection::Impl::leave_closed(Instant now) {
         if (gone == all.end()) break;
         paths_.close((*gone)->id, path_stats(**gone));
     }
-    // The last one carries on whatever it does.
+    // The last path stays in use in any state.
     PathContext& last = paths_.first();
     if (paths_.single() && last.state == PathState::suspended) revive(now, last, 0);
 }
@@ -271,7 +272,7 @@ void Connection::Impl::on_path_status(const wire::PathStatusFrame& frame) {
         share_rates();
     }
     const bool suspended = frame.status == wire::PathStatus::suspended;
-    // What came there before it went silent is told another way, so that it is not sent again.
+    // Another path acknowledges the packets that came before the silence, so that the peer does not repeat their bytes.
     if (suspended && !p->peer_suspended) p->ack_elsewhere = p->acks.largest().has_value();
     p->peer_suspended = suspended;
 }

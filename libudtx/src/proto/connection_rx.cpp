@@ -1,4 +1,4 @@
-// What a connection does with a datagram.
+// Processing of received datagrams.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -12,7 +12,7 @@ namespace udtx::proto {
 
 namespace {
 
-/// Then it answers something that was damaged on the way (RFC 9000, section 6.2).
+/// If so, the packet answers one that was damaged on the way (RFC 9000, section 6.2).
 bool lists_our_version(const wire::LongHeader& header, std::span<const std::byte> datagram) {
     wire::Reader in(datagram.subspan(header.header_bytes));
     for (auto version = in.u32(); version; version = in.u32()) {
@@ -98,10 +98,10 @@ Result<void> Connection::Impl::establish(Instant now) {
     paths_.first().acks.pace().on_handshake(now - started_);
     state_ = State::established;
     const PathOptions& wanted = paths_.first().options;
-    // A peer that knows of one path only would not understand.
+    // A peer that supports only one path would not understand PATH_STATUS.
     paths_.first().status_due = max_paths() > 1 && (wanted.standby || wanted.weight != 1.0);
     last_received_ = now;
-    if (lacks_plug_in_) return *lacks_plug_in_;  // not before there are keys by which the client believes it
+    if (lacks_plug_in_) return *lacks_plug_in_;  // only now there are keys that authenticate the error to the client
     events_.push_back(event::Connected{});
     if (setup_.role == Role::server) {
         handshake_done_due_ = true;
@@ -152,7 +152,7 @@ bool Connection::Impl::open(const RxDatagram& datagram, const wire::ShortHeader&
     return datagram.opened->authentic;
 }
 
-/// The packet is authentic, and its payload is plain by now.
+/// The packet is authentic, and its payload is decrypted.
 void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& datagram,
                                  const wire::ShortHeader& header, PacketNumber number) {
     p.replay.mark(number);
@@ -185,9 +185,9 @@ void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& 
     if (p.recovery.overgrown()) fail(now, {ErrorCode::protocol, "the peer sends but acknowledges nothing"});
 }
 
-/// Once a round trip of the slowest path: windows that grow with what it delivers, and shrink.
+/// Once per round trip of the slowest path: windows grow with what it delivers, and shrink.
 void Connection::Impl::follow_line(Instant now) {
-    // On a short way it is done seldom enough to cost nothing.
+    // On a short path, this interval makes the cost negligible.
     constexpr Duration kLeastRound = std::chrono::milliseconds(10);
     Duration longest{};
     for (const auto& path : paths_.all()) {
@@ -203,7 +203,7 @@ void Connection::Impl::follow_line(Instant now) {
     round_ends_ = now + std::max(longest, kLeastRound);
 }
 
-/// The peer's CLOSE, be it the answer to ours or its own: both ends know.
+/// Handles the peer's CLOSE, either the answer to ours or its own. Then both ends know of the end.
 void Connection::Impl::on_close_answered(std::span<const std::byte> payload) {
     if (peer_closed_) return;
     wire::Reader in(payload);
@@ -217,7 +217,7 @@ void Connection::Impl::on_close_answered(std::span<const std::byte> payload) {
 Result<void> Connection::Impl::on_payload(Instant now, PathContext& p, std::span<const std::byte> payload,
                                           bool& eliciting) {
     wire::Reader in(payload);
-    std::optional<wire::RateFeedbackFrame> told;  // until the ACK that it belongs to
+    std::optional<wire::RateFeedbackFrame> told;  // kept until the ACK that it belongs to
     if (in.empty()) return Error{ErrorCode::protocol, "packet without frames"};
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack_scratch_);
@@ -290,8 +290,8 @@ Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire:
     return std::visit(Visitor{*this, now, p, told}, frame);
 }
 
-/// The peer shows another address; or it opens a path, which is where its newest packet comes from until that is
-/// validated.
+/// The peer uses another address, or it opens a path. Until that path is validated, its address is that of its newest
+/// packet.
 void Connection::Impl::on_address_change(Instant now, PathContext& p, const RxDatagram& datagram) {
     if (p.state == PathState::probing && setup_.role == Role::server) {
         p.local = datagram.local;
@@ -312,7 +312,7 @@ void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64
     p.local = p.validator.local();
     p.validator.clear();
     if (host_moved) {
-        // Another network: what was learned of the old one says nothing (RFC 9000, section 9.4).
+        // The network is another one: measurements of the old one say nothing (RFC 9000, section 9.4).
         p.recovery.reset_rtt();
         p.acks.pace() = {};
         p.mtu.restart();

@@ -1,5 +1,5 @@
-// Which of several paths the next datagram takes. What belongs to a path leaves on it; credit and the like on the best
-// one; stream bytes where the scheduler says.
+// Chooses the path of the next datagram. Frames that belong to a path leave on it, credit and similar frames on the
+// best path, and stream bytes where the scheduler says.
 #include <algorithm>
 
 #include "proto/connection_impl.hpp"
@@ -8,7 +8,7 @@ namespace udtx::proto {
 
 namespace {
 
-/// A cap is of what the line carries, with the headers of IP and UDP.
+/// A cap includes the headers of IP and UDP. This is the rate of UDP payload that it leaves.
 Rate payload_of(Rate cap, const PathContext& p) {
     if (cap.is_infinite()) return cap;
     const double headers = p.remote.family == Address::Family::v6 ? 48.0 : 28.0;
@@ -24,7 +24,8 @@ std::uint64_t Connection::Impl::budget(Instant now, PathContext& p) {
     p.pacer.set_rate(now, std::min(p.congestion->pacing_rate(), cap), datagram);
     const std::uint64_t own = p.pacer.budget(now);
     if (paths_.single()) return own;
-    // What is kept of its credit has room for a datagram of any path: one of large ones would else never have its turn.
+    // The credit of the cap's pacer can hold a datagram of any path. Otherwise a path with large datagrams would never
+    // get its turn.
     std::uint32_t largest = datagram;
     for (const auto& path : paths_.all()) largest = std::max(largest, path->mtu.current());
     total_.set_rate(now, cap, largest);
@@ -81,14 +82,14 @@ std::optional<PathPick> Connection::Impl::choose(Instant now) {
     return scheduler_->pick(now, *demand, views_);
 }
 
-/// For one more datagram in the batch of this path.
+/// Picks again, for one more datagram in the batch of this path.
 std::optional<PathPick> Connection::Impl::choose_again(Instant now, const PathContext& p) {
     auto pick = choose(now);
     if (pick && (pick->path != p.id || pick->duplicate)) pick.reset();
     return pick;
 }
 
-/// ACKs, probes and answers to the peer's.
+/// Sends what is bound to this path: ACKs, probes, and answers to the peer's.
 std::optional<Transmit> Connection::Impl::transmit_bound(Instant now, PathContext& p, std::span<std::byte> out) {
     const bool bound = p.acks.due(now) || p.probes > 0 || p.response_due || p.ping_due;
     if (!bound) return std::nullopt;
@@ -98,8 +99,8 @@ std::optional<Transmit> Connection::Impl::transmit_bound(Instant now, PathContex
 std::optional<Transmit> Connection::Impl::transmit_several(Instant now, std::size_t max_segments,
                                                            std::span<std::byte> out) {
     for (const auto& p : paths_.all()) {
-        // Nothing comes between the packets of a pair, which are as late as its first one: what they would hold up at
-        // the head of the stream is for faster paths.
+        // Nothing may be sent between the packets of a pair. They all take bytes from the offset of the first one on:
+        // bytes at the head of the stream, which they would hold up, are for faster paths.
         if (!p->line_probes.under_way() || !streams_.data_pending()) continue;
         const PathPick pick{.path = p->id, .from = p->line_probes.from()};
         if (auto t = transmit_data(now, *p, {.shared = false, .pick = pick}, 1, out)) return t;
@@ -129,22 +130,22 @@ std::optional<Transmit> Connection::Impl::transmit_several(Instant now, std::siz
             return t;
         }
     } else if (streams_.data_pending() && !streams_.demand()) {
-        // The end of a stream, without bytes.
+        // Only the end of a stream waits, without bytes.
         if (PathContext* p = best_with_room(now)) {
             if (auto t = transmit_data(now, *p, {.shared = false}, 1, out)) return t;
         }
     }
     for (const auto& p : paths_.all()) {
         if (p->state != PathState::active) continue;
-        // A path that could send and is not given anything is not limited by its network. Asking for room keeps its
-        // pacer's credit up to date: departure() would else name a time that is over.
+        // A path that could send but gets nothing is not limited by its network. Asking for room also updates the
+        // pacer's credit. Otherwise departure() would return a time that is over.
         const bool room = has_room(now, *p);
         hold(*p, streams_.data_pending() && !room, false);
     }
     return std::nullopt;
 }
 
-// Bytes that turn out to have arrived are passed over.
+// Bytes that have arrived meanwhile are skipped.
 std::optional<Transmit> Connection::Impl::transmit_late(Instant now, std::span<std::byte> out) {
     view_paths(now);
     while (auto late = watch_.next(now, streams_, views_)) {

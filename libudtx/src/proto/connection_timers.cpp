@@ -1,4 +1,4 @@
-// A connection's clockwork: what falls due when, and what then happens.
+// The timers of a connection: when each expires, and what happens then.
 #include <algorithm>
 
 #include "proto/connection_impl.hpp"
@@ -9,7 +9,7 @@ namespace {
 void earlier(std::optional<Instant>& best, std::optional<Instant> candidate) {
     if (candidate && (!best || *candidate < *best)) best = candidate;
 }
-constexpr std::uint64_t kLeastProbing = 100;  // bytes of credit that an answer on a path not validated takes
+constexpr std::uint64_t kLeastProbing = 100;  // bytes of credit that an answer needs on an unvalidated path
 }  // namespace
 
 Instant Connection::Impl::idle_deadline() const {
@@ -17,7 +17,7 @@ Instant Connection::Impl::idle_deadline() const {
     return last_received_ + lower_idle_timeout();
 }
 
-/// Of both ends.
+/// The lower idle timeout of both ends.
 Duration Connection::Impl::lower_idle_timeout() const {
     const Duration own = config_.idle_timeout;
     if (peer_.idle_timeout_ms == 0) return own;
@@ -47,18 +47,18 @@ std::optional<Instant> Connection::Impl::path_deadline(const PathContext& p) con
     if (p.doubt) earlier(next, std::min(p.doubt->ask_at, p.doubt->until));
     earlier(next, p.recovery.deadline());
     if (p.stretch_acks) earlier(next, p.stretch_acks->deadline());
-    // What holds a probe back ends with a packet that comes in: waiting for the time alone would spin.
+    // An incoming packet ends whatever holds a probe back. A timer for this would spin.
     if (const auto due = p.mtu.deadline()) {
         const auto size = p.mtu.probe_due(*due);
         if (size && mtu_probe_allowed(p, *size)) earlier(next, due);
     }
-    // One that is due already waits for the pacer.
+    // A PING that is already due waits for the pacer.
     if (!p.ping_due) earlier(next, keep_alive_at(p));
     earlier(next, departure(p));
     return next;
 }
 
-/// When the pacer lets go what waits.
+/// When the pacer releases waiting data.
 std::optional<Instant> Connection::Impl::departure(const PathContext& p) const {
     const bool room = p.in_flight() + p.mtu.current() <= p.congestion->window();
     if (!room || !wants_to_send(p, {})) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<Instant> Connection::Impl::departure(const PathContext& p) const {
     return at;
 }
 
-/// Of several paths each is kept open for itself. A lost PING can be repeated before either end gives up.
+/// With several paths, each one is kept alive on its own. A lost PING can be repeated before either end gives up.
 std::optional<Instant> Connection::Impl::keep_alive_at(const PathContext& p) const {
     if (config_.keep_alive == Duration::zero() || p.recovery.in_flight() > 0) return std::nullopt;
     const Instant silent_since =
@@ -124,7 +124,7 @@ void Connection::Impl::on_path_clock(Instant now, PathContext& p) {
     if (const auto due = keep_alive_at(p); due && now >= *due) p.ping_due = true;
 }
 
-/// Of a path that stays silent: its controller hears nothing of them, as of all that it loses meanwhile.
+/// Gives up probes of a path that stays silent. Its controller is told neither of them nor of other losses meanwhile.
 void Connection::Impl::forget_probes(Instant now, PathContext& p) {
     if (!p.recovery.in_timeout()) return;
     p.recovery.give_up_flight(now, outcome_, now - recovery::LossRecovery::kSilenceRemembered);
@@ -144,8 +144,8 @@ void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
     ++p.probe_timeouts;
     if (fails(now, p)) note_failure(now, p);
     p.probes = PathContext::kProbes;
-    // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002,
-    // section 6.2.4).
+    // The tail is sent again instead of a bare PING: if it was lost, nothing else would show that (RFC 9002, section
+    // 6.2.4).
     if (const auto* oldest = p.recovery.oldest_in_flight()) {
         streams_.on_lost(*oldest);
         if (p.stretch_acks) p.stretch_acks->on_repeat(oldest->number);
@@ -155,7 +155,7 @@ void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
         suspend(now, p);
         return;
     }
-    // A time-out is one event, however long it lasts.
+    // A timeout is one event, however long it lasts.
     const bool told = p.recovery.in_timeout();
     if (silent && !paths_.single() && experiment_.silent_path_rule) p.recovery.begin_timeout();
     apply_outcome(now, p, silent && !told);

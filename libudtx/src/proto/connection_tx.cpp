@@ -1,4 +1,4 @@
-// What a connection sends, and when it may.
+// What a connection sends, and when.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace udtx::proto {
 
 namespace {
 constexpr std::size_t kLeastChallenge = wire::kShortHeaderBytes + 9 + wire::kTagBytes;
-constexpr int kTriesUntilTold = 5;  // about 3 s of asking for a path
+constexpr int kTriesUntilTold = 5;  // challenges before a failure is reported: about 3 s
 }  // namespace
 
 std::optional<Transmit> Connection::Impl::poll_transmit(Instant now, std::size_t max_segments,
@@ -26,7 +26,7 @@ std::optional<Transmit> Connection::Impl::poll_transmit(Instant now, std::size_t
     return t;
 }
 
-/// Asked for when nothing leaves.
+/// The reason why nothing is sent. Call it when nothing leaves.
 SendHold Connection::Impl::hold_cause(Instant now) {
     if (!streams_.data_pending()) return streams_.waits_for_credit() ? SendHold::credit : SendHold::application;
     if (max_rate_.is_infinite()) return SendHold::network;
@@ -42,7 +42,7 @@ std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t
                                                         std::span<std::byte> out) {
     if (state_ == State::drained) return std::nullopt;
     if (keys_ && keys_->seal_limit_reached()) {
-        // The peer never acknowledged the current key phase, so no new key could be had (RFC 9001, section 6.6).
+        // The peer never acknowledged the current key phase, so no key update was possible (RFC 9001, section 6.6).
         end({.code = ErrorCode::protocol, .message = "the key's packet limit was reached without an update"});
         return std::nullopt;
     }
@@ -52,7 +52,7 @@ std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t
     if (t) return t;
     maybe_update_keys();
     PathContext& p = paths_.first();
-    // The last path that is left may be one that its peer has not proved to be reached by.
+    // The only path that is left may be one that is not validated.
     if (!paths_.single() || p.state == PathState::probing) return transmit_several(now, max_segments, out);
     t = transmit_challenge(now, p, out);
     if (!t) t = transmit_mtu_probe(now, p, out);
@@ -72,7 +72,8 @@ Transmit Connection::Impl::transmit_of(const PathContext& p, std::size_t size, s
 
 std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<std::byte> out) {
     if (close_sends_ == 0 || now < close_next_) return std::nullopt;
-    // One path after the other: which of them work at the end nobody may know. An answer is sent once, over the best.
+    // Each copy takes another path, because nobody may know which of them still work. An answer is sent once, on the
+    // best.
     const auto turn = peer_closed_ ? 0 : static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
     PathContext& best = paths_.best();
     PathContext& in_turn = *paths_.all()[turn];
@@ -117,7 +118,7 @@ std::optional<Transmit> Connection::Impl::transmit_challenge(Instant now, PathCo
     return t;
 }
 
-/// A path that is not validated: challenges and what answers the peer's, as far as the peer has paid for it.
+/// On an unvalidated path: sends challenges and answers to the peer's, as far as the credit for its bytes allows.
 std::optional<Transmit> Connection::Impl::transmit_probing(Instant now, PathContext& p, std::span<std::byte> out) {
     path::Validator& v = p.validator;
     const bool challenge = v.challenge_due(now);
@@ -136,9 +137,9 @@ std::optional<Transmit> Connection::Impl::transmit_probing(Instant now, PathCont
     return transmit_of(p, size, size);
 }
 
-// A probe that is lost says something about its size only on a path that works. One that is larger than the window
-// would keep all else from leaving until it is taken for lost, which takes seconds where the handshake was slow.
-// And who only acknowledges gains nothing: its probes would take what a narrow way back has, for seconds.
+// The loss of a probe says something about its size only on a path that works. A probe larger than the window would
+// block everything else until it is declared lost, which takes seconds after a slow handshake. An end that only
+// acknowledges gains nothing: its probes would occupy a narrow return path for seconds.
 bool Connection::Impl::mtu_probe_allowed(const PathContext& p, std::uint32_t size) const {
     const std::uint64_t window = p.congestion->window();
     const bool of_use = !p.acks.pace().slow() || streams_.counters().bytes_sent > config_.min_datagram;
@@ -172,7 +173,7 @@ bool Connection::Impl::wants_to_send(const PathContext& p, const Cargo& cargo) c
     return cargo.data && streams_.data_pending();
 }
 
-/// Packets of the probe of the line that the next one opens; 0: none.
+/// Packets of the link probe that the next packet opens; 0: it opens none.
 std::uint32_t Connection::Impl::line_probe_here(Instant now, const PathContext& p) const {
     const PacketNumber number = p.recovery.next_number();
     if (!p.line_probes.may_open(now, number) || !streams_.data_pending() || p.probes > 0) return 0;
@@ -180,7 +181,7 @@ std::uint32_t Connection::Impl::line_probe_here(Instant now, const PathContext& 
         now, number, {.wanted = p.congestion->probe_packets(), .cap = max_rate_, .datagram_bytes = p.mtu.current()});
 }
 
-/// Nothing leaves: tells the pacer and the delivery rate why.
+/// Nothing is sent. Tells the pacer and the delivery rate why.
 void Connection::Impl::hold(PathContext& p, bool wants, bool probe) {
     if (!wants && !probe) p.recovery.set_application_limited(true);
     const bool paced = wants && p.in_flight() + p.mtu.current() <= p.congestion->window();
@@ -197,7 +198,7 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
     std::size_t segment = 0;
     for (std::size_t i = 0; i < max_segments && used + mtu <= out.size(); ++i) {
         const bool probe = p.probes > 0;
-        const bool follows = p.line_probes.under_way();  // behind the first packet of a pair or train
+        const bool follows = p.line_probes.under_way();  // after the first packet of a pair or train
         const bool allowed = probe || follows || (p.in_flight() + mtu <= window && used + mtu <= budget);
         const bool wants = wants_to_send(p, cargo);
         if (!(allowed && (wants || probe)) && !p.acks.due(now)) {
@@ -214,7 +215,7 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
             plan.from = cargo.pick->from;
             plan.duplicate = cargo.pick->duplicate;
         }
-        // Behind a duplicate fresh bytes would leave on a path that is to have none.
+        // A probe that starts with a duplicate would continue with new bytes, on a path that should get none.
         const bool may_open = allowed && !follows && wants && cargo.data && !plan.duplicate;
         const std::uint32_t opens = may_open ? line_probe_here(now, p) : 0;
         const bool probes_line = opens > 0 || follows;

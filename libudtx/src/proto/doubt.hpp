@@ -1,4 +1,4 @@
-// Doubt that the peer is still there. Others can forge what raises it, so it ends nothing as long as the peer answers.
+// Doubt that the peer is still there. Others can forge its causes, so it ends nothing as long as the peer answers.
 #pragma once
 
 #include "udtx/core/connection.hpp"
@@ -6,13 +6,13 @@
 
 namespace udtx::proto {
 
-/// Of one path. The peer is asked, and has until `until` to answer.
+/// Doubt about one path. The peer is asked, and has until `until` to answer.
 struct Doubt {
     Evidence evidence = Evidence::refused;
     Duration patience{};
     Instant until{};
-    Instant ask_at{};        ///< again
-    Instant answers_from{};  ///< what comes earlier may have left before the peer's end
+    Instant ask_at{};        ///< when to ask again
+    Instant answers_from{};  ///< earlier packets may have left before the peer ended
 };
 
 }  // namespace udtx::proto

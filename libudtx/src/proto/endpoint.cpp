@@ -18,7 +18,7 @@ Endpoint::Impl::Impl(EndpointDeps deps, TransportConfig config)
 }
 
 Endpoint::Impl::~Impl() {
-    // A connection may be held longer by its handler; it must not call into an endpoint that is gone.
+    // A handler may hold a connection longer. That connection must not call into a destroyed endpoint.
     for (auto& [id, entry] : connections_) entry.connection->impl_->forget_owner();
 }
 
@@ -32,7 +32,7 @@ ConnectionId Endpoint::Impl::fresh_id() {
 
 std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::Setup setup) {
     const ConnectionId id = setup.local;
-    Entry& entry = connections_[id];  // where it stays until remove()
+    Entry& entry = connections_[id];  // it keeps this address until remove()
     try {
         setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
         setup.window_memory = window_memory_;
@@ -40,7 +40,7 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
             std::make_shared<Connection>(std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now));
         on_touched(id, entry);
         return entry.connection;
-    } catch (...) {  // no memory for it
+    } catch (...) {  // out of memory
         connections_.erase(id);
         throw;
     }
@@ -83,7 +83,7 @@ std::shared_ptr<Connection> Endpoint::Impl::poll_touched() {
         if (it == connections_.end()) continue;
         Entry& entry = it->second;
         entry.told = false;
-        if (entry.connection->impl_->drained() && !entry.queued) {  // its last events are being taken: let it be reaped
+        if (entry.connection->impl_->drained() && !entry.queued) {  // last events: let it be removed
             entry.queued = true;
             ready_.push_back(id);
         }
@@ -122,7 +122,7 @@ void Endpoint::Impl::remove(ConnectionId id) {
 
 // --- datagrams in
 
-// Mostly the connection of the datagram before.
+// Usually the connection of the preceding datagram.
 const Endpoint::Impl::Entry* Endpoint::Impl::find(ConnectionId id) {
     if (newest_ != nullptr && newest_->first == id) return &newest_->second;
     const auto it = connections_.find(id);
@@ -142,7 +142,7 @@ void Endpoint::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
                 try {
                     on_hello(now, datagram);
                 } catch (const std::exception&) {
-                    // No memory for another connection: as if it had been lost.
+                    // There is no memory for another connection. The datagram is treated as lost.
                 }
                 return;
             }
@@ -159,7 +159,7 @@ void Endpoint::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
     }
     const Entry* entry = find(id);
     if (entry == nullptr) return;
-    const std::shared_ptr<Connection>& connection = entry->connection;  // goes in poll_transmit() only
+    const std::shared_ptr<Connection>& connection = entry->connection;  // only poll_transmit() removes it
     const bool was_connected = connection->impl_->connected();
     try {
         connection->impl_->handle_datagram(now, datagram);
@@ -169,7 +169,7 @@ void Endpoint::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
     }
 }
 
-/// A data packet of no connection here: our server has forgotten ours, or we have forgotten a client's.
+/// A data packet of an unknown connection: the server has lost ours, or this end has lost a client's.
 void Endpoint::Impl::on_stray(Instant now, const RxDatagram& datagram, const wire::ShortHeader& header) {
     for (const ConnectionId id : dialled_) {
         if (connections_.at(id).connection->impl_->on_reset(now, datagram)) return;
@@ -228,7 +228,8 @@ void Endpoint::Impl::on_hello(Instant now, const RxDatagram& datagram) {
         reply_retry(now, datagram, *header);
         return;
     }
-    // A client too many is let finish its handshake, so that it can be told; of those, too, only so many at once.
+    // A client above the limit may finish its handshake, so that it can be told. The number of such clients is bounded
+    // too.
     const std::size_t established = connections_.size() - half_open_.size();
     if (established >= max_connections_ + kMaxHalfOpen || !make_room(now, datagram.remote)) return;
     const ConnectionId original = header->destination;
@@ -244,9 +245,9 @@ void Endpoint::Impl::on_hello(Instant now, const RxDatagram& datagram) {
         half_open_.push_back(connection->impl_->setup().local);
         connection->impl_->handle_datagram(now, datagram);
     } catch (const std::exception&) {
-        return remove(connection->impl_->setup().local);  // as if it had been lost: its next copy may find more room
+        return remove(connection->impl_->setup().local);  // treated as lost: its next copy may find more room
     }
-    // Damaged on the way: what was taken from its header may be wrong, and the next copy must find a clean slate.
+    // The packet was damaged on the way. Its header may be wrong, so the next copy must find no state of it.
     if (!connection->impl_->heard()) return remove(connection->impl_->setup().local);
     if (keyed) proofs_->remember(original);
 }

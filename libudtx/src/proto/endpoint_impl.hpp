@@ -1,4 +1,4 @@
-// What an endpoint is made of: its connections by their ids, and who of them wants to be polled next.
+// The parts of an endpoint: its connections by id, and which of them to poll next.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +47,9 @@ class UDTX_LOCAL Endpoint::Impl {
   private:
     struct Entry {
         std::shared_ptr<Connection> connection{};
-        std::optional<Instant> deadline{};  // as filed in timers_
-        bool told = false;                  // in events_
-        bool queued = false;                // in ready_
+        std::optional<Instant> deadline{};  // as stored in timers_
+        bool told = false;                  // is in events_
+        bool queued = false;                // is in ready_
     };
     struct Reply {
         Address local;
@@ -71,7 +71,7 @@ class UDTX_LOCAL Endpoint::Impl {
     [[nodiscard]] ConnectionId fresh_id();
 
     static constexpr std::size_t kMaxReplies = 64;
-    static constexpr std::size_t kMaxResets = 16;  // of those: who wants to begin a handshake comes first
+    static constexpr std::size_t kMaxResets = 16;  // of kMaxReplies: replies to handshakes have priority
 
     EndpointDeps deps_;
     TransportConfig config_;
@@ -79,13 +79,13 @@ class UDTX_LOCAL Endpoint::Impl {
     std::optional<crypto::HelloProofs> proofs_;
     std::optional<ResetReplies> resets_;
     std::size_t max_connections_ = 0;
-    std::unordered_map<ConnectionId, Entry> connections_;           // by our id
-    const std::pair<const ConnectionId, Entry>* newest_ = nullptr;  // of those: to which the last datagram went
-    std::unordered_map<ConnectionId, ConnectionId> by_original_;    // server: client's first destination -> our id
-    std::vector<ConnectionId> dialled_;                             // those that we began
+    std::unordered_map<ConnectionId, Entry> connections_;           // by local id
+    const std::pair<const ConnectionId, Entry>* newest_ = nullptr;  // entry of connections_ that got the last datagram
+    std::unordered_map<ConnectionId, ConnectionId> by_original_;    // server: client's first destination id -> local id
+    std::vector<ConnectionId> dialled_;                             // connections that this end opened
     std::deque<ConnectionId> half_open_;                            // oldest first
-    std::deque<ConnectionId> ready_;                                // to be polled for datagrams, round robin
-    std::deque<ConnectionId> events_;                               // to be polled for events
+    std::deque<ConnectionId> ready_;                                // to poll for datagrams, round robin
+    std::deque<ConnectionId> events_;                               // to poll for events
     std::set<std::pair<Instant, ConnectionId>> timers_;
     std::deque<std::shared_ptr<Connection>> accepted_;
     std::deque<Reply> replies_;  // stateless answers, bounded

@@ -1,4 +1,4 @@
-// What only experiments and tests change of a connection. No application needs to know it.
+// Settings of a connection that only experiments and tests change. Applications need none of them.
 #pragma once
 
 #include "udtx/ids.hpp"
@@ -9,16 +9,16 @@ struct Experiment {
     /// Thresholds of the congestion degree (controller `cd`), 0 to 1.
     double cd_alpha = 0.3;
     double cd_beta = 0.7;
-    /// `udt` and `cd` by the equations that the congestion-degree paper prints, not by UDT 4.11's
+    /// `udt` and `cd` use the equations that the congestion-degree paper prints, instead of those of UDT 4.11
     /// (docs/lab/controllers.md, `cd`).
     bool udt_as_printed = false;
-    /// An acknowledgement of what was sent before a path fell silent says nothing about what the path does now. Off:
-    /// it counts like any other, as in SCTP before its repair (docs/inside/acknowledgements.md).
+    /// An acknowledgement of data sent before a path failed says nothing about the path's present state. false: it
+    /// counts like any other, as in SCTP before its correction (docs/inside/acknowledgements.md).
     bool silent_path_rule = true;
-    /// Where ACKs are sparse window-based controllers hear of a stretch ACK's packets one by one while they probe, and
-    /// pace by the interval of ACKs, too.
+    /// If ACKs are sparse, window-based controllers that probe are told of a stretch ACK's packets one by one. They
+    /// also pace by the interval of ACKs.
     bool regenerate_acks = true;
-    /// Of each path, the same at both ends: other than 0 for numbers that wrap.
+    /// First packet number of each path, the same at both ends. Values other than 0 test numbers that wrap.
     PacketNumber first_number = 0;
 };
 

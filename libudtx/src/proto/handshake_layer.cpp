@@ -55,7 +55,7 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     wire::Reader in(std::span<const std::byte>(datagram).subspan(header.header_bytes, end - header.header_bytes));
     bool eliciting = false;
     if (!acks_.on_received(now, number, false)) return false;
-    // Our id went to that address only.
+    // This end's id was sent only to that address.
     if (header.type == wire::LongType::handshake && header.destination == ids_.local) credit_.reset();
     if (credit_) answer_again(datagram.size());
     wire::AckFrame ack;
@@ -70,8 +70,8 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     return true;
 }
 
-// A client that begins again has got no answer. There is no credit for a flight of our own accord, and a mere
-// acknowledgement would keep the client from asking: the two would wait for each other.
+// A client that starts again has received no answer. The server has no credit to send a flight on its own, and an ACK
+// alone would keep the client from asking again. Then both would wait for each other.
 void HandshakeLayer::answer_again(std::size_t received) {
     *credit_ += received;
     send_again();
@@ -112,8 +112,8 @@ void HandshakeLayer::on_retry(const wire::LongHeader& header, std::span<const st
     if (header.destination != ids_.local || header.token.empty()) return;
     if (!crypto::check_retry_tag(provider_, ids_.original, datagram)) return;
     token_.assign(header.token.begin(), header.token.end());
-    // The first is obeyed at once. A later one means that the cookie expired or was forged: its token waits for the
-    // next probe timeout, so that two ends that disagree cannot drive each other.
+    // The first RETRY takes effect at once. A later one means that the cookie expired or was forged. Its token waits
+    // for the next probe timeout, so that two ends that disagree do not drive each other.
     if (!std::exchange(retried_, true)) send_again();
 }
 
@@ -143,7 +143,7 @@ void HandshakeLayer::on_timeout(Instant now) {
     outcome_.clear();
     recovery_.on_timeout(now, outcome_);
     if (outcome_.probe_timeout) {
-        // The few bytes of a handshake are sent again as a whole: one flight is one datagram or two.
+        // The few bytes of a handshake are sent again as a whole, because a flight is one or two datagrams.
         recovery_.abandon(outcome_);
         probes_ = 1;
     }
@@ -212,7 +212,7 @@ std::size_t HandshakeLayer::poll(Instant now, std::span<std::byte> out) {
     fill(now, w, packet);
     if (w.size() == 0) return 0;
     probes_ = std::max(0, probes_ - 1);
-    // Every flight is padded: the client's against amplification, both so that the path takes full datagrams.
+    // Every flight is padded: the client's against amplification, both to test that the path carries full datagrams.
     if (packet.ack_eliciting) w.zeros(w.room());
     const std::size_t size = seal(out, header_bytes, w.size(), number);
     packet.number = number;

@@ -1,4 +1,4 @@
-// The handshake packets of one connection: TLS bytes in CRYPTO frames, reliable, under the initial keys.
+// The handshake packets of one connection: reliable TLS bytes in CRYPTO frames, under the initial keys.
 #pragma once
 
 #include <cstddef>
@@ -21,44 +21,44 @@
 
 namespace udtx::proto {
 
-/// Order of calls: on a client, start(). Then on_packet(), on_timeout() and poll() as they come, until complete().
-/// After discard() nothing is sent and everything is ignored.
+/// Order of calls: on a client, start(). Then on_packet(), on_timeout() and poll() in any order, until complete().
+/// After discard(), it sends nothing and ignores everything.
 class HandshakeLayer {
   public:
     struct Ids {
-        ConnectionId original;  ///< destination of the client's first packet; the initial keys come from it
+        ConnectionId original;  ///< destination id of the client's first packet; the initial keys come from it
         ConnectionId local;
-        ConnectionId remote;  ///< client: the original until the server's is known
+        ConnectionId remote;  ///< client: the original until it knows the server's
     };
     HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls, const Ids& ids);
 
-    /// Client. `proof`: may stand in for a cookie.
+    /// Client only. `proof` may replace a cookie.
     Result<void> start(std::vector<std::byte> proof);
-    /// Server, before the first packet: nothing has shown that the client is where it says. Until it answers to our id
-    /// no more bytes leave than came.
+    /// Server, before the first packet: the client's address is not proved. Until the client answers to this end's id,
+    /// at most as many bytes are sent as came.
     void distrust_address() { credit_ = 0; }
-    /// Opens and processes a HELLO or HANDSHAKE packet. false: not authentic or a duplicate, dropped. An error ends
-    /// the connection.
+    /// Opens and processes a HELLO or HANDSHAKE packet. false: it was not authentic or a duplicate, and was dropped. An
+    /// error ends the connection.
     Result<bool> on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram);
-    /// Client: the server's cookie. Ignored when it is not authentic or late.
+    /// Client: handles the server's cookie. It is ignored if it is not authentic or late.
     void on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram);
     void on_timeout(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const;
-    /// What was sent has not left this host.
+    /// Sends everything again, because what was sent has not left this host.
     void send_again();
-    /// One datagram, or 0 when nothing is to be sent.
+    /// Writes one datagram and returns its size; 0: there is nothing to send.
     std::size_t poll(Instant now, std::span<std::byte> out);
-    /// A packet that carries only a CLOSE frame (and the TLS alert, if there is one).
+    /// Writes a packet with a CLOSE frame, and with an ACK and the TLS alert if they are due.
     std::size_t make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close);
-    /// Frees what only the handshake needed; tls() is gone then.
+    /// Frees what only the handshake needed. tls() is gone after that.
     void discard();
 
     [[nodiscard]] bool complete() const { return discarded_ || tls_->complete(); }
     [[nodiscard]] crypto::Handshake& tls() noexcept { return *tls_; }
     [[nodiscard]] ConnectionId remote_id() const noexcept { return ids_.remote; }
-    /// The peer's CLOSE frame, once it came.
+    /// The peer's CLOSE frame; nullopt until it arrives.
     [[nodiscard]] const std::optional<CloseReason>& closed_by_peer() const noexcept { return peer_close_; }
-    /// Something authentic has come from the peer.
+    /// An authentic packet of the peer has arrived.
     [[nodiscard]] bool heard() const noexcept { return heard_ || retried_; }
     [[nodiscard]] const recovery::RttEstimator& rtt() const noexcept { return recovery_.rtt(); }
 
@@ -72,7 +72,7 @@ class HandshakeLayer {
     std::size_t seal(std::span<std::byte> out, std::size_t header_bytes, std::size_t payload_bytes,
                      PacketNumber number);
     [[nodiscard]] wire::LongHeader header(PacketNumber number) const;
-    /// Room for a datagram, and credit for it.
+    /// There is room for a datagram, and credit to send it.
     [[nodiscard]] bool may_send(std::span<const std::byte> out) const;
     void take_credit(std::size_t bytes);
 
@@ -88,8 +88,8 @@ class HandshakeLayer {
     recovery::AckTracker acks_;
     recovery::Outcome outcome_;
     std::optional<CloseReason> peer_close_;
-    std::optional<std::uint64_t> credit_;  // bytes that may go to an address that is not proved; nullopt: it is
-    int probes_ = 0;                       // packets to send although nothing new waits
+    std::optional<std::uint64_t> credit_;  // bytes that may go to an unproved address; nullopt: it is proved
+    int probes_ = 0;                       // packets to send even if nothing new waits
     bool ack_owed_ = false;
     bool peer_id_known_ = false;
     bool retried_ = false;

@@ -1,4 +1,4 @@
-// How long each cause held a connection back.
+// Measures how long each cause held up a connection.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace udtx::proto {
 
-/// Order of calls: enter() with times that never go backwards. What a cause cost counts from its enter() to the next.
+/// Order of calls: enter() with times that never go back. A cause counts from its enter() to the next.
 class HoldMeter {
   public:
     void enter(Instant now, SendHold why) noexcept {

@@ -19,7 +19,7 @@ void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_
         const auto packet = batch.subspan(at, std::min(transmit.segment, batch.size() - at));
         const auto header = wire::parse_short_header(packet);
         assert(header);
-        // The header has the low half of the number only; numbers of a batch rise.
+        // The header has only the low bits of the number. Numbers ascend within a batch.
         const PacketNumber number = wire::expand_packet_number(header->packet_number, transmit.first_number);
         aead.seal(crypto::make_nonce(transmit.key->iv, transmit.path, number), packet, wire::kShortHeaderBytes);
     }

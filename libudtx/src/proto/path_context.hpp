@@ -1,4 +1,4 @@
-// Everything that one path of a connection owns: its packet numbers, what became of them, how fast, how large.
+// State that one path of a connection owns: packet numbers, loss recovery, congestion control, datagram size.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace udtx::proto {
 
-// An interval of arrivals measures no burst of the sender's.
+// An interval of arrivals is long enough that it does not measure a burst of the sender.
 static_assert(probing::kLeastInterval == 2 * congestion::Pacer::kBurst);
 
 struct PathContext {
@@ -39,12 +39,12 @@ struct PathContext {
           acks(path_id, kSynInterval),
           mtu(config.min_datagram, config.max_datagram) {}
 
-    /// Bytes, as the controller knows it.
+    /// Bytes in flight, as the controller counts them.
     [[nodiscard]] std::uint64_t in_flight() const noexcept {
         return recovery.in_flight() + (stretch_acks ? stretch_acks->kept_back().bytes : 0);
     }
 
-    /// The controller is to know the datagram size that is in use.
+    /// Tells the controller which datagram size is in use.
     void tell_datagram_size() {
         limits.datagram_bytes = mtu.current();
         congestion->on_limits(limits);
@@ -60,10 +60,10 @@ struct PathContext {
     recovery::AckTracker acks;
     congestion::AckInterval ack_interval;               ///< for stretch_acks
     Duration acked_span{};                              ///< of the last ACK
-    std::optional<recovery::StretchAcks> stretch_acks;  ///< of a controller that counts ACKs
-    probing::LineMeter line_meter;                      ///< of what comes
-    probing::ProbeSchedule line_probes;                 ///< of what leaves
-    probing::LineEstimator line_estimator;              ///< of what the peer reports
+    std::optional<recovery::StretchAcks> stretch_acks;  ///< if the controller counts ACKs
+    probing::LineMeter line_meter;                      ///< measures arrivals
+    probing::ProbeSchedule line_probes;                 ///< schedules the probes of this end
+    probing::LineEstimator line_estimator;              ///< evaluates the peer's reports
     crypto::ReplayWindow replay;
     std::unique_ptr<CongestionController> congestion;
     PathLimits limits;  ///< as the controller knows them
@@ -79,10 +79,10 @@ struct PathContext {
     Instant revival_at{};
     Duration revival_wait{};
 
-    /// A path that failed twice within kUnrest is unsteady until it has gone without for twice as long as the two were
-    /// apart. So many datagrams that get no answer are a failure; of fewer, chance may have taken all. An unsteady path
-    /// carries hardly more than one at a time: there each counts, but only for kEachCounts after a failure beyond
-    /// doubt, or random loss would leave a path out for good.
+    /// A path that failed twice within kUnrest is unsteady until it has worked for twice the time between the failures.
+    /// kFailureDatagrams unanswered datagrams are a failure; fewer may have been lost by chance. An unsteady path
+    /// hardly carries more than one datagram at a time, so there each one counts. This holds only for kEachCounts after
+    /// a certain failure. Otherwise random loss would exclude a path for good.
     static constexpr Duration kUnrest = std::chrono::seconds(10);
     static constexpr Duration kLeastProbation = std::chrono::seconds(5);
     static constexpr Duration kEachCounts = std::chrono::seconds(20);
@@ -92,17 +92,17 @@ struct PathContext {
     Duration probation{};
     Instant steady_from{};
 
-    /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path
-    /// that swallows large datagrams from one that is silent.
+    /// Packets to send whatever the window says (probe timeout). The last one is small: the two together distinguish a
+    /// path that drops large datagrams from one that is silent.
     static constexpr int kProbes = 2;
     int probes = 0;
     bool ping_due = false;
-    bool failure_told = false;    ///< that it does not validate
+    bool failure_told = false;    ///< the failed validation was reported
     bool status_due = false;      ///< PATH_STATUS to send, on any path
-    bool peer_suspended = false;  ///< the peer hears nothing here
-    bool ack_elsewhere = false;   ///< an ACK of this path is to leave on another one
+    bool peer_suspended = false;  ///< the peer receives nothing here
+    bool ack_elsewhere = false;   ///< an ACK of this path must leave on another one
     std::uint64_t status_sent = 0;
-    std::optional<std::uint64_t> status_seen;  ///< newest of the peer
+    std::optional<std::uint64_t> status_seen;  ///< newest PATH_STATUS sequence number of the peer
     Instant last_received{};
     Instant last_eliciting{};
     std::optional<std::uint64_t> response_due;  ///< PATH_RESPONSE to send

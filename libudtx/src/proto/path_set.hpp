@@ -1,4 +1,4 @@
-// The paths of a connection, by their ids. The first one is that of the handshake.
+// The paths of a connection by id. The first one is that of the handshake.
 #pragma once
 
 #include <bitset>
@@ -14,16 +14,17 @@
 
 namespace udtx::proto {
 
-/// Ids are used once: a number that a path has sent must never be sealed again, nor one that it received be opened.
+/// Ids are used once: a number that a path has sent must never be sealed again, and one that it received never be
+/// opened.
 class PathSet {
   public:
     explicit PathSet(std::unique_ptr<PathContext> first) { (void)add(std::move(first)); }
 
     PathContext& add(std::unique_ptr<PathContext> path);
-    /// Its figures stay. Not for the last path.
+    /// Removes the path and keeps its statistics. Not for the last path.
     void close(PathId id, PathStats figures);
 
-    /// Null when no such path is open.
+    /// Null if no such path is open.
     [[nodiscard]] PathContext* find(PathId id) noexcept {
         for (const auto& path : open_) {
             if (path->id == id) return path.get();
@@ -32,24 +33,24 @@ class PathSet {
     }
     void mark_used(PathId id) noexcept { used_.set(id.value); }
     [[nodiscard]] bool was_used(PathId id) const noexcept { return used_[id.value]; }
-    /// The lowest id that no path had yet.
+    /// The lowest id that was never used.
     [[nodiscard]] std::optional<PathId> unused_id() const noexcept;
-    /// The oldest path that is open: there always is one.
+    /// The oldest open path. There is always one.
     [[nodiscard]] PathContext& first() noexcept { return *open_.front(); }
     [[nodiscard]] const PathContext& first() const noexcept { return *open_.front(); }
-    /// In the order in which they were opened.
+    /// Open paths, in the order in which they were opened.
     [[nodiscard]] std::span<const std::unique_ptr<PathContext>> all() const noexcept { return open_; }
     [[nodiscard]] bool single() const noexcept { return open_.size() == 1; }
     [[nodiscard]] std::size_t count() const noexcept { return open_.size(); }
     [[nodiscard]] std::span<const PathStats> closed() const noexcept { return closed_; }
 
-    /// Where what belongs to no path goes: an active one that the peer hears us on, none of those that fell silent,
-    /// rather no standby one, of the lowest round-trip time; the first one when there is nothing of all that.
+    /// The path for frames that belong to no path. It prefers active paths, then working ones, then those that are not
+    /// standby, and then the lowest round-trip time. Among equals it is the first one.
     [[nodiscard]] PathContext& best() noexcept;
-    /// Another path than this one works.
+    /// A path other than `path` works.
     [[nodiscard]] bool another_works(const PathContext& path) const noexcept;
     [[nodiscard]] static bool works(const PathContext& path) noexcept;
-    /// Silent for so long that another path should take over.
+    /// The path is silent for so long that another one should take over.
     [[nodiscard]] static bool silent(const PathContext& path, Instant now) noexcept;
 
   private:
@@ -60,7 +61,8 @@ class PathSet {
 
 /// Probe timeouts in a row after which a path counts as silent (UDT's EXP event).
 inline constexpr std::uint32_t kSilentProbes = 2;
-/// And nothing may have come for so long: on a short line two probe timeouts are over before a busy peer has woken up.
+/// A silent path has also received nothing for this long. On a short path, two probe timeouts pass before a busy peer
+/// wakes up.
 inline constexpr Duration kLeastSilence = std::chrono::milliseconds(100);
 
 }  // namespace udtx::proto

@@ -1,5 +1,5 @@
-// A server's answers to packets of connections that it does not know: the packet's header and the token of its
-// connection id. Stateless, but for what bounds them.
+// A server's answers to packets of unknown connections: the packet's header and the token of its connection id. The
+// only state is that which bounds the answers.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace udtx::proto {
 
-/// As large as the smallest packet. Only what is larger is answered: no answer is ever answered, and none is larger
-/// than what it answers.
+/// Size of an answer: that of the smallest packet. Only larger packets are answered. So no answer is answered in turn,
+/// and no answer is larger than its cause.
 inline constexpr std::size_t kResetBytes = wire::kShortHeaderBytes + crypto::kResetTokenBytes;
 using ResetBytes = std::array<std::byte, kResetBytes>;
 
 class ResetReplies {
   public:
-    /// So many in a row, and so many a second; of one connection so often.
+    /// Bounds: answers in a row, answers per second, and time between two answers for one connection.
     static constexpr double kBurst = 100.0;
     static constexpr double kPerSecond = 1000.0;
     static constexpr Duration kSpacing = std::chrono::milliseconds(50);
@@ -32,11 +32,11 @@ class ResetReplies {
     ResetReplies& operator=(const ResetReplies&) = delete;
 
     [[nodiscard]] crypto::ResetToken token_for(ConnectionId id) const;
-    /// The answer, unless the packet is too small or too many were answered.
+    /// The answer; nullopt if the packet is too small or too many were answered.
     [[nodiscard]] std::optional<ResetBytes> answer(Instant now, ConnectionId id, std::span<const std::byte> packet);
 
   private:
-    /// By the id's low bits: the last one that was answered.
+    /// The last id that was answered, for each value of the id's low bits.
     struct Answered {
         ConnectionId id;
         std::optional<Instant> at;

@@ -12,7 +12,7 @@ using recovery::SentRange;
 
 namespace {
 
-// A place in the list (which doubles), a block of the allocator and its head.
+// An entry of the list (whose capacity doubles), and a block of the allocator with its header.
 constexpr std::uint64_t kEarlyPieceOverhead = 128;
 
 }  // namespace
@@ -163,7 +163,7 @@ void StreamTable::stop(StreamId id, std::uint64_t code) {
     Stream* s = find(id);
     if (s == nullptr || !s->receives || s->recv.stopped()) return;
     const std::uint64_t before = s->recv.consumed();
-    // Who has sent all of it need not be told.
+    // A peer that has sent everything need not be told.
     s->stop_due = !s->recv.complete() && !s->recv.was_reset();
     s->recv.stop();
     consume(*s, before);
@@ -174,7 +174,7 @@ void StreamTable::stop(StreamId id, std::uint64_t code) {
 void StreamTable::drop_bytes() {
     for (const auto& [id, s] : streams_) {
         static_cast<void>(s->send.reset());
-        if (s->recv.kind() == StreamKind::ordered) s->recv.stop();  // of placed ones there is nothing
+        if (s->recv.kind() == StreamKind::ordered) s->recv.stop();  // placed streams hold none
     }
 }
 
@@ -184,7 +184,7 @@ std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
     window_.on_round_trip(received_highest_, consumed_, share, bound(config_.connection_window));
     grown += window_.grown();
     for (const auto& [id, s] : streams_) {
-        // A stream's window is a part of the connection's.
+        // The window of a stream is a part of the connection's.
         s->recv.on_round_trip(share, window_.size());
         if (s->send.was_reset()) continue;
         const std::uint64_t acked = s->send.written() - s->send.buffered();
@@ -263,7 +263,7 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     if (!growth) return growth.error();
     count_received(*growth);
     if (const auto ok = check_connection_limit(); !ok) return ok;
-    // The window counts a peer's bytes, not what it costs to hold them one by one.
+    // The window counts the peer's bytes, not the memory that each small piece takes.
     if (early_held_ > window_.size()) {
         return Error{ErrorCode::protocol, "peer sent more small pieces than can be held before they are wanted"};
     }
@@ -418,12 +418,12 @@ void StreamTable::fill_control(wire::Writer& out, SentPacket& packet) {
     for (Stream* s : order_) {
         if (!control_pending(*s)) continue;
         fill_stream_control(*s, out, packet);
-        retire_if_done(s->id);  // a stopped one may have waited for that alone
-        break;                  // one stream's control frames a packet: SentPacket remembers one
+        retire_if_done(s->id);  // a stopped stream may have waited for that alone
+        break;                  // control frames of one stream per packet: SentPacket remembers one
     }
 }
 
-// Without a division: this is done for each packet.
+// Avoids a division, because this runs for each packet.
 std::size_t StreamTable::place_after_turn(std::size_t i) const noexcept {
     const std::size_t at = (turn_ < order_.size() ? turn_ : 0) + i;
     return at < order_.size() ? at : at - order_.size();

@@ -1,4 +1,5 @@
-// All streams of a connection with both levels of flow control. Knows frames and streams, not packets' fate or time.
+// All streams of a connection with both levels of flow control. It handles frames; time and loss detection are
+// elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +30,22 @@ struct StreamCounters {
     std::uint64_t bytes_received = 0;  ///< payload, each byte once
 };
 
-/// Order of calls: set_peer_limits() once, before any frame is filled; then anything.
+/// Order of calls: set_peer_limits() once, before any frame is filled; then any call.
 class StreamTable {
   public:
     StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events);
 
     // --- application
     Result<StreamId> open(StreamKind kind);
-    /// What a writer may have in a stream; both within TransportConfig::send_buffer, or what that has grown to.
+    /// Bytes that a writer may have in a stream. Both limits are at most TransportConfig::send_buffer, or its grown
+    /// size.
     struct Room {
-        std::uint64_t ahead = 0;  ///< so much may wait to be sent for the first time, or what WriteAhead says
-        std::uint64_t unacked = UINT64_MAX;  ///< that and what is not acknowledged
+        std::uint64_t ahead = 0;  ///< bytes that may wait for their first transmission, if more than WriteAhead allows
+        std::uint64_t unacked = UINT64_MAX;  ///< those bytes and the unacknowledged ones together
     };
-    /// Bytes that may be written now; none: Writable tells when there is room.
+    /// Bytes that may be written now. After 0, Writable reports when there is room.
     [[nodiscard]] std::uint64_t capacity(StreamId id, const Room& room);
-    /// Memory of what nobody has read, and of what the peer has not acknowledged.
+    /// Bytes of memory for data that nobody has read, and for data that the peer has not acknowledged.
     [[nodiscard]] std::uint64_t held_bytes() const;
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
@@ -53,10 +55,11 @@ class StreamTable {
     void release(StreamId id, std::uint64_t bytes);
     void reset(StreamId id, std::uint64_t code);
     void stop(StreamId id, std::uint64_t code);
-    /// Nothing more is sent or read: what waits for either leaves memory.
+    /// Nothing more is sent or read. Frees the bytes that wait for either.
     void drop_bytes();
-    /// Windows and send buffers follow the line (stream::RightSize). `share`: of the time since the last call that a
-    /// round trip takes. `most`: bytes by which all of them together may have grown. Returns by how many they have.
+    /// Windows and send buffers follow the rate of the path (stream::RightSize). `share`: the part of the time since
+    /// the last call that one round trip takes. `most`: bytes by which all together may have grown. Returns by how many
+    /// they have.
     std::uint64_t on_round_trip(double share, std::uint64_t most);
 
     // --- frames from the peer
@@ -69,40 +72,41 @@ class StreamTable {
     void on_max_streams(std::uint64_t limit);
 
     // --- frames to the peer
-    /// Something waits that counts against the window (stream bytes, limits, resets).
+    /// A frame waits that counts against the congestion window (stream bytes, limits, resets).
     [[nodiscard]] bool pending() const;
-    /// Of stream payload, something waits.
+    /// Stream payload waits, and flow control allows to send it.
     [[nodiscard]] bool data_pending() const;
-    /// Stream payload waits for the peer's flow control. To be asked while there is no data_pending().
+    /// Stream payload waits for the peer's flow control. Call it only while data_pending() is false.
     [[nodiscard]] bool waits_for_credit() const;
-    /// Of anything else, something waits.
+    /// A frame other than stream payload waits.
     [[nodiscard]] bool control_pending() const;
     void fill(wire::Writer& out, recovery::SentPacket& packet) {
         fill_control(out, packet);
         fill_data(out, packet);
     }
-    /// Each writes frames into `out` and notes them in `packet`: credit and resets; stream bytes.
+    /// Writes credit and resets into `out` and notes them in `packet`.
     void fill_control(wire::Writer& out, recovery::SentPacket& packet);
-    /// Bytes never sent are taken at or beyond `from` of the stream that is next.
+    /// Writes stream bytes into `out` and notes them in `packet`. The next stream takes unsent bytes at or beyond
+    /// `from`.
     void fill_data(wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from = 0);
-    /// The bytes that fill_data() would begin with, as a path scheduler sees them; none when no bytes wait (the end of
+    /// The bytes that fill_data() would start with, as a path scheduler sees them. nullopt if no bytes wait (the end of
     /// a stream may).
     [[nodiscard]] std::optional<StreamDemand> demand() const;
-    /// The same of one stream, whatever waits. Only to be asked of one that sends().
+    /// Demand of one stream, whatever waits. Call it only if sends() is true for that stream.
     [[nodiscard]] StreamDemand demand(StreamId id) const;
     [[nodiscard]] bool sends(StreamId id) const;
     [[nodiscard]] std::uint64_t acked_below(StreamId id) const;
-    /// Writes bytes again that are out already. All of them below what it returns are in the packet, or arrived before.
+    /// Writes bytes again that are in flight. Those below the returned offset are in the packet or arrived before.
     std::uint64_t fill_copy(const recovery::SentRange& range, wire::Writer& out, recovery::SentPacket& packet);
     void on_acked(const recovery::SentPacket& packet);
     void on_lost(const recovery::SentPacket& packet);
 
     [[nodiscard]] const StreamCounters& counters() const noexcept { return counters_; }
-    /// Bytes sent that are not acknowledged together with all before them, all streams.
+    /// Bytes sent, except those that are acknowledged together with all before them; over all streams.
     [[nodiscard]] std::uint64_t outstanding() const noexcept;
     /// All these bytes are acknowledged, or need not be any more.
     [[nodiscard]] bool arrived(StreamId id, Range range) const;
-    /// Bytes that flow control would still let us send.
+    /// Bytes that flow control still allows to send.
     [[nodiscard]] std::uint64_t free_window() const noexcept;
 
   private:
@@ -123,13 +127,13 @@ class StreamTable {
         std::uint64_t stop_code = 0;
         stream::WriteAhead write_ahead;
         stream::RightSize send_buffer;
-        std::uint64_t buffer = 0;                     ///< the writer keeps what is not acknowledged below it
-        std::optional<std::uint64_t> writer_waits{};  ///< until at most so many bytes wait to be sent
+        std::uint64_t buffer = 0;                     ///< bound for the writer's unacknowledged bytes
+        std::optional<std::uint64_t> writer_waits{};  ///< until at most this many bytes wait to be sent
     };
 
     Stream& insert(StreamId id);
     Stream* find(StreamId id);
-    /// The stream of a frame, made if the peer opens it with this frame; null if it is closed and forgotten.
+    /// The stream of a frame. It is made if the peer opens it with this frame. Null if it is closed and forgotten.
     Result<Stream*> admit(StreamId id, bool peer_sends);
     void count_received(std::uint64_t growth) { received_highest_ += growth; }
     Result<void> check_connection_limit() const;
@@ -137,7 +141,7 @@ class StreamTable {
     void tell_writable(Stream& s);
     void place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes);
     void consume(Stream& s, std::uint64_t before);
-    /// `take(RecvStream&)` reads from the stream. True: that was its end.
+    /// `take(RecvStream&)` reads from the stream. Returns true at its end.
     template <class Take>
     bool read_by(StreamId id, Take take);
     void retire_if_done(StreamId id);
@@ -145,9 +149,10 @@ class StreamTable {
     [[nodiscard]] std::uint64_t new_credit() const noexcept { return peer_max_data_ - sent_new_; }
     void fill_limits(wire::Writer& out, recovery::SentPacket& packet);
     void fill_stream_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
-    /// The stream whose bytes are next.
+    /// What a path scheduler has to know of the stream.
     [[nodiscard]] StreamDemand describe(const Stream& s) const;
     [[nodiscard]] std::size_t place_after_turn(std::size_t i) const noexcept;
+    /// The stream whose bytes are next.
     [[nodiscard]] const Stream* next_to_send() const;
     [[nodiscard]] bool limits_pending() const;
     bool fill_one(Stream& s, wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from);
@@ -156,7 +161,7 @@ class StreamTable {
     const TransportConfig& config_;
     std::deque<Event>& events_;
     PlacedSink* sink_ = nullptr;
-    /// Pieces that came before the application had set its sink: at most a connection window of memory, all told.
+    /// Pieces that came before the application set its sink. In total they take at most a connection window of memory.
     struct EarlyPiece {
         StreamId id;
         std::uint64_t offset = 0;

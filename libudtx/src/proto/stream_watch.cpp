@@ -16,7 +16,7 @@ StreamWatch::Watched* StreamWatch::find(StreamId id) {
 void StreamWatch::on_sent(Instant now, PathId path, Duration smoothed_rtt, SentPacket& packet) {
     for (std::size_t i = 0; i < packet.range_count; ++i) {
         SentRange& r = packet.ranges[i];
-        if (r.crypto || r.recorded) continue;  // the latter is a copy
+        if (r.crypto || r.recorded) continue;  // recorded ranges are copies
         if (r.copy) {
             budget_.on_probe(r.length);
             continue;
@@ -37,7 +37,7 @@ void StreamWatch::on_acked(const SentPacket& packet, const StreamTable& streams)
         const SentRange& r = packet.ranges[i];
         Watched* s = r.recorded ? find(r.stream) : nullptr;
         if (s == nullptr) continue;
-        // A copy may have had room for a part only.
+        // A copy may have carried only a part of the bytes.
         const RecordRef ref{r.record_path, r.again, r.record};
         if (const auto range = s->record.range_of(ref); range && streams.arrived(r.stream, *range)) {
             s->record.on_acked(ref);
@@ -46,7 +46,7 @@ void StreamWatch::on_acked(const SentPacket& packet, const StreamTable& streams)
     }
 }
 
-// A copy that was lost leaves the entry to the original.
+// If a copy is lost, the entry still waits for its original.
 void StreamWatch::on_lost(const SentPacket& packet) {
     for (std::size_t i = 0; i < packet.range_count; ++i) {
         const SentRange& r = packet.ranges[i];

@@ -1,5 +1,5 @@
-// The streams of a connection with several paths, watched for bytes that come late: the record of what each path was
-// given, the status monitor and the reinjector of each stream, and the budget that all duplicates share.
+// Watches the streams of a connection with several paths for late bytes. Each stream has a record of the bytes of each
+// path, a status monitor and a reinjector. All duplicates share one budget.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@
 
 namespace udtx::proto {
 
-/// Order of calls: on_sent() before the packet is remembered, then on_acked() or on_lost() after the stream table's.
-/// next() until it returns nothing, and on_copied() for each.
+/// Order of calls: on_sent() before the packet is remembered, then on_acked() or on_lost() after those of the stream
+/// table. next() until it returns nullopt, and on_copied() for each result.
 class StreamWatch {
   public:
-    /// The status monitors look so often.
+    /// Interval between updates of a status monitor.
     static constexpr Duration kMonitorInterval = std::chrono::milliseconds(5);
 
-    /// Notes in the packet where its stream bytes stand in the record.
+    /// Notes in the packet which entries of the record its stream bytes have.
     void on_sent(Instant now, PathId path, Duration smoothed_rtt, recovery::SentPacket& packet);
     void on_acked(const recovery::SentPacket& packet, const StreamTable& streams);
     void on_lost(const recovery::SentPacket& packet);
@@ -33,20 +33,20 @@ class StreamWatch {
     struct Copy {
         StreamId stream;
         multipath::Reinjection what;
-        std::uint64_t done = 0;  ///< set by the sender: all below is in the packet, or has arrived
+        std::uint64_t done = 0;  ///< set by the sender: all bytes below are in the packet or have arrived
     };
-    /// next() may have something.
+    /// next() may return something.
     [[nodiscard]] bool due(Instant now) const;
-    /// Bytes to be sent again, and where.
+    /// Bytes to send again, and the path for them.
     [[nodiscard]] std::optional<Copy> next(Instant now, const StreamTable& streams, std::span<const PathView> paths);
     void on_copied(Instant now, const Copy& copy);
-    /// When next() may have something, should nothing else happen until then.
+    /// When next() may return something, if nothing else happens until then.
     [[nodiscard]] std::optional<Instant> wakeup() const;
 
     [[nodiscard]] bool allows_probe(std::uint64_t bytes) const noexcept { return budget_.allows_probe(bytes); }
-    /// Bytes sent again on a path, because they were late on another.
+    /// Bytes that were sent again on a path because they were late on another.
     [[nodiscard]] std::uint64_t reinjected(PathId path) const;
-    /// The monitors' (eq. 1), of the stream in which it is largest.
+    /// TransmitTimes of a path (eq. 1), as the largest value of the streams' monitors.
     [[nodiscard]] double transmit_times(PathId path) const;
 
   private:
@@ -62,7 +62,7 @@ class StreamWatch {
     [[nodiscard]] Watched* find(StreamId id);
 
     multipath::DuplicateBudget budget_;
-    std::vector<std::unique_ptr<Watched>> streams_;  // few: the control stream and what carries the data
+    std::vector<std::unique_ptr<Watched>> streams_;  // few: the control stream and those that carry data
     multipath::PathMap<std::uint64_t> reinjected_;
 };
 

@@ -37,7 +37,7 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
     p.max_streams = config.max_streams;
     p.max_datagram = config.max_datagram;
     if (!config.max_receive_rate.is_infinite()) {
-        // 0 would mean any rate, and more than kMostRate does not fit the field.
+        // 0 would mean any rate. Values above kMostRate do not fit the field.
         constexpr double kMostRate = 1e18;
         p.receive_rate = static_cast<std::uint64_t>(std::clamp(config.max_receive_rate.bps(), 1.0, kMostRate));
     }

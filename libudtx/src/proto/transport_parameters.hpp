@@ -1,4 +1,4 @@
-// What each end tells the other inside the TLS handshake. Layout: docs/inside/wire-format.md.
+// What each end sends to the other inside the TLS handshake. Layout: docs/inside/wire-format.md.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +19,22 @@ struct TransportParameters {
     std::uint64_t connection_window = 0;  ///< initial MAX_DATA
     std::uint64_t stream_window = 0;      ///< initial MAX_STREAM_DATA of every stream
     std::uint64_t max_streams = 0;        ///< initial MAX_STREAMS
-    std::uint64_t max_datagram = 0;       ///< largest UDP payload this end takes
+    std::uint64_t max_datagram = 0;       ///< largest UDP payload that this end accepts
     std::uint64_t aes_speed = 0;          ///< AEAD speed on this machine, MB/s; 0 = not offered
     std::uint64_t chacha_speed = 0;
-    std::uint64_t cipher = 0;        ///< server only: the choice (crypto::Cipher)
-    std::uint64_t receive_rate = 0;  ///< bits/s, IP and UDP headers included, that the peer may send; 0 = any
-    std::uint64_t max_paths = 0;     ///< paths that may be open at once; 0 and 1: that of the handshake only
+    std::uint64_t cipher = 0;        ///< server only: the chosen cipher (crypto::Cipher)
+    std::uint64_t receive_rate = 0;  ///< bits/s that the peer may send, with IP and UDP headers; 0 = any
+    std::uint64_t max_paths = 0;     ///< paths that may be open at once; 0 and 1: only that of the handshake
     std::optional<crypto::ResetToken> reset_token;  ///< server only
 
     [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed, double chacha_speed);
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const TransportParameters& parameters);
-/// malformed: truncated, repeated, or out of bounds (a datagram size below 1,200). Unknown parameters are skipped.
+/// malformed: truncated or repeated. protocol: a datagram size below 1,200. Unknown parameters are skipped.
 [[nodiscard]] Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes);
 
-/// The cipher whose slower end is fastest; an error when no cipher is offered by both.
+/// The cipher whose slower end is fastest. An error if there is no cipher that both offer.
 [[nodiscard]] Result<crypto::Cipher> choose_cipher(const TransportParameters& a, const TransportParameters& b);
 
 }  // namespace udtx::proto

@@ -1,5 +1,5 @@
-// By how much the windows of all connections of an endpoint, or of several on threads of their own, may grow together
-// (TransportConfig::max_memory).
+// Bytes by which the windows of several connections may grow together (TransportConfig::max_memory). The connections
+// belong to one endpoint, or to several endpoints that run on threads of their own.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class WindowMemory {
   public:
     explicit WindowMemory(std::uint64_t most) noexcept : most_(most) {}
 
-    /// For one that has so many bytes of it: these, and what nobody has.
+    /// Bytes for a connection that already uses `own` of them: these, and the unused ones.
     [[nodiscard]] std::uint64_t available(std::uint64_t own) const noexcept {
         return own + most_ - std::min(most_, used_.load(std::memory_order_relaxed));
     }

@@ -6,27 +6,27 @@
 namespace udtx::recovery {
 
 namespace {
-constexpr Duration kSlowHandshake = std::chrono::milliseconds(1250);  // a padded packet at 8 kbit/s
-constexpr double kTrustRate = 5.0;   // packets/s after such a one, beyond those that have earned it
-constexpr double kDrainShare = 0.2;  // of what comes through, while the queue that we made drains
-constexpr double kFewRate = 8.0;     // packets/s: no more, and a way back that carried many has no queue of ours
-constexpr double kFallen = 0.9;      // of what was sent: when less comes through, a queue grows or overflows
+constexpr Duration kSlowHandshake = std::chrono::milliseconds(1250);  // one padded packet at 8 kbit/s
+constexpr double kTrustRate = 5.0;   // packets/s after a slow handshake, besides those that arrivals earn
+constexpr double kDrainShare = 0.2;  // of the rate that comes through, while a queue of this end's packets drains
+constexpr double kFewRate = 8.0;     // packets/s: below it, a queue on an open return path is not this end's
+constexpr double kFallen = 0.9;      // of the rate sent: if less comes through, a queue grows or overflows
 constexpr double kNearCapacity = 0.85;
-constexpr double kGrowth = 1.05;          // a round, when the bound is felt and nothing stands in the way
-constexpr double kFelt = 0.8;             // of the bound
-constexpr double kWider = 2.0;            // than it was when a queue stood
-constexpr double kHeavyLoss = 1.0 / 3.0;  // beyond what is known to be chance
+constexpr double kGrowth = 1.05;          // factor per round, if the bound takes effect and nothing stands in the way
+constexpr double kFelt = 0.8;             // of the bound: from this rate on, the bound takes effect
+constexpr double kWider = 2.0;            // times the rate that came through during a queue: the path is wide again
+constexpr double kHeavyLoss = 1.0 / 3.0;  // beyond the known random loss
 constexpr double kMostChance = 0.5;
-constexpr double kAsMuch = 0.7;        // of the loss before: it does not depend on what is sent
-constexpr std::size_t kMessage = 600;  // bytes; in larger packets the stream is what counts
+constexpr double kAsMuch = 0.7;        // of the loss or queue before: if more remains, this end does not cause it
+constexpr std::size_t kMessage = 600;  // bytes; larger packets count as packets of a stream
 constexpr double kCounted = 40.0;      // packets
 constexpr std::uint32_t kRoundSamples = 4;
-constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of a way back that may be narrow
+constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of a return path that may be narrow
 constexpr Duration kLeastQueue = std::chrono::milliseconds(10);
-constexpr Duration kKeep = std::chrono::seconds(10);  // the rate, before more is tried
+constexpr Duration kKeep = std::chrono::seconds(10);  // time until a higher rate is tried
 constexpr Duration kLongestKeep = std::chrono::seconds(80);
-constexpr double kMostDebt = 2.0;      // seconds, until it is paid
-constexpr double kMostSeconds = 60.0;  // of a queue, by whatever the peer says of its clock
+constexpr double kMostDebt = 2.0;      // seconds until the debt is paid
+constexpr double kMostSeconds = 60.0;  // seconds: longest queue, whatever the peer's clock says
 }  // namespace
 
 double AckPace::least_rate() const { return packet_bytes_ / to_seconds(kLongest); }
@@ -37,7 +37,7 @@ double AckPace::filling_rate(Instant now) const {
     return std::max(draining ? rate_ * kDrainShare / kShare : rate_, least_rate());
 }
 
-// A packet waits for itself on a slow line, and not all are of one size.
+// On a slow link a packet takes time to transmit, and packets differ in size. So one transmission time is tolerated.
 Duration AckPace::tolerated() const {
     if (capacity_ <= 0.0) return kLeastQueue;
     return std::max(kLeastQueue, from_seconds(std::min(kMostSeconds, packet_bytes_ / capacity_)));
@@ -61,8 +61,9 @@ void AckPace::on_sent(Instant now, std::size_t bytes) {
     spend(now, size);
 }
 
-// Flow control credit and the like leave whatever this says. A debt of all that they cost in a long transfer would keep
-// the last acknowledgements back for minutes, and the peer would take this end for dead.
+// Flow-control credit and similar packets leave whatever the pace allows. In a long transfer they could cause a large
+// debt, which would delay the last acknowledgements for minutes. The peer would then consider this end dead. So the
+// debt is bounded.
 void AckPace::spend(Instant now, double bytes) {
     if (!bounded()) return;
     refill(now);
@@ -90,7 +91,7 @@ void AckPace::on_fate(const Fate& fate) {
     if (!fate.delay || sends_data_) return;
     const std::optional<Duration> before = delays_.value(fate.now);
     delays_.add(fate.now, *fate.delay);
-    // What stands there since the handshake drains: how long it takes without is not known yet.
+    // While a queue from the handshake drains, the delay without a queue is not known yet.
     const bool drains = before && *before - *fate.delay > kLeastQueue;
     const Duration queue = std::min(*fate.delay - *delays_.value(fate.now), from_seconds(kMostSeconds));
     const double arrived = static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
@@ -100,8 +101,8 @@ void AckPace::on_fate(const Fate& fate) {
     count(fate, queue);
 }
 
-// All that stood there when the draining began has left the queue before a packet that was sent later. How much of it
-// was lost in an overflow is not known until then.
+// When a packet that was sent later arrives, the queue from the start of the draining is gone. Only then it is known
+// how much of that queue was lost in an overflow.
 void AckPace::shorten_draining(const Fate& fate, Duration queue) {
     if (fate.now >= draining_until_ || fate.sent <= draining_since_ || trial_) return;
     draining_until_ = std::min(draining_until_, fate.sent + draining_time(queue));
@@ -112,7 +113,7 @@ void AckPace::start(const Fate& fate, Duration queue) {
     if (wary_) refill(fate.now);
     late_ = queue > kSlow;
     if (late_) {
-        // At 8 kbit/s nobody can wait for a round trip of what the usual pace has sent.
+        // At 8 kbit/s, a round trip takes too long after packets were sent at the usual pace.
         if (round_ && round_->least_queue <= kSlow) round_.reset();
         return;
     }
@@ -122,7 +123,7 @@ void AckPace::start(const Fate& fate, Duration queue) {
 }
 
 void AckPace::count(const Fate& fate, Duration queue) {
-    if (fate.sent < draining_until_) {  // what that found was judged already, and an overflow is no chance
+    if (fate.sent < draining_until_) {  // already judged, and losses by overflow are not random
         round_.reset();
         arrived_ = lost_ = 0.0;
         return;
@@ -148,7 +149,7 @@ void AckPace::end_round(const Fate& fate) {
     const Round& round = *round_;
     arrived_ += round.packets;
     lost_ += round.lost;
-    std::optional<double> loss;  // of so many packets that it means something
+    std::optional<double> loss;  // only if there are enough packets for a meaningful value
     if (arrived_ + lost_ >= kCounted) {
         loss = lost_ / (arrived_ + lost_);
         arrived_ = lost_ = 0.0;
@@ -157,14 +158,14 @@ void AckPace::end_round(const Fate& fate) {
         if (loss || trial_->loss <= 0.0) judge_trial(fate.now, loss.value_or(0.0));
         return;
     }
-    // Without what chance takes.
+    // The rate that came through, corrected for random loss.
     const double came = round.bytes / (1.0 - random_loss_) / to_seconds(fate.sent + *fate.delay - round.first_arrival);
     const double offered = (round.bytes + round.lost * packet_bytes_) / to_seconds(fate.sent - round.first_sent);
-    // Jitter makes small queues; one that grows because of us does not stay small.
+    // Jitter makes small queues. A queue that this end causes grows and does not stay small.
     if (round.least_queue > (limited() ? tolerated() : kSlow)) {
         consider_queue(fate.now, came, offered);
     } else if (loss && *loss >= random_loss_ + kHeavyLoss) {
-        begin_trial(fate.now, came / 2.0, *loss);  // by chance, or by a policer
+        begin_trial(fate.now, came / 2.0, *loss);  // the loss is random, or a policer causes it
     } else {
         if (loss) random_loss_ = std::min(*loss, kMostChance);
         if (limited()) probe(fate.now, offered);
@@ -181,7 +182,7 @@ void AckPace::consider_queue(Instant now, double came, double offered) {
             state_ == State::start ? from_seconds(std::min(kMostSeconds, unconfirmed_ / came)) : Duration::zero();
         limit(now, kShare * came, draining_time(std::max(queue, unheard)));
     } else if (now >= innocent_until_) {
-        // All comes through: others keep the queue, or the sender waits for what stands in it.
+        // Everything comes through. So other traffic keeps the queue, or the sender waits for what is in the queue.
         begin_trial(now, kShare * came, 0.0);
     }
 }
@@ -219,10 +220,10 @@ void AckPace::limit(Instant now, double rate, Duration draining) {
     keep_until_ = draining_until_ + keep_;
 }
 
-// A way back that has become wider is found out slowly.
+// Finds out slowly whether the return path has become wider.
 void AckPace::probe(Instant now, double offered) {
     if (now < keep_until_ || offered < kFelt * rate_) return;
-    rate_ = std::max(rate_ * kGrowth, capacity_);  // less it is known to carry
+    rate_ = std::max(rate_ * kGrowth, capacity_);  // the return path is known to carry this much
     if (rate_ > kWider * capacity_) state_ = State::open;
 }
 

@@ -10,7 +10,7 @@ namespace udtx::recovery {
 void AckRegenerator::on_data(std::uint64_t begin, std::uint64_t end) {
     if (begin >= end) return;
     if (begin < highest_) {
-        // Something of the list again: the sender's time-out (section 3.3).
+        // A segment of the list is sent again: the sender had a timeout (section 3.3).
         if (begin >= acked_) start_probing();
         if (end <= highest_) return;
         begin = highest_;
@@ -42,7 +42,7 @@ AckRegenerator::Series AckRegenerator::on_ack(Instant now, std::uint64_t ack) {
     const bool make = probing_ && !behind_gap;
     watch_slope(now);
     if (!make) series.acks.assign(1, ack);
-    // Equation 4: all of them leave before the next acknowledgement comes, or one would overtake it.
+    // Equation 4: all of them are sent before the next acknowledgement arrives. Otherwise that one would overtake some.
     series.spacing = effective_interval() / static_cast<std::int64_t>(series.acks.size());
     return series;
 }
@@ -52,7 +52,7 @@ void AckRegenerator::note_interval(Instant now) {
     last_ack_ = now;
 }
 
-// Intervals above the mean contain waits for a window or for the network's hiccups.
+// Intervals above the mean contain waits for a window or delays in the network.
 Duration AckRegenerator::effective_interval() const {
     const std::span known(intervals_.data(), std::min(interval_count_, kIntervals));
     if (known.empty()) return {};
@@ -77,7 +77,7 @@ std::vector<std::uint64_t> AckRegenerator::take_until(std::uint64_t ack) {
             if (end > acked_ && end < ack) ends.push_back(end);
         }
         if (run.end > ack) {
-            // What is left of it begins with a whole segment, unless the receiver cut one.
+            // The rest of the run starts with a whole segment, unless the receiver cut one.
             run.start = ack;
             break;
         }
@@ -93,7 +93,7 @@ void AckRegenerator::start_probing() {
     slope_from_.reset();
 }
 
-// Outstanding bytes follow the sender's window: where they grow more slowly than they did, slow start is over.
+// Outstanding bytes follow the sender's window. When they grow more slowly than before, slow start is over.
 void AckRegenerator::watch_slope(Instant now) {
     if (!probing_) return;
     if (!slope_from_) {

@@ -1,8 +1,8 @@
-// Acknowledgements that a narrow way back filtered away, made anew beyond it (Ahn, Lee, Lim, "A Dynamic ACK
-// Regeneration Scheme to Improve TCP Performance over Asymmetric Networks").
+// Regenerates acknowledgements that a narrow return path has filtered out (Ahn, Lee, Lim, "A Dynamic ACK Regeneration
+// Scheme to Improve TCP Performance over Asymmetric Networks").
 //
-// It sees the data on their way out and the acknowledgements on their way back, and says which acknowledgements to make
-// and how far apart. Numbers are positions in a byte stream that do not wrap.
+// It sees outgoing data and incoming acknowledgements. It says which acknowledgements to generate and how far apart.
+// Numbers are positions in a byte stream that do not wrap.
 #pragma once
 
 #include <array>
@@ -18,24 +18,24 @@ namespace udtx::recovery {
 
 class AckRegenerator {
   public:
-    static constexpr std::size_t kIntervals = 64;  ///< between acknowledgements, that the means are of
+    static constexpr std::size_t kIntervals = 64;  ///< between acknowledgements, from which the means are taken
 
-    /// Acknowledgements in ascending order, the one that came as the last; the first is to leave at once.
+    /// Acknowledgements in ascending order. The received one comes last. The first one is to be sent at once.
     struct Series {
         std::vector<std::uint64_t> acks;
         Duration spacing{};
     };
 
-    /// A segment [begin, end) passes on its way out.
+    /// A segment [begin, end) is sent.
     void on_data(std::uint64_t begin, std::uint64_t end);
-    /// The acknowledgement of everything below `ack` comes. Old and repeated ones are passed on as they are, and so is
-    /// the first one after those that repeat: what it acknowledges at once had come behind a gap, and nothing was
-    /// filtered away. A sender in recovery would take each that is made for news of one more gap.
+    /// An acknowledgement of everything below `ack` arrives. Old and repeated ones are passed on unchanged, and so is
+    /// the first one after repeats. That one acknowledges bytes that had arrived behind a gap, so nothing was filtered
+    /// out. A sender in recovery would take each generated acknowledgement as the report of another gap.
     [[nodiscard]] Series on_ack(Instant now, std::uint64_t ack);
 
-    /// The sender is still finding out how much it may send: only then acknowledgements are made (section 3.3).
+    /// The sender is still searching for its rate. Acknowledgements are generated only then (section 3.3).
     [[nodiscard]] bool probing() const noexcept { return probing_; }
-    /// Bytes seen and not acknowledged.
+    /// Bytes that were sent and are not acknowledged.
     [[nodiscard]] std::uint64_t outstanding() const noexcept { return highest_ > acked_ ? highest_ - acked_ : 0; }
     /// Mean of the intervals below the mean (equation 3).
     [[nodiscard]] Duration effective_interval() const;
@@ -45,7 +45,7 @@ class AckRegenerator {
     static constexpr std::uint32_t kSlopeAcks = 4;
     static constexpr double kFallen = 0.5;  // of the steepest slope
 
-    /// Segments of one size in a row (figure 1).
+    /// Consecutive segments of one size (figure 1).
     struct Run {
         std::uint64_t start = 0;
         std::uint64_t end = 0;

@@ -12,12 +12,12 @@ bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_elicitin
         const Range oldest = received_.front();
         received_.erase(oldest.begin, oldest.end);
         floor_ = oldest.end;
-        if (number < floor_) return false;  // it was the oldest itself
+        if (number < floor_) return false;  // this packet was the oldest range
     }
     if (!before || number > *before) largest_time_ = now;
     pending_any_ = true;
-    // Packets without ack-eliciting frames must not make us answer, or ACKs would be acknowledged for ever
-    // (RFC 9000, section 13.2.1).
+    // Packets without ack-eliciting frames must not cause an ACK. Otherwise ACKs would be acknowledged forever (RFC
+    // 9000, section 13.2.1).
     if (!ack_eliciting) return true;
     if (pending_eliciting_++ == 0) oldest_pending_ = now;
     if (before && number != *before + 1) immediate_ = true;
@@ -66,7 +66,7 @@ void AckTracker::put_back() noexcept {
     immediate_ = true;
 }
 
-// The floor stays: a packet that was overtaken by a whole round trip is still welcome and becomes a range of its own.
+// The floor stays. A packet that is late by a whole round trip is still accepted and becomes a range of its own.
 void AckTracker::on_ack_acknowledged(PacketNumber ack_largest) {
     while (received_.count() > 1 && received_.front().end <= ack_largest) {
         const Range oldest = received_.front();

@@ -1,8 +1,8 @@
-// Receiver side of one packet-number space: which numbers came, and when an ACK is due.
+// Receiver side of one packet-number space: which numbers arrived, and when an ACK is due.
 //
-// ACKs leave every SYN interval while something is owed, after kPacketsPerAck packets in between, and at once when
-// a packet opens a new gap or arrives below the largest (UDT's immediate NAK, said with ranges); all as far as the way
-// back allows (AckPace).
+// While a packet waits for its ACK, an ACK is sent every SYN interval and after kPacketsPerAck packets. It is sent at
+// once when a packet opens a gap or arrives below the largest number (UDT's immediate NAK, expressed as ranges).
+// AckPace bounds all of this to what the return path allows.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ class AckTracker {
 
     AckTracker(PathId path, Duration interval) : path_(path), interval_(interval) {}
 
-    /// Records an authenticated packet (the replay window has passed it). Already recorded, or out of range below
-    /// what is kept: false, the packet is to be dropped.
+    /// Records an authenticated packet that has passed the replay window. Returns false if the packet must be dropped:
+    /// it is recorded already, or below the range that is kept.
     bool on_received(Instant now, PacketNumber number, bool ack_eliciting);
-    /// An ACK frame is to be sent now.
+    /// An ACK frame must be sent now.
     [[nodiscard]] bool due(Instant now) const noexcept;
-    /// When due() becomes true by time alone.
+    /// When due() becomes true without another packet.
     [[nodiscard]] std::optional<Instant> deadline() const noexcept;
-    /// Something unreported has come (an ACK may ride on a data packet although it is not due).
+    /// A packet has arrived that is not reported yet. Its ACK may ride on a data packet before it is due.
     [[nodiscard]] bool pending() const noexcept { return pending_any_; }
-    /// Builds the frame with at most `max_ranges` newest ranges and clears due(). false: nothing ever came.
+    /// Builds the frame with at most `max_ranges` newest ranges and clears due(). false: nothing has arrived so far.
     bool build(Instant now, std::size_t max_ranges, wire::AckFrame& frame);
-    /// The frame just built found no room: it is due still.
+    /// The frame just built did not fit. It stays due.
     void put_back() noexcept;
     /// Adds the arrival times collected since the last call to a frame just built.
     void add_arrivals(wire::AckFrame& frame) {
@@ -42,14 +42,15 @@ class AckTracker {
     }
     [[nodiscard]] AckPace& pace() noexcept { return pace_; }
     [[nodiscard]] const AckPace& pace() const noexcept { return pace_; }
-    /// The peer acknowledged a packet that carried our ACK with this largest number: older ranges may go.
+    /// The peer acknowledged a packet that carried an ACK of this end with this largest number. Older ranges are
+    /// dropped.
     void on_ack_acknowledged(PacketNumber ack_largest);
     [[nodiscard]] std::optional<PacketNumber> largest() const noexcept {
         if (received_.empty()) return std::nullopt;
         return received_.back().end - 1;
     }
     [[nodiscard]] Instant largest_time() const noexcept { return largest_time_; }
-    /// Intervals kept, at most wire::kMaxAckRanges.
+    /// Number of intervals kept, at most wire::kMaxAckRanges.
     [[nodiscard]] std::size_t range_count() const noexcept { return received_.count(); }
 
   private:
@@ -60,7 +61,7 @@ class AckTracker {
     AckPace pace_;
     RangeSet received_;
     ArrivalSamples arrivals_;
-    PacketNumber floor_ = 0;  // numbers below fell out of the capped set: received or not is no longer known
+    PacketNumber floor_ = 0;  // lower numbers left the bounded set: whether they arrived is no longer known
     Instant largest_time_;
     Instant oldest_pending_;
     std::uint32_t pending_eliciting_ = 0;

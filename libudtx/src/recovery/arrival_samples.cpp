@@ -10,7 +10,8 @@ void ArrivalSamples::on_newest(Instant time, PacketNumber number, bool after_gap
         keep(*newest_, spread);
     }
     newest_ = Sample{time, number, after_gap};
-    // The rest of a batch, mostly: its numbers take the place of the first one, without a look at what was just stored.
+    // Usually this is the rest of a batch. Its number replaces that of the earlier packet, without reading newest_,
+    // which was just stored.
     if (count_ > 0 && !after_gap && kept_[count_ - 1].time == time && !kept_[count_ - 1].beside_gap) {
         kept_[count_ - 1].number = number;
         return;
@@ -28,7 +29,7 @@ void ArrivalSamples::keep(const Sample& sample, bool spread) {
             return;
         }
     }
-    // One place is left for the newest.
+    // One entry is reserved for the newest packet.
     if (spread && count_ + 1 == kept_.size()) thin_out();
     if (count_ + 1 < kept_.size()) kept_[count_++] = sample;
 }

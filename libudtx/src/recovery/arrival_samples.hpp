@@ -1,9 +1,9 @@
-// Receiver's half of the one-way delays: which arrivals are worth telling the sender, who knows when they left.
+// Receiver's half of the one-way delays: selects the arrival times to report to the sender, which knows the send times.
 //
-// Every kArrivalEvery-th packet, the packets on both sides of a gap in the numbers (their delay says whether the queue
-// was full when those between were lost), and the newest at the moment of the ACK. Of packets that share a stamp (GRO)
-// the last one: the others waited for it in the kernel, not in the network. Where more come between ACKs that
-// are far apart than fit, every second one goes and the rest lie twice as far apart.
+// It reports every kArrivalEvery-th packet, the packets on both sides of a gap in the numbers, and the newest packet at
+// the moment of the ACK. The delay beside a gap shows whether the queue was full when the packets between were lost. If
+// packets share a time stamp (GRO), it reports the last one, because the others waited for it in the kernel, not in the
+// network. If ACKs are far apart and the samples do not fit, every second one is dropped and the spacing doubles.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ namespace udtx::recovery {
 
 class ArrivalSamples {
   public:
-    /// A packet with the largest number so far; `after_gap`: the number before it has not come. `spread`: ACKs are far
-    /// apart, what is told shall cover all the time between them.
+    /// Adds a packet with the largest number so far. `after_gap`: the preceding number has not arrived. `spread`: ACKs
+    /// are far apart, so the samples should cover all the time between them.
     void on_newest(Instant time, PacketNumber number, bool after_gap, bool spread);
-    /// Moves what was collected into `frame`, whose largest number arrived at `largest_time`; at most `most`, the
-    /// newest among them.
+    /// Moves the samples into `frame`, whose largest number arrived at `largest_time`. It moves at most `most` samples,
+    /// among them the newest.
     void take(Instant largest_time, std::size_t most, wire::AckFrame& frame);
 
   private:

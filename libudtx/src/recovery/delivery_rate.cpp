@@ -32,7 +32,7 @@ std::optional<DeliverySample> DeliveryRate::take_sample(Duration min_rtt) {
     if (!newest_) return std::nullopt;
     const Newest newest = *newest_;
     newest_.reset();
-    // The slower of the two phases bounds the rate: sending bursts and compressed ACKs both only shorten one of them.
+    // The slower of the two phases bounds the rate. Sending bursts and compressed ACKs each shorten only one of them.
     const Duration interval = std::max(newest.send_elapsed, newest.ack_elapsed);
     if (interval <= Duration::zero() || interval < min_rtt) return std::nullopt;
     return DeliverySample{.rate = Rate::from_bytes(delivered_ - newest.delivered, interval),

@@ -12,13 +12,14 @@ namespace udtx::recovery {
 
 class DeliveryRate {
   public:
-    /// Stamps the packet with the state at its departure. `in_flight` is before this packet.
+    /// Stamps the packet with the state at its departure. `in_flight`: bytes in flight before this packet.
     void on_sent(SentPacket& packet, std::uint64_t in_flight);
     /// Counts a newly acknowledged packet.
     void on_acked(const SentPacket& packet, Instant now);
-    /// After all packets of one ACK frame: the sample, if one can be made.
+    /// Call it after all packets of one ACK frame. Returns the sample, if there is one.
     [[nodiscard]] std::optional<DeliverySample> take_sample(Duration min_rtt);
-    /// The application has run dry with `in_flight` bytes out: samples are marked until those are acknowledged.
+    /// The application has no more data while `in_flight` bytes are in flight. Samples are marked until these are
+    /// acknowledged.
     void set_application_limited(std::uint64_t in_flight);
     [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
 
@@ -35,7 +36,7 @@ class DeliveryRate {
     std::uint64_t delivered_ = 0;
     Instant delivered_time_;
     Instant first_sent_time_;
-    std::uint64_t limited_until_ = 0;  // value of delivered_ up to which samples are marked, 0 = not limited
+    std::uint64_t limited_until_ = 0;  // value of delivered_ up to which samples are marked; 0 = not limited
     std::optional<Newest> newest_;
 };
 

@@ -72,7 +72,7 @@ Result<void> LossRecovery::check(const wire::AckFrame& frame) const {
 
 bool LossRecovery::acknowledges_skipped(const wire::AckFrame& frame) const {
     const auto ranges = frame.view();
-    std::size_t r = 0;  // both descend
+    std::size_t r = 0;  // skipped numbers and ranges both descend
     for (std::uint64_t i = skipped_.next(); i != skipped_.first(); --i) {
         const PacketNumber number = skipped_[i - 1];
         while (r < ranges.size() && ranges[r].first > number) ++r;
@@ -161,14 +161,14 @@ void LossRecovery::take_rtt_sample(Instant now, PacketNumber largest, bool any_e
     if (out.acked.back().number != largest) return;
     out.largest_newly_acked = true;
     out.largest_sent_time = out.acked.back().sent;
-    // RFC 9002, section 5.1: an acknowledgement of ACKs alone may have been held back for any time.
+    // RFC 9002, section 5.1: the peer may hold back an acknowledgement of ACKs alone for any time.
     if (!any_eliciting || largest < rtt_valid_from_) return;
     rtt_.add(now - out.largest_sent_time, std::clamp(ack_delay, Duration::zero(), max_ack_delay_));
     out.rtt_sample = rtt_.latest();
 }
 
 void LossRecovery::adapt_to_spurious(Instant now, const Slot& slot) {
-    // Before the first RTT sample of an address the thresholds rest on a guess and prove nothing.
+    // Before the first RTT sample of an address, the thresholds rest on a guess. Then a late packet proves nothing.
     if (!rtt_.has_sample() || slot.packet.mtu_probe) return;
     const Duration late = (now - slot.packet.sent) - (time_threshold() - reordering_.window());
     reordering_.on_spurious(now, *largest_acked_ - slot.packet.number, late, rtt_.minimum(), rtt_.smoothed());
@@ -179,8 +179,8 @@ Duration LossRecovery::time_threshold() const {
     return std::max(rtt * 9 / 8, kGranularity) + reordering_.window();
 }
 
-// Numbers grow with the time of sending, so that the lost ones are always a prefix of what is in flight below the
-// largest acknowledged: the cursor passes each number once.
+// Numbers ascend with the send time. So the lost packets are always a prefix of those in flight below the largest
+// acknowledged number, and the cursor passes each number once.
 void LossRecovery::detect_losses(Instant now, Outcome& out) {
     loss_time_.reset();
     if (!largest_acked_) return;
@@ -212,9 +212,10 @@ void LossRecovery::leave_flight(const SentPacket& packet) {
     if (packet.ack_eliciting) --eliciting_in_flight_;
 }
 
-// A lost packet is remembered for one more round, so that its late acknowledgement is known as spurious; in a time-out
-// for longer, so that data that it frees need not go again, and not for ever, since a path may never return. A packet
-// out of flight (ACKs only) may never be acknowledged at all: it goes when nobody can be interested any more.
+// A lost packet is remembered for one more probe timeout, so that a late acknowledgement shows that the loss was
+// spurious. In a timeout it is remembered longer, so that data that a late acknowledgement frees is not sent again.
+// This has an end too, because a path may never return. A packet that is not in flight (ACKs only) may never be
+// acknowledged. It is forgotten once its acknowledgement has no use.
 bool LossRecovery::finished(const Slot& slot, Instant now) const {
     switch (slot.state) {
         case State::skipped:
@@ -270,7 +271,7 @@ void LossRecovery::on_timeout(Instant now, Outcome& out) {
     const auto probe = probe_deadline();
     if (!probe || *probe > now) return;
     ++probe_count_;
-    last_eliciting_ = now;  // the next one counts from here even if the caller has nothing to probe with
+    last_eliciting_ = now;  // the next timeout counts from here, even if the caller has nothing to probe with
     out.probe_timeout = true;
 }
 

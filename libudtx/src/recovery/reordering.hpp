@@ -1,9 +1,9 @@
-// How much reordering loss detection tolerates on a path, learned from losses that proved spurious.
+// How much reordering loss detection tolerates on a path. It learns from losses that proved spurious.
 //
-// Starts at RFC 9002's thresholds (3 packets, 9/8 RTT). A spurious loss says how far and how late the packet really
-// came: the packet threshold grows to that distance, the time window in steps of min_rtt / 4 up to one sRTT (RFC
-// 8985, section 6.2, which needs one round per step; here the observed lateness is known, so one round is enough).
-// Both shrink by half each time kCalmRounds round trips pass without a spurious loss.
+// It starts at the thresholds of RFC 9002 (3 packets, 9/8 RTT). A spurious loss shows how far and how late the packet
+// really came. The packet threshold grows to that distance, the time window in steps of min_rtt / 4 up to one sRTT (RFC
+// 8985, section 6.2). The RFC needs one round per step; here the lateness is known, so one round is enough. Both shrink
+// by half each time kCalmRounds round trips pass without a spurious loss.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace udtx::recovery {
 class ReorderingTolerance {
   public:
     static constexpr std::uint64_t kPacketThreshold = 3;  // RFC 9002, section 6.1.1
-    /// Beyond any window (10 Gbit/s x 200 ms is 178,000 packets), so that the time threshold alone decides there.
+    /// Above any window (10 Gbit/s x 200 ms is 178,000 packets), so that only the time threshold decides there.
     static constexpr std::uint64_t kMaxPacketThreshold = 1U << 18U;
     static constexpr int kCalmRounds = 16;  // RFC 8985: RACK.reo_wnd_persist
 
-    /// A packet declared lost was acknowledged `distance` numbers below the largest, `late` after the basic time
-    /// threshold (not positive: the time threshold was not at fault).
+    /// A packet that was declared lost is acknowledged `distance` numbers below the largest, `late` after the basic
+    /// time threshold. If `late` is not positive, the time threshold was not at fault.
     void on_spurious(Instant now, std::uint64_t distance, Duration late, Duration min_rtt, Duration smoothed);
-    /// Once per ACK.
+    /// Call it once per ACK.
     void decay(Instant now, Duration smoothed);
     void reset() { *this = ReorderingTolerance(); }
 
     [[nodiscard]] std::uint64_t packet_threshold() const noexcept { return packets_; }
-    /// Added to 9/8 RTT.
+    /// Time that is added to 9/8 RTT.
     [[nodiscard]] Duration window() const noexcept { return window_; }
 
   private:

@@ -6,7 +6,8 @@ namespace udtx::recovery {
 
 void RttEstimator::add(Duration sample, Duration ack_delay) {
     sample = std::max(sample, Duration(1));
-    // The minimum takes the raw sample: the peer's statement about its delay cannot lower it (RFC 9002, section 5.2).
+    // The minimum takes the raw sample, so that the delay that the peer reports cannot lower it (RFC 9002, section
+    // 5.2).
     minimum_ = has_sample_ ? std::min(minimum_, sample) : sample;
     latest_ = sample - minimum_ >= ack_delay ? sample - ack_delay : sample;
     if (!has_sample_) {

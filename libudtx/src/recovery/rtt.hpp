@@ -5,14 +5,14 @@
 
 namespace udtx::recovery {
 
-/// Least time that a timer of recovery waits (kGranularity of RFC 9002, section 6.1.2).
+/// Shortest time that a timer of recovery waits (kGranularity of RFC 9002, section 6.1.2).
 inline constexpr Duration kGranularity = std::chrono::milliseconds(1);
 
 class RttEstimator {
   public:
     static constexpr Duration kInitial = std::chrono::milliseconds(200);
 
-    /// `sample` is raw; `ack_delay` is subtracted unless that would go below the minimum.
+    /// `sample` is raw. `ack_delay` is subtracted unless the result would be below the minimum.
     void add(Duration sample, Duration ack_delay);
     void reset();
 

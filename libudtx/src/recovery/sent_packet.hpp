@@ -1,4 +1,4 @@
-// What the sender remembers of a packet until it is acknowledged or lost. Fixed size: nothing is allocated a packet.
+// What the sender remembers of a packet until it is acknowledged or lost. The fixed size avoids allocations per packet.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace udtx::recovery {
 
-/// Retransmittable frames other than STREAM and CRYPTO; on loss they are made anew from current state.
+/// Retransmittable frames other than STREAM and CRYPTO. After a loss they are built again from the current state.
 enum class Control : std::uint16_t {
     none = 0,
     ping = 1U << 0U,
@@ -20,7 +20,7 @@ enum class Control : std::uint16_t {
     handshake_done = 1U << 5U,
     path_response = 1U << 6U,
     max_streams = 1U << 8U,
-    ack = 1U << 7U,            ///< not ack-eliciting; `ack_largest` was acknowledged in this packet
+    ack = 1U << 7U,            ///< not ack-eliciting; this packet carried an ACK up to `ack_largest`
     path_status = 1U << 9U,    ///< path in SentPacket::control_path
     path_abandon = 1U << 10U,  ///< path in SentPacket::control_path
 };
@@ -38,11 +38,11 @@ struct SentRange {
     std::uint32_t length = 0;
     bool fin = false;
     bool crypto = false;
-    bool copy = false;   ///< sent beside the original: its loss is nothing that anybody waits for
-    bool again = false;  ///< was lost before
-    // Several paths: where the bytes stand in the record of their stream.
+    bool copy = false;   ///< sent in addition to the original: its loss needs no repair
+    bool again = false;  ///< the bytes were lost before
+    // With several paths: the entry of the bytes in the transmission record of their stream.
     bool recorded = false;
-    PathId record_path{};  ///< whose they are; of a copy, that of the original
+    PathId record_path{};  ///< path of the entry; for a copy, that of the original
     std::uint32_t record = 0;
 };
 

@@ -14,7 +14,7 @@ StretchAcks::Acked StretchAcks::on_ack(Instant now, PacketNumber largest, Acked 
     if (!stretched || series.acks.size() < 2 || acked.packets < 2) return whole;
     all_ = kept_ = acked;
     from_ = now;
-    // The numbers of some are no packets of the window's: the time is the same.
+    // Some numbers belong to packets that do not count against the window. The total time stays the same.
     spacing_ = series.spacing * static_cast<std::int64_t>(series.acks.size()) / acked.packets;
     const Acked first = take_due(now);
     return {.bytes = told.bytes + first.bytes, .packets = told.packets + first.packets};

@@ -1,7 +1,8 @@
-// What a window-based controller hears of an ACK that stands for many: one ACK a packet, each when a wide way back
-// would have carried it (AckRegenerator), so that its window opens, and packets leave, as steadily as they arrived.
+// Presents an ACK that stands for many to a window-based controller as one ACK per packet. Each is reported when a wide
+// return path would have delivered it (AckRegenerator). So the window opens, and packets leave, as steadily as they
+// arrived.
 //
-// Only the controller waits for it. What the ACK says of losses, round trips and data counts at once.
+// Only the controller waits. What the ACK says of losses, round trips and data counts at once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace udtx::recovery {
 
 class StretchAcks {
   public:
-    static constexpr Duration kStep = std::chrono::milliseconds(1);  ///< acknowledgements of so long are told together
+    static constexpr Duration kStep = std::chrono::milliseconds(1);  ///< time of ACKs that are reported together
 
     struct Acked {
         std::uint64_t bytes = 0;
@@ -23,12 +24,13 @@ class StretchAcks {
     };
 
     void on_sent(PacketNumber number) { regenerator_.on_data(number, number + 1); }
-    /// This one goes again: the sender's time-out.
+    /// The number is sent again: the sender had a timeout.
     void on_repeat(PacketNumber number) { regenerator_.on_data(number, number + 1); }
-    /// An ACK up to `largest`; `stretched`: it is one of few. What the controller hears now: all that was still kept
-    /// back, since nothing may be overtaken, and of `acked` the first, or all while the controller does not probe.
+    /// An ACK up to `largest` arrives. `stretched`: ACKs are sparse. Returns what the controller is told now. That is
+    /// everything still held back, to keep the order, and the first part of `acked` (all of it while the controller
+    /// does not probe).
     [[nodiscard]] Acked on_ack(Instant now, PacketNumber largest, Acked acked, bool stretched);
-    /// When more is due; none when nothing is kept back.
+    /// When more is due; nullopt if nothing is held back.
     [[nodiscard]] std::optional<Instant> deadline() const;
     [[nodiscard]] Acked take_due(Instant now);
     [[nodiscard]] const Acked& kept_back() const noexcept { return kept_; }
@@ -37,8 +39,8 @@ class StretchAcks {
   private:
     AckRegenerator regenerator_;
     std::optional<PacketNumber> newest_;
-    Acked all_;   // of the ACK that is being told
-    Acked kept_;  // of it
+    Acked all_;   // of the ACK that is being reported
+    Acked kept_;  // the part of all_ that is still held back
     Instant told_;
     Instant from_;
     Duration spacing_{};

@@ -11,7 +11,7 @@ constexpr std::size_t kIdleBlocks = 128;
 }  // namespace
 
 ChunkPool& blocks() {
-    // For good: protocol threads may still run while static objects are destroyed.
+    // The pool is never destroyed, because protocol threads may still run while static objects are destroyed.
     static ChunkPool* const pool = new ChunkPool(kBlockBytes, kIdleBlocks);
     return *pool;
 }

@@ -1,4 +1,4 @@
-// Memory of streams: blocks that are used again, in which bytes lie one behind the other.
+// Memory of streams: recycled blocks that are filled with bytes from front to back.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace udtx::stream {
 
 inline constexpr std::size_t kBlockBytes = 64U << 10U;
 
-/// Of all streams of the process. Thread-safe.
+/// The pool that all streams of the process share. Thread-safe.
 [[nodiscard]] ChunkPool& blocks();
 
-/// Copies bytes into blocks, each behind the one before, so that small ones do not keep a block each.
+/// Copies bytes into blocks, one piece behind the other, so that small pieces share a block.
 class BlockFiller {
   public:
-    /// As many of `bytes` as the block has room for, at least one.
+    /// Copies as many of `bytes` as the block has room for, at least one.
     [[nodiscard]] Chunk copy(std::span<const std::byte> bytes);
 
   private:

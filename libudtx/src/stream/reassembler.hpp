@@ -1,5 +1,5 @@
-// Out-of-order bytes of an ordered stream, up to a window that the owner enforces. They are read by copying, or as
-// parts of the blocks that they lie in: what comes later is stored beside them, never over them.
+// Holds out-of-order bytes of an ordered stream, up to a window that the owner enforces. The owner copies them out, or
+// takes them as parts of their blocks. Later bytes never overwrite earlier ones, so these parts stay valid.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace udtx::stream {
 
 class Reassembler {
   public:
-    /// Stores bytes; what was read or stored before is ignored. Returns the number of new bytes.
+    /// Stores bytes and returns the number of new ones. Ignores bytes that were read or stored before.
     std::uint64_t insert(std::uint64_t offset, std::span<const std::byte> data);
-    /// Copies in-order bytes; returns how many.
+    /// Copies the next in-order bytes and returns their number.
     std::size_t read(std::span<std::byte> out);
-    /// The next in-order bytes, as many as lie together; empty: there are none.
+    /// Takes the next in-order bytes that are contiguous in memory. Empty: there are none.
     Chunk take();
 
     [[nodiscard]] std::uint64_t read_offset() const noexcept { return read_; }
     [[nodiscard]] std::size_t readable() const noexcept;
-    /// Separate pieces that are stored.
+    /// Number of separate pieces that are stored.
     [[nodiscard]] std::size_t pieces() const noexcept { return stored_.count(); }
-    /// Memory held, a multiple of the block size; bounded by window + one block at either end.
+    /// Bytes of memory held, a multiple of the block size; at most the window plus one block at either end.
     [[nodiscard]] std::size_t memory() const noexcept;
 
   private:
     std::byte* locate(std::uint64_t offset);
-    /// Of in-order bytes, how many lie together.
+    /// Number of the next in-order bytes that are contiguous in memory.
     [[nodiscard]] std::size_t together() const noexcept;
     void pass(std::size_t bytes);
 

@@ -8,9 +8,10 @@ namespace udtx::stream {
 
 namespace {
 
-// What leaves next lies in another processor's cache as a rule, which read it: it comes while this packet is sealed.
+// The next bytes are usually in the cache of another processor, which read them. The prefetch moves them while this
+// packet is sealed.
 void fetch_early(std::span<const std::byte> bytes) {
-    constexpr std::size_t kLines = 128;  // they are fetched in pairs
+    constexpr std::size_t kLines = 128;  // bytes: cache lines are fetched in pairs
     for (std::size_t at = 0; at < bytes.size(); at += kLines) __builtin_prefetch(bytes.data() + at);
 }
 
@@ -66,7 +67,7 @@ std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_
 }
 
 std::size_t SendStream::block_at(std::uint64_t offset) const {
-    // Writers cut a file into blocks of one size: look first where it then is.
+    // Writers cut a file into blocks of one size. So the block is first looked up at the index that this size gives.
     assert(!blocks_.empty() && blocks_.front().offset <= offset);
     const auto guess = static_cast<std::size_t>((offset - blocks_.front().offset) / blocks_.front().size);
     if (guess < blocks_.size()) {

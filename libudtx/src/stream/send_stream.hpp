@@ -1,7 +1,8 @@
-// Sending half of a stream: holds what the application wrote until it is acknowledged, and says what to send next.
+// Sending half of a stream. It holds what the application wrote until it is acknowledged, and chooses what to send
+// next.
 //
-// Order of calls: write()/finish() by the application; next() -> copy() -> on_sent() for each packet; then on_acked()
-// or on_lost() once for each range that on_sent() was told of.
+// Order of calls: the application calls write() and finish(). Each packet needs next() -> copy() -> on_sent(). Then
+// follows on_acked() or on_lost(), once for each range that was passed to on_sent().
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class SendStream {
 
     void write(Chunk chunk);
     void finish();
-    /// Gives up: nothing more is sent, memory is freed. Returns the final size.
+    /// Stops sending and frees the memory. Returns the final size.
     std::uint64_t reset();
     void raise_limit(std::uint64_t limit);
 
@@ -31,10 +32,10 @@ class SendStream {
         std::uint64_t offset = 0;
         std::size_t length = 0;
         bool fin = false;
-        bool again = false;        ///< was sent before
-        std::uint64_t growth = 0;  ///< bytes by which highest() grows: what flow control counts
+        bool again = false;        ///< the bytes were sent before
+        std::uint64_t growth = 0;  ///< bytes by which highest() grows; flow control counts these
 
-        /// To at most so many bytes.
+        /// Shortens the piece to at most `most` bytes.
         void cut(std::size_t most) noexcept {
             if (length <= most) return;
             growth -= std::min<std::uint64_t>(growth, length - most);
@@ -42,9 +43,9 @@ class SendStream {
             fin = false;
         }
     };
-    /// What to send next, at most `room` bytes of payload. Lost ranges come first; of bytes never sent, the first ones
-    /// at or beyond `from`, and as many as raise highest() by at most `new_credit` (connection-level flow control).
-    /// Does not change the state.
+    /// What to send next, at most `room` bytes of payload. Lost ranges come first. Then come the first unsent bytes at
+    /// or beyond `from`, as many as raise highest() by at most `new_credit` (connection-level flow control). Does not
+    /// change the state.
     [[nodiscard]] std::optional<Piece> next(std::size_t room, std::uint64_t new_credit, std::uint64_t from = 0) const;
     [[nodiscard]] bool pending(std::uint64_t new_credit) const;
     void copy(std::uint64_t offset, std::span<std::byte> out) const;
@@ -53,30 +54,30 @@ class SendStream {
     void on_lost(std::uint64_t offset, std::uint64_t length, bool fin);
 
     [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
-    /// All below was sent at least once ...
+    /// All bytes below this offset were sent at least once.
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
-    /// ... and these parts beyond it, ascending: paths that are slower are given bytes ahead of their turn.
+    /// Ranges beyond sent() that were sent too, ascending: slower paths get bytes ahead of their turn.
     [[nodiscard]] std::span<const Range> sent_ahead() const noexcept { return ahead_.intervals(); }
     [[nodiscard]] std::uint64_t ahead_bytes() const noexcept { return ahead_.total(); }
-    /// One past the last byte sent.
+    /// One past the highest byte sent.
     [[nodiscard]] std::uint64_t highest() const noexcept { return ahead_.empty() ? sent_ : ahead_.back().end; }
-    /// All below is acknowledged.
+    /// All bytes below this offset are acknowledged.
     [[nodiscard]] std::uint64_t acked_below() const noexcept {
         return acked_.empty() || acked_.front().begin > 0 ? 0 : acked_.front().end;
     }
     [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
-    /// Bytes that wait to be sent, lost ones included.
+    /// Bytes that wait to be sent, including lost ones.
     [[nodiscard]] std::uint64_t waiting() const noexcept { return reset_ ? 0 : unsent_bytes() + lost_.total(); }
-    /// Of these, the ones that were never sent.
+    /// Bytes that were never sent.
     [[nodiscard]] std::uint64_t unsent_bytes() const noexcept { return reset_ ? 0 : written_ - sent_ - ahead_.total(); }
     [[nodiscard]] bool lost_waits() const noexcept { return !lost_.empty(); }
-    /// The first part of [offset, offset + length) that is not acknowledged; empty when all is, or when nothing is held
-    /// any more.
+    /// The first part of [offset, offset + length) that is not acknowledged. Empty if all of it is acknowledged, or if
+    /// a reset has freed the bytes.
     [[nodiscard]] Range unacked(std::uint64_t offset, std::uint64_t length) const noexcept {
         return reset_ ? Range{offset, offset} : acked_.first_gap(offset, offset + length);
     }
     [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
-    /// Bytes of memory for what is not acknowledged.
+    /// Bytes of memory that hold unacknowledged data.
     [[nodiscard]] std::uint64_t held() const noexcept { return chunk_bytes_ + blocks_.size() * kBlockCost; }
     [[nodiscard]] bool finished() const noexcept { return finished_; }
     [[nodiscard]] bool end_sent() const noexcept { return fin_sent_; }
@@ -85,12 +86,12 @@ class SendStream {
     [[nodiscard]] bool delivered() const noexcept { return fin_acked_ && acked_.total() == written_; }
 
   private:
-    /// What a block takes beside its bytes: its place in the list, and what the allocator and the chunk keep of it.
+    /// Memory of a block besides its bytes: its entry in the list, and the overhead of the allocator and the chunk.
     static constexpr std::uint64_t kBlockCost = 128;
     struct Block {
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
-        std::uint64_t unacked = 0;  ///< the chunk is let go when this reaches 0, in any order
+        std::uint64_t unacked = 0;  ///< the chunk is freed when this reaches 0; blocks reach it in any order
         Chunk chunk;
     };
     /// The first bytes at or beyond `from` that were never sent and that flow control allows.
@@ -101,7 +102,7 @@ class SendStream {
     std::deque<Block> blocks_;
     RangeSet acked_;
     RangeSet lost_;
-    RangeSet ahead_;  // sent, beyond sent_
+    RangeSet ahead_;  // ranges sent beyond sent_
     std::uint64_t chunk_bytes_ = 0;
     std::uint64_t written_ = 0;
     std::uint64_t sent_ = 0;

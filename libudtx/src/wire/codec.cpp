@@ -25,7 +25,7 @@ bool read_path(Reader& in, PathId& out) {
     return true;
 }
 
-// Length, then as many bytes.
+// Reads a length and that many bytes.
 bool read_data(Reader& in, std::span<const std::byte>& out) {
     const auto length = in.varint();
     if (!length || *length > in.remaining()) return false;
@@ -41,8 +41,8 @@ Result<Frame> read_padding(Reader& in) {
     return Frame(frame);
 }
 
-// Ranges are written as distances (as in RFC 9000, section 19.3.1), so that overlapping, adjacent or ascending ranges
-// cannot be said; what is left to refuse is falling below zero.
+// Ranges are sent as distances (as in RFC 9000, section 19.3.1). These cannot express overlapping, adjacent or
+// ascending ranges. So only a range below zero has to be rejected.
 Result<Frame> read_ack(Reader& in, AckFrame& frame) {
     frame.count = 0;
     frame.arrival_count = 0;
@@ -204,12 +204,13 @@ bool put_type(Writer& out, FrameType type) { return out.u8(static_cast<std::uint
 
 bool put_data(Writer& out, std::span<const std::byte> data) { return out.varint(data.size()) && out.bytes(data); }
 
-// One overload a frame; on false the caller takes back what was written.
+// One overload for each frame. If it returns false, the caller removes the bytes already written.
 bool put(Writer& out, const PaddingFrame& f) { return f.length > 0 && out.zeros(f.length); }
 
 bool put(Writer& out, const PingFrame&) { return put_type(out, FrameType::ping); }
 
-// Newest first, each as the distance from the one before (the first: from the largest acknowledged).
+// Writes the newest arrival first. Each number is sent as the distance from the preceding one; the first is the
+// distance from the largest acknowledged number.
 bool put_arrivals(Writer& out, const AckFrame& f) {
     assert(f.arrival_count <= kMaxAckArrivals);
     if (!out.varint(f.arrival_count)) return false;
@@ -371,7 +372,7 @@ StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, s
     if (out.room() < before_length) return {};
     const std::size_t room = out.room() - before_length;
     const bool to_end = length >= room;
-    // A length that does not fit behind its own field is cut, and the field may come out one size too large for it.
+    // A payload that does not fit behind its length field is cut. The field may then be one size larger than needed.
     const std::size_t field = to_end ? 0 : varint_bytes(length);
     if (room < field + (length > 0 ? 1 : 0)) return {};
     const std::size_t payload = std::min(length, room - field);

@@ -1,5 +1,5 @@
-// Bounds-checked reading and writing of network-order integers and QUIC varints (RFC 9000, section 16).
-// Inline: every field of every frame passes here.
+// Bounds-checked reading and writing of network-order integers and QUIC varints (RFC 9000, section 16). The functions
+// are inline, because they handle every field of every frame.
 #pragma once
 
 #include <bit>
@@ -38,7 +38,7 @@ inline void store_network(std::byte* p, T v) noexcept {
     std::memcpy(p, &v, sizeof v);
 }
 
-/// Big-endian integer of `n` bytes, at most 8.
+/// Reads a big-endian integer of `n` bytes (at most 8).
 [[nodiscard]] inline std::uint64_t load_big_endian(const std::byte* p, std::size_t n) noexcept {
     if (n == 8) return load_network<std::uint64_t>(p);
     if (n == 4) return load_network<std::uint32_t>(p);
@@ -54,7 +54,7 @@ inline void store_big_endian(std::byte* p, std::uint64_t v, std::size_t n) noexc
     for (std::size_t i = n; i > 0; --i, v >>= 8U) p[i - 1] = static_cast<std::byte>(v & 0xffU);
 }
 
-/// Every read returns nullopt past the end and then stays failed.
+/// A read past the end returns nullopt. All later reads then fail too.
 class Reader {
   public:
     explicit Reader(std::span<const std::byte> data) noexcept : data_(data) {}
@@ -66,9 +66,9 @@ class Reader {
     std::optional<std::uint8_t> u8() noexcept { return integer<std::uint8_t>(); }
     std::optional<std::uint32_t> u32() noexcept { return integer<std::uint32_t>(); }
     std::optional<std::uint64_t> u64() noexcept { return integer<std::uint64_t>(); }
-    /// Longer encodings than needed are accepted.
+    /// Accepts encodings that are longer than needed.
     std::optional<std::uint64_t> varint() noexcept {
-        // Eight bytes are there almost always: all lengths at once, without a branch.
+        // Almost always eight bytes remain. Then all lengths are decoded at once, without a branch.
         if (remaining() >= sizeof(std::uint64_t) && !failed_) {
             const auto all = load_network<std::uint64_t>(data_.data() + at_);
             const std::size_t n = std::size_t{1} << (all >> 62U);
@@ -89,7 +89,7 @@ class Reader {
         at_ += n;
         return v;
     }
-    /// The next byte, which stays; does not make the reader fail.
+    /// Returns the next byte without consuming it. At the end it returns nullopt, and the reader does not fail.
     [[nodiscard]] std::optional<std::uint8_t> peek() const noexcept {
         if (!has(1)) return std::nullopt;
         return std::to_integer<std::uint8_t>(data_[at_]);
@@ -114,7 +114,7 @@ class Reader {
     bool failed_ = false;
 };
 
-/// Every write returns false, with nothing written, when it does not fit.
+/// A write that does not fit returns false and writes nothing.
 class Writer {
   public:
     explicit Writer(std::span<std::byte> out) noexcept : out_(out) {}
@@ -126,9 +126,9 @@ class Writer {
     bool u8(std::uint8_t v) noexcept { return integer(v, 1); }
     bool u32(std::uint32_t v) noexcept { return integer(v, 4); }
     bool u64(std::uint64_t v) noexcept { return integer(v, 8); }
-    /// In the shortest encoding; false for values above kVarintMax.
+    /// Uses the shortest encoding. Returns false for values above kVarintMax.
     bool varint(std::uint64_t v) noexcept { return v <= kVarintMax && padded_varint(v, varint_bytes(v)); }
-    /// In exactly `n` bytes (1, 2, 4 or 8), which must be enough.
+    /// Uses exactly `n` bytes (1, 2, 4 or 8). The value must fit into them.
     bool padded_varint(std::uint64_t v, std::size_t n) noexcept {
         assert(n >= varint_bytes(v));
         const std::uint64_t prefix = n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : 3;
@@ -146,7 +146,7 @@ class Writer {
         at_ += n;
         return true;
     }
-    /// n uninitialised bytes for the caller to fill; empty when they do not fit (or n is 0).
+    /// Reserves n uninitialised bytes for the caller to fill. Returns an empty span if they do not fit (or n is 0).
     std::span<std::byte> reserve(std::size_t n) noexcept {
         if (room() < n) return {};
         const auto v = out_.subspan(at_, n);

@@ -1,4 +1,4 @@
-// Frames: what a packet's payload is made of. One struct a frame, no behaviour. Layouts: docs/inside/wire-format.md.
+// Frames, the parts of a packet's payload: one struct for each, without behaviour. Layouts: docs/inside/wire-format.md.
 #pragma once
 
 #include <array>
@@ -36,20 +36,20 @@ enum class FrameType : std::uint8_t {
     path_abandon = 0x15,
 };
 
-/// Most ACK ranges that a frame may carry; more is malformed.
+/// Most ACK ranges that a frame may carry. A frame with more is malformed.
 inline constexpr std::size_t kMaxAckRanges = 256;
-/// Most arrival times that an ACK may carry; more is malformed.
+/// Most arrival times that an ACK may carry. A frame with more is malformed.
 inline constexpr std::size_t kMaxAckArrivals = 16;
-/// Of the packets that come without a gap, every so manieth's arrival is told, or fewer.
+/// While packets arrive without a gap, at most one in kArrivalEvery arrival times is reported.
 inline constexpr PacketNumber kArrivalEvery = 8;
-/// Times in microseconds stay below this, so that they and the difference of any two one-way delays made of them fit a
+/// Largest time in microseconds. With this bound, the difference of any two one-way delays made of such times fits a
 /// Duration (nanoseconds in 63 bits).
 inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 52U) - 1;
 inline constexpr std::uint64_t kMaxPairBytes = 65535;
 inline constexpr std::uint64_t kMaxGranularity = 65535;  // us
 inline constexpr std::uint16_t kWholeError = 1000;
 inline constexpr std::size_t kMaxCloseReason = 256;
-/// Weights of paths are told in thousandths.
+/// Path weights are sent in thousandths.
 inline constexpr std::uint64_t kMaxPathWeight = 1'000'000'000;
 
 /// Closed interval of packet numbers.
@@ -59,7 +59,7 @@ struct AckRange {
     friend constexpr bool operator==(AckRange, AckRange) noexcept = default;
 };
 
-/// When a packet arrived, counted back from the arrival of the largest acknowledged.
+/// Arrival time of a packet, as the time before the arrival of the largest acknowledged packet.
 struct AckArrival {
     PacketNumber number = 0;
     std::uint64_t before_us = 0;  ///< at most kMaxMicroseconds
@@ -72,19 +72,19 @@ struct PaddingFrame {
 struct PingFrame {};
 struct AckFrame {
     PathId path;
-    /// Time that the receiver held the acknowledgement of the largest number; at most kMaxMicroseconds.
+    /// How long the receiver held back the ACK of the largest number, in microseconds; at most kMaxMicroseconds.
     std::uint64_t delay_us = 0;
-    /// Descending, disjoint, not adjacent; ranges[0].last is the largest acknowledged. count >= 1.
+    /// Ranges in descending order, disjoint and not adjacent; ranges[0].last is the largest acknowledged. count >= 1.
     std::array<AckRange, kMaxAckRanges> ranges;
     std::size_t count = 0;
-    /// Written as ACK_TIMED when there are any. Ascending, none above the largest.
+    /// Arrival times in ascending order, at most up to the largest acknowledged. With any, the frame is an ACK_TIMED.
     std::array<AckArrival, kMaxAckArrivals> arrivals;
     std::size_t arrival_count = 0;
     [[nodiscard]] std::span<const AckArrival> arrival_view() const noexcept { return {arrivals.data(), arrival_count}; }
     [[nodiscard]] std::span<const AckRange> view() const noexcept { return {ranges.data(), count}; }
     [[nodiscard]] PacketNumber largest() const noexcept { return ranges[0].last; }
 };
-/// Stands for an AckFrame (4 KB) inside Frame, so that a Frame stays small; whoever made the view owns the frame.
+/// Represents an AckFrame (4 KB) inside Frame, so that a Frame stays small. The creator of the view owns the AckFrame.
 struct AckFrameView {
     const AckFrame* frame = nullptr;
 };
@@ -105,7 +105,7 @@ struct MaxStreamDataFrame {
     StreamId id;
     std::uint64_t limit = 0;
 };
-/// How many streams the receiver of this frame may have opened in all since the start.
+/// Total number of streams that the receiver of this frame may have opened since the start.
 struct MaxStreamsFrame {
     std::uint64_t limit = 0;
 };
@@ -118,18 +118,19 @@ struct StopSendingFrame {
     StreamId id;
     std::uint64_t code = 0;
 };
-/// UDT's receiver measurements, beside the ACK that they belong to.
+/// UDT's receiver measurements. The frame belongs to the next ACK of the same path in its packet.
 struct RateFeedbackFrame {
     PathId path;
-    std::uint16_t granularity_us = 0;  ///< of arrival times
-    /// Half the width of what `line_pps` may be, in kWholeError of it; kWholeError: it may be any more.
+    std::uint16_t granularity_us = 0;  ///< granularity of arrival times
+    /// Half the width of the interval in which the true `line_pps` is, in 1/kWholeError of `line_pps`. kWholeError:
+    /// `line_pps` is a lower bound.
     std::uint16_t line_error = 0;
     std::uint16_t pair_bytes = 0;    ///< UDP payload of the pair's second packet
     std::uint64_t arrival_pps = 0;   ///< 0 = unknown
     std::uint64_t capacity_pps = 0;  ///< 0 = unknown
     std::uint64_t pair_gap_ns = 0;   ///< 0 = no new pair
-    std::uint64_t line_pps = 0;      ///< by packet trains, else by pairs; 0 = unknown
-    /// Receiver's clock when the largest acknowledged packet arrived; at most kMaxMicroseconds.
+    std::uint64_t line_pps = 0;      ///< measured by packet trains, else by pairs; 0 = unknown
+    /// Receiver's clock in microseconds when the largest acknowledged packet arrived; at most kMaxMicroseconds.
     std::uint64_t receive_time_us = 0;
 };
 struct PathChallengeFrame {
@@ -138,19 +139,19 @@ struct PathChallengeFrame {
 struct PathResponseFrame {
     std::uint64_t data = 0;
 };
-/// How the sender of this frame sees a path, and wants it used.
+/// State of a path as the sender of this frame sees it, and how it wants the path to be used.
 enum class PathStatus : std::uint8_t {
     available = 0,
-    standby = 1,    ///< only for when no available path works
-    suspended = 2,  ///< it hears nothing there at present
+    standby = 1,    ///< use it only while no available path works
+    suspended = 2,  ///< nothing arrives there at the sender of this frame
 };
 struct PathStatusFrame {
     PathId path;
     PathStatus status = PathStatus::available;
-    std::uint64_t sequence = 0;   ///< of one path: a frame that is not newer than one before is ignored
+    std::uint64_t sequence = 0;   ///< counts for each path; a frame that is not newer than an earlier one is ignored
     std::uint64_t weight = 1000;  ///< thousandths, at most kMaxPathWeight
 };
-/// The path is gone for good; its id is not used again.
+/// Closes the path for good. Its id is not used again.
 struct PathAbandonFrame {
     PathId path;
     std::uint64_t code = 0;
@@ -159,7 +160,7 @@ struct HandshakeDoneFrame {};
 struct CloseFrame {
     std::uint64_t code = 0;
     bool application = false;  ///< code belongs to the application, not to the transport
-    std::string_view reason;   ///< UTF-8, at most kMaxCloseReason bytes; not checked for printable characters
+    std::string_view reason;   ///< meant as UTF-8, at most kMaxCloseReason bytes; the characters are not checked
 };
 
 using Frame =

@@ -16,7 +16,7 @@ constexpr unsigned kTypeShift = 4;
 constexpr unsigned kNumberBits = 24;  // of the packet number in a short header, behind the path id
 constexpr std::uint32_t kNumberMask = (1U << kNumberBits) - 1;
 
-// What follows the ids in each type. false: malformed.
+// Parses the fields behind the ids, which depend on the type. Returns false if they are malformed.
 bool parse_after_ids(Reader& in, LongHeader& header) {
     switch (header.type) {
         case LongType::hello: {
@@ -55,7 +55,7 @@ std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram)
     header.source = ConnectionId{*in.u64()};
     header.header_bytes = in.position();
     const bool negotiation = header.version == 0;
-    if (header.version != kVersion && !negotiation) return header;  // its type bits may mean anything
+    if (header.version != kVersion && !negotiation) return header;  // its type bits may have any meaning
 
     header.type = static_cast<LongType>((flags >> kTypeShift) & 3U);
     if ((flags & kLongReserved) != 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// Packet headers. Long headers carry the handshake, the short header carries data. Layouts: docs/inside/wire-format.md.
-// What survives every version: the flag 0x80, the long header's version and ids, and version negotiation.
+// Packet headers. Handshake packets have a long header, data packets a short one. Layouts: docs/inside/wire-format.md.
+// The same in every version: the flag 0x80, version and ids of the long header, and version negotiation.
 #pragma once
 
 #include <cstddef>
@@ -20,46 +20,47 @@ inline constexpr std::size_t kMinInitialDatagram = 1200;
 inline constexpr std::size_t kMaxTokenBytes = 128;
 
 enum class LongType : std::uint8_t {
-    hello = 0,                ///< client, until it knows the server's connection id; carries the cookie
-    retry = 1,                ///< server: stateless cookie
-    handshake = 2,            ///< both: CRYPTO, ACK
-    version_negotiation = 3,  ///< server: versions that it speaks
+    hello = 0,                ///< from the client until it knows the server's connection id; carries the cookie
+    retry = 1,                ///< from the server: stateless cookie
+    handshake = 2,            ///< from both ends: CRYPTO, ACK
+    version_negotiation = 3,  ///< from the server: the versions that it supports
 };
 
 struct LongHeader {
     LongType type = LongType::hello;
-    std::uint32_t version = kVersion;  ///< 0 exactly in version negotiation
+    std::uint32_t version = kVersion;  ///< 0 if and only if the type is version negotiation
     ConnectionId destination;
     ConnectionId source;
     std::span<const std::byte> token;  ///< hello: cookie (may be empty); retry: the cookie; else empty
-    std::uint32_t packet_number = 0;   ///< hello and handshake
+    std::uint32_t packet_number = 0;   ///< only in hello and handshake
     std::size_t header_bytes = 0;      ///< set by the parser: bytes before the sealed payload
 };
 
 struct ShortHeader {
     ConnectionId destination;
     PathId path;
-    std::uint32_t packet_number = 0;  ///< low 24 bits; the writer drops what lies above
+    std::uint32_t packet_number = 0;  ///< low 24 bits; the writer ignores the higher bits
     bool key_phase = false;
-    bool pair_second = false;  ///< left back to back after the packet with the number before (packet pair)
+    bool pair_second = false;  ///< sent back to back with the preceding packet number (packet pair)
 };
 
 [[nodiscard]] inline bool is_long_header(std::span<const std::byte> d) noexcept {
     return !d.empty() && (d[0] & std::byte{0x80}) != std::byte{0};
 }
 
-/// nullopt: not a packet of ours (too short for its tag, fixed bit clear, reserved bit set, unknown type, token too
-/// long, source id that no short header could carry). Of a long header with another version than kVersion only version,
-/// ids and header_bytes are meaningful; its type reads as hello.
+/// The parsers return nullopt for a datagram that is not a packet of udtx. It is too short for its tag, or has a clear
+/// fixed bit, a set reserved bit, an unknown type, a token too long, or a source id too large for a short header. If a
+/// long header has another version than kVersion, only version, ids and header_bytes are meaningful, and its type reads
+/// as hello.
 [[nodiscard]] std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram);
 [[nodiscard]] std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram);
 
-/// Bytes written, 0 when `out` is too small or the token too long. Version negotiation gets version 0, whatever the
-/// header says; the list of versions (u32 each) is the caller's to append, as is a retry's tag.
+/// The writers return the number of bytes written; 0 if `out` is too small or the token too long. Version negotiation
+/// gets version 0, whatever `header` says. The caller appends its list of versions (u32 each), or the tag of a retry.
 std::size_t write_long_header(const LongHeader& header, std::span<std::byte> out);
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out);
 
-/// The full packet number nearest to `expected` with these low 24 bits (RFC 9000, appendix A.3).
+/// The full packet number that is nearest to `expected` and has these low 24 bits (RFC 9000, appendix A.3).
 [[nodiscard]] PacketNumber expand_packet_number(std::uint32_t truncated, PacketNumber expected) noexcept;
 
 }  // namespace udtx::wire
