@@ -20,7 +20,7 @@ void append_v4(std::string& out, const std::uint8_t* ip) {
     }
 }
 
-// RFC 5952: lower case, no leading zeros, the first longest run of two or more zero groups becomes "::".
+// RFC 5952: lower case, no leading zeros; "::" replaces the first longest run of two or more zero groups.
 void append_v6(std::string& out, const std::array<std::uint8_t, 16>& ip) {
     std::array<unsigned, 8> group{};
     for (std::size_t i = 0; i < 8; ++i) group[i] = (static_cast<unsigned>(ip[2 * i]) << 8U) | ip[2 * i + 1];

@@ -29,7 +29,8 @@ bool Chunk::append(const Chunk& next) noexcept {
     return true;
 }
 
-// Outlives the pool as long as a chunk needs it: every block's deleter holds a reference.
+// The pool's idle blocks. Each block's deleter holds a reference, so the shelf lives until the pool and all its chunks
+// are gone.
 struct ChunkPool::Shelf {
     explicit Shelf(std::size_t max) : max_idle(max) { idle.reserve(max); }
 
@@ -40,7 +41,7 @@ struct ChunkPool::Shelf {
         idle.pop_back();
         return block;
     }
-    // Never allocates: the room was reserved.
+    // This needs no memory: the constructor reserved the room.
     void put(PageBlock block) noexcept {
         const std::lock_guard lock(mutex);
         if (idle.size() < max_idle) idle.push_back(std::move(block));
@@ -73,7 +74,7 @@ Chunk ChunkPool::take() {
     auto block = shelf_->take();
     if (block == nullptr) block = make_page_block(block_bytes_);
     auto give_back = [shelf = shelf_](std::byte* p) { shelf->put(PageBlock(p)); };
-    // Should the control block not be allocated, shared_ptr calls the deleter: the block is not lost.
+    // If shared_ptr cannot allocate its control block, it calls the deleter, so the block returns to the shelf.
     return {std::shared_ptr<std::byte[]>(block.release(), std::move(give_back)), block_bytes_};
 }
 

@@ -1,4 +1,4 @@
-// Text of others, made safe for one line and a terminal.
+// Makes text from other parties safe to print on one line of a terminal.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace udtx {
 
-/// Bytes that are `dangerous` become "\xHH".
+/// Replaces each byte that is `dangerous` with "\xHH".
 template <class Dangerous>
 std::string escape(std::string_view text, const Dangerous& dangerous) {
     constexpr std::string_view kHex = "0123456789abcdef";

@@ -1,4 +1,4 @@
-// Which part of an address says whose host it is.
+// The part of an address that identifies its host.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace udtx {
 
-/// One host may have all addresses of an IPv6 /64, but on its own link each is another host's.
+/// The first 64 bits of an IPv6 address, because one host may own a whole /64. Link-local addresses count in full:
+/// there each address belongs to another host.
 inline std::span<const std::uint8_t> host_part(const Address& address) noexcept {
     const std::span<const std::uint8_t> ip(address.ip);
     if (address.family != Address::Family::v6) return ip.first(4);

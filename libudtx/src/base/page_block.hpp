@@ -1,5 +1,5 @@
-// Memory that begins a page, for what the kernel copies files and datagrams into. A large block of the plain allocator
-// begins 16 bytes into one, which makes such a copy three to six times as slow on some processors
+// Page-aligned memory, into which the kernel copies files and datagrams. The plain allocator places a large block 16
+// bytes after a page boundary. On some processors that makes such a copy three to six times slower
 // (docs/lab/file-cost.md).
 #pragma once
 
@@ -13,7 +13,7 @@ struct FreePageBlock {
 };
 using PageBlock = std::unique_ptr<std::byte[], FreePageBlock>;
 
-/// Uninitialised.
+/// The memory is uninitialised.
 [[nodiscard]] PageBlock make_page_block(std::size_t bytes);
 
 }  // namespace udtx

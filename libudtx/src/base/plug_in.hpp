@@ -1,4 +1,4 @@
-// Calls of what a program brings along.
+// Calls code that the application provides.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace udtx {
 
-/// What `call` returns. What it throws is thrown on as one that names `plug_in`, but for a lack of memory.
+/// Returns the result of `call`. Rethrows its exception as one that names `plug_in`; std::bad_alloc passes unchanged.
 template <class Call>
 decltype(auto) call_plug_in(const char* plug_in, Call&& call) {
     try {

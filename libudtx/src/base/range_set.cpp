@@ -5,12 +5,12 @@
 namespace udtx {
 
 namespace {
-// Spare room in front beyond this and beyond the intervals themselves is given back.
+// Spare slots in front are freed if they exceed both this number and twice the number of intervals.
 constexpr std::size_t kSpareSlots = 64;
 }  // namespace
 
 std::size_t RangeSet::first_ending_after(std::uint64_t value) const noexcept {
-    // Most calls concern the newest numbers.
+    // Fast path: most calls concern the newest numbers.
     if (empty() || ranges_.back().end <= value) return ranges_.size();
     if (ranges_.back().begin <= value) return ranges_.size() - 1;
     const auto first = ranges_.begin() + static_cast<std::ptrdiff_t>(head_);
@@ -22,8 +22,8 @@ std::size_t RangeSet::first_ending_after(std::uint64_t value) const noexcept {
 std::uint64_t RangeSet::insert(std::uint64_t begin, std::uint64_t end) {
     assert(begin <= end);
     if (begin == end) return 0;
-    // Most numbers follow the newest one. To copy that interval would wait for the store of its end, and so for all
-    // stores before it.
+    // Most numbers directly follow the newest one. Copying that interval would stall until the last store to its end,
+    // and so all stores before that, are complete.
     if (!empty() && ranges_.back().end == begin) {
         ranges_.back().end = end;
         total_ += end - begin;
@@ -103,7 +103,7 @@ void RangeSet::open_slot(std::size_t index, Range value) {
         return;
     }
     if (head_ == 0) {
-        // As much room as there are intervals: the cost of moving them is spread over as many insertions.
+        // The room equals the number of intervals: the cost of moving them is spread over as many insertions.
         const std::size_t spare = std::max<std::size_t>(count(), 8);
         ranges_.insert(ranges_.begin(), spare, Range{});
         head_ = spare;

@@ -1,5 +1,5 @@
-// Sorted set of disjoint half-open intervals of 64-bit numbers. Appending at the end, taking from the front and
-// changes near either end are O(1) once the place is found (binary search); in the middle the shorter side moves.
+// Sorted set of disjoint half-open intervals of 64-bit numbers. A binary search finds the place. Appending at the end,
+// taking from the front and changes near either end are then O(1). A change in the middle moves the shorter side.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace udtx {
 
 class RangeSet {
   public:
-    /// Adds [begin, end); returns how many numbers were new.
+    /// Adds [begin, end); returns how many of these numbers were new.
     std::uint64_t insert(std::uint64_t begin, std::uint64_t end);
-    /// Removes [begin, end); returns how many numbers were there.
+    /// Removes [begin, end); returns how many of these numbers were in the set.
     std::uint64_t erase(std::uint64_t begin, std::uint64_t end);
     void clear() noexcept;
 
@@ -24,14 +24,15 @@ class RangeSet {
     [[nodiscard]] std::size_t count() const noexcept { return ranges_.size() - head_; }  ///< number of intervals
     [[nodiscard]] std::uint64_t total() const noexcept { return total_; }                ///< numbers in the set
     [[nodiscard]] bool contains(std::uint64_t value) const noexcept;
-    /// All of [begin, end); true for an empty interval.
+    /// True if the set contains all of [begin, end); true for an empty interval.
     [[nodiscard]] bool contains(std::uint64_t begin, std::uint64_t end) const noexcept;
-    [[nodiscard]] Range front() const { return ranges_[head_]; }  ///< not to be asked of an empty set
+    [[nodiscard]] Range front() const { return ranges_[head_]; }  ///< only for a set that is not empty
     [[nodiscard]] Range back() const { return ranges_.back(); }
-    [[nodiscard]] std::span<const Range> intervals() const noexcept {  ///< ascending
+    [[nodiscard]] std::span<const Range> intervals() const noexcept {  ///< in ascending order
         return {ranges_.data() + head_, count()};
     }
-    /// The first part of [begin, end) that is not in the set; empty, at `end`, when all of it is.
+    /// The first part of [begin, end) that is not in the set. If the set contains all of it, the result is empty, at
+    /// `end`.
     [[nodiscard]] Range first_gap(std::uint64_t begin, std::uint64_t end) const noexcept {
         std::size_t i = first_ending_after(begin);
         if (i < ranges_.size() && ranges_[i].begin <= begin) begin = ranges_[i++].end;
@@ -52,12 +53,12 @@ class RangeSet {
     }
 
   private:
-    /// Index of the first interval whose end is beyond `value`; ranges_.size() if none.
+    /// Index of the first interval whose end is greater than `value`; ranges_.size() if there is none.
     [[nodiscard]] std::size_t first_ending_after(std::uint64_t value) const noexcept;
     void open_slot(std::size_t index, Range value);
     void close_slots(std::size_t from, std::size_t to);
 
-    std::vector<Range> ranges_;  // the intervals are [head_, size()); what lies before is spare room
+    std::vector<Range> ranges_;  // the intervals are [head_, size()); the slots before head_ are spare
     std::size_t head_ = 0;
     std::uint64_t total_ = 0;
 };

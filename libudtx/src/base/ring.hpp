@@ -1,4 +1,4 @@
-// Queue addressed by an ever-growing number: slot = number mod capacity. Grows by doubling, never shrinks.
+// Queue addressed by a growing number: slot = number mod capacity. The capacity doubles when needed and never shrinks.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Ring {
     [[nodiscard]] const T& operator[](std::uint64_t n) const noexcept { return slots_[index(n)]; }
 
     void push_back(T value) { push_slot() = std::move(value); }
-    /// As it was left when the ring came round last, or new: to be filled in place.
+    /// Returns the slot for the caller to fill in place. It is new, or holds what the last element in it left there.
     [[nodiscard]] T& push_slot() {
         if (size() == slots_.size()) grow();
         return slots_[index(next_++)];

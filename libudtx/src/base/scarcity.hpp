@@ -1,4 +1,4 @@
-// What is said where something needed, such as memory, is not to be had, and where code of the program throws.
+// Error messages for missing resources, such as memory, and for exceptions from the application's code.
 #pragma once
 
 #include <exception>
@@ -14,7 +14,7 @@ namespace udtx {
     return dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ? "out of memory" : thrown.what();
 }
 
-/// How a connection ends that met `thrown`. What is lacking may be there later; a fault of a plug-in stays.
+/// The error that ends a connection after `thrown`. Resources may be available again later; a fault of a plug-in stays.
 [[nodiscard]] inline Error end_for_exception(const std::exception& thrown) {
     const bool lack = dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ||
                       dynamic_cast<const std::system_error*>(&thrown) != nullptr;

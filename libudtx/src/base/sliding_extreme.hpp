@@ -1,4 +1,4 @@
-// Extreme value of the last so many seconds, in slices: memory and time per sample are constant.
+// Extreme value over a sliding time window. The window consists of slices, so memory and time per sample are constant.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace udtx {
 
-/// Keeps the value that `Better` puts first (std::less: the minimum). A value is forgotten after `length`, or up to
-/// 1/kSlices of it later.
+/// Keeps the value that `Better` puts first (std::less: the minimum). It drops a value after `length`, or up to length
+/// / kSlices later.
 template <class T, class Better>
 class SlidingExtreme {
   public:
@@ -29,7 +29,7 @@ class SlidingExtreme {
     }
 
     [[nodiscard]] std::optional<T> value(Instant now) const { return value(now, kSlices * slice_); }
-    /// Of the last `within`, at most `length`.
+    /// The extreme of the last `within`, which is at most `length`.
     [[nodiscard]] std::optional<T> value(Instant now, Duration within) const {
         const std::int64_t oldest = std::max(now - within, now - kSlices * slice_).time_since_epoch() / slice_;
         std::optional<T> best;

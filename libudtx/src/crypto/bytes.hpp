@@ -1,4 +1,4 @@
-// Small helpers on raw bytes: network order and comparison.
+// Helpers for raw bytes: network byte order and comparison.
 #pragma once
 
 #include <concepts>
@@ -7,7 +7,7 @@
 
 namespace udtx::crypto {
 
-/// Writes all bytes of `value` to the front of `out` and returns what lies behind them.
+/// Writes all bytes of `value` to the front of `out` and returns the rest of `out`.
 template <std::unsigned_integral T>
 constexpr std::span<std::byte> put_big_endian(std::span<std::byte> out, T value) noexcept {
     for (std::size_t i = 0; i < sizeof(T); ++i) {
@@ -25,7 +25,7 @@ template <std::unsigned_integral T>
     return value;
 }
 
-/// Compares without telling by the time taken where the first difference lies.
+/// Compares in a time that does not depend on the position of the first difference.
 [[nodiscard]] inline bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
     if (a.size() != b.size()) return false;
     std::byte difference{0};

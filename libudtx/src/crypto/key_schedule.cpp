@@ -17,9 +17,9 @@ Secret first_secret(Provider& provider, const Secret& exported, Role sender) {
 
 }  // namespace
 
-// RFC 9001, appendix B.1: with packets of up to 2^16 bytes the confidentiality limit of AES-GCM is 2^23 packets, its
-// integrity limit (section 6.6) 2^52. ChaCha20-Poly1305 has no confidentiality limit below the packet numbers'; the
-// same bound is kept, so that both ciphers rekey alike. Its integrity limit is 2^36.
+// RFC 9001, appendix B.1: with packets of up to 2^16 bytes the confidentiality limit of AES-GCM is 2^23 packets, and
+// its integrity limit (section 6.6) is 2^52. ChaCha20-Poly1305 has no confidentiality limit below the number of packet
+// numbers. It gets the same bound, so that both ciphers rekey at the same rate. Its integrity limit is 2^36.
 KeyLimits limits_for(Cipher cipher) noexcept {
     switch (cipher) {
         case Cipher::aes_256_gcm:
@@ -118,9 +118,10 @@ bool SessionKeys::open(PathId path, PacketNumber number, bool phase, std::span<s
     return opened;
 }
 
-// The bit says "not the current generation", the packet number says which of its neighbours: below the first number of
-// the current one on this path it can only be the previous, above it only the next (RFC 9001, section 6.3). On a path
-// where the current generation was not seen yet both are possible.
+// The key phase bit says that the packet is not of the current generation. Its number selects the neighbour (RFC 9001,
+// section 6.3). A number below the first one of the current generation on this path can only be of the previous
+// generation. A number above it can only be of the next. If the path has shown no packet of the current generation yet,
+// both are possible.
 bool SessionKeys::open_other_phase(PathId path, PacketNumber number, std::span<std::byte> packet,
                                    std::size_t header_bytes) {
     const auto first = first_on(received_firsts_, path);
@@ -130,7 +131,7 @@ bool SessionKeys::open_other_phase(PathId path, PacketNumber number, std::span<s
         if (maybe_next) scratch_.assign(packet.begin(), packet.end());
         if (open_with(*previous_receive_, path, number, packet, header_bytes)) return true;
         if (!maybe_next) return false;
-        std::copy(scratch_.begin(), scratch_.end(), packet.begin());  // a failed open leaves garbage
+        std::copy(scratch_.begin(), scratch_.end(), packet.begin());  // a failed open() destroys the packet
     }
     if (!maybe_next || !open_with(*next_receive_, path, number, packet, header_bytes)) return false;
     rotate_receive();
@@ -139,8 +140,8 @@ bool SessionKeys::open_other_phase(PathId path, PacketNumber number, std::span<s
     return true;
 }
 
-// An honest peer updates only after an acknowledgement of its current generation, which we cannot have sent without
-// sealing something in ours. This bounds what a flood of updates costs: one derivation for each packet of ours.
+// An honest peer updates only after we acknowledged its current generation, and for that we have sealed a packet in
+// ours. This bounds the cost of a flood of updates: one derivation for each packet that we seal.
 bool SessionKeys::peer_may_update() const noexcept { return sealed_ > 0; }
 
 void SessionKeys::rotate_receive() {

@@ -1,4 +1,4 @@
-// Packet protection of an established connection: keys of both directions through all their generations.
+// Packet protection of an established connection: the keys of both directions through all generations.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@
 
 namespace udtx::crypto {
 
-/// TLS exporter label of the secret that SessionKeys is made from.
+/// TLS exporter label of the secret from which SessionKeys derives its keys.
 inline constexpr const char* kPacketKeysLabel = "EXPORTER-udtx-2 packet keys";
 
-/// What an AEAD bears (RFC 9001, section 6.6 and appendix B).
+/// The usage limits of an AEAD key (RFC 9001, section 6.6 and appendix B).
 struct KeyLimits {
     std::uint64_t sealed_per_key = 0;  ///< packets sealed with one key
-    std::uint64_t forged = 0;          ///< packets of one connection that failed to authenticate, all keys together
+    std::uint64_t forged = 0;          ///< packets of one connection that failed to authenticate, over all keys
 };
 [[nodiscard]] KeyLimits limits_for(Cipher cipher) noexcept;
 
-/// Two key generations are told apart by one bit in the short header (RFC 9001, section 6).
+/// One bit in the short header distinguishes two key generations (RFC 9001, section 6).
 ///
-/// Order of calls: seal() and open() at will. Tell on_acked() about acknowledgements, so that can_update() knows that
-/// the peer holds the current keys. Rekey: if (keys.sealed_in_phase() >= limit && keys.can_update())
-/// keys.initiate_update(). Close the connection on seal_limit_reached() or forgery_limit_reached(). About three probe
-/// time-outs after key_updates() grew, drop_previous().
+/// Order of calls: seal() and open() at any time. Report acknowledgements to on_acked(), so that can_update() knows
+/// when the peer holds the current keys. To rekey: if (keys.sealed_in_phase() >= limit && keys.can_update())
+/// keys.initiate_update(). Close the connection on seal_limit_reached() or forgery_limit_reached(). Call
+/// drop_previous() about three probe time-outs after key_updates() grew.
 class SessionKeys {
   public:
-    /// `exported`: from the TLS exporter, the same on both ends.
+    /// `exported`: the secret from the TLS exporter, the same on both ends.
     SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, std::size_t lanes = 0);
     SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits,
                 std::size_t lanes = 0);
@@ -39,53 +39,56 @@ class SessionKeys {
     SessionKeys(const SessionKeys&) = delete;
     SessionKeys& operator=(const SessionKeys&) = delete;
 
-    /// The bit that goes into the header of the next packet to seal; changes in initiate_update() and open().
+    /// The key phase bit for the header of the next packet to seal. initiate_update() and open() may change it.
     [[nodiscard]] bool key_phase() const noexcept { return (send_generation_ & 1U) != 0; }
 
-    /// Seals packet[header_bytes, size - kTagBytes) in place. Never twice the same number on one path.
+    /// Seals packet[header_bytes, size - kTagBytes) in place. Use each number only once on a path.
     void seal(PathId path, PacketNumber number, std::span<std::byte> packet, std::size_t header_bytes);
 
-    /// As seal(), for a packet that somebody else seals with send_key(), taken before the next call of any other.
+    /// The bookkeeping of seal() for a packet that the caller seals with send_key(). Take that key before any other
+    /// call.
     void note_sealed(PathId path, PacketNumber number);
     [[nodiscard]] const PacketKeyPtr& send_key() const noexcept { return send_; }
 
-    /// Opens in place. `phase`: the packet's bit. A packet of the next generation that authenticates makes it the
-    /// current one, and our sending keys follow. False: forged, corrupted, or from a generation that is gone.
+    /// Opens in place. `phase`: the packet's key phase bit. If a packet of the next generation authenticates, that
+    /// generation becomes the current one, and our sending keys follow. False: the packet is forged, corrupted, or of a
+    /// generation whose keys were dropped.
     [[nodiscard]] bool open(PathId path, PacketNumber number, bool phase, std::span<std::byte> packet,
                             std::size_t header_bytes);
 
-    /// For opening elsewhere: the key of this phase, null when that is not the current one. What became of it is to be
-    /// told to note_opened().
+    /// For opening on another thread: the key of this phase, or null if it is not the current phase. Report the result
+    /// to note_opened().
     [[nodiscard]] PacketKeyPtr receive_key(bool phase) const;
     void note_opened(const PacketKey& with, PathId path, PacketNumber number, bool authentic);
 
-    /// The peer acknowledged this number of ours (the largest of an ACK is enough).
+    /// The peer acknowledged this number, which we sent (the largest of an ACK is enough).
     void on_acked(PathId path, PacketNumber number) noexcept;
-    /// An update may be started: the peer has proved that it holds the current keys (RFC 9001, section 6.1).
+    /// True if an update may start: the peer has proved that it holds the current keys (RFC 9001, section 6.1).
     [[nodiscard]] bool can_update() const noexcept;
-    /// New sending keys; the receiving ones follow with the peer's first packet. Only when can_update().
+    /// Switches to new sending keys. The receiving keys follow with the peer's first packet. Call it only if
+    /// can_update().
     void initiate_update();
-    /// Forgets the receiving keys kept for reordered packets.
+    /// Drops the previous receiving keys, which were kept for reordered packets.
     void drop_previous() noexcept;
 
     [[nodiscard]] std::uint64_t sealed_in_phase() const noexcept { return sealed_; }
     [[nodiscard]] std::uint64_t failed_opens() const noexcept { return failed_opens_; }
     [[nodiscard]] bool seal_limit_reached() const noexcept { return sealed_ >= limits_.sealed_per_key; }
     [[nodiscard]] bool forgery_limit_reached() const noexcept { return failed_opens_ > limits_.forged; }
-    /// Completed changes of the receiving keys.
+    /// Number of completed changes of the receiving keys.
     [[nodiscard]] std::uint64_t key_updates() const noexcept { return receive_generation_; }
     [[nodiscard]] Cipher cipher() const noexcept { return cipher_; }
 
   private:
-    /// The first number of a path that was used in a generation.
+    /// The first packet number on a path in a generation.
     struct First {
         PathId path;
         PacketNumber number = 0;
     };
-    using Firsts = std::vector<First>;  // one entry a path in use
+    using Firsts = std::vector<First>;  // one entry for each path in use
 
     [[nodiscard]] static std::optional<PacketNumber> first_on(const Firsts& firsts, PathId path) noexcept;
-    /// Numbers grow: mostly there is nothing to do.
+    /// Numbers grow, so there is usually nothing to change.
     static void lower_first(Firsts& firsts, PathId path, PacketNumber number) {
         const bool known = !firsts.empty() && firsts.front().path == path && firsts.front().number <= number;
         if (!known) lower_any(firsts, path, number);
@@ -106,21 +109,22 @@ class SessionKeys {
     KeyLimits limits_;
     std::size_t lanes_;
 
-    Secret send_secret_{};     // of next_send_
-    Secret receive_secret_{};  // of next_receive_
+    Secret send_secret_{};     // the traffic secret of next_send_
+    Secret receive_secret_{};  // the traffic secret of next_receive_
     PacketKeyPtr send_;
     PacketKeyPtr next_send_;
     PacketKeyPtr receive_;
-    PacketKeyPtr next_receive_;  // made ahead, so that a new phase takes no longer to open than the current one
+    // Derived in advance, so that the first packet of a new phase takes no longer to open than others.
+    PacketKeyPtr next_receive_;
     PacketKeyPtr previous_receive_;
 
-    std::uint64_t send_generation_ = 0;  // never more than one ahead of receive_generation_
+    std::uint64_t send_generation_ = 0;  // at most one ahead of receive_generation_
     std::uint64_t receive_generation_ = 0;
     std::uint64_t sealed_ = 0;
     std::uint64_t failed_opens_ = 0;
     bool acked_in_phase_ = false;
-    Firsts sent_firsts_;      // of the sending generation
-    Firsts received_firsts_;  // of the receiving generation
+    Firsts sent_firsts_;      // the first numbers of the sending generation
+    Firsts received_firsts_;  // the first numbers of the receiving generation
     std::vector<std::byte> scratch_;
 };
 

@@ -14,20 +14,20 @@ namespace {
 
 constexpr std::string_view kLabelPrefix = "udtx2 ";
 
-// The first 20 bytes of SHA-256("udtx-2 initial salt"). Versions 2 and 3 have the same handshake packets, and the same
+// The first 20 bytes of SHA-256("udtx-2 initial salt"). Versions 2 and 3 have the same handshake packets and the same
 // salt.
 constexpr std::array<std::uint8_t, 20> kInitialSalt = {0x06, 0xc1, 0x7f, 0xef, 0xe8, 0xea, 0x7b, 0xbd, 0x85, 0xb1,
                                                        0x4f, 0xe3, 0x9f, 0x99, 0x1d, 0xfd, 0xbf, 0x75, 0x90, 0x90};
 
-// Handshake packets count up from 0 on path 0, so this nonce is never theirs.
+// Handshake packets count up from 0 on path 0, so they never use this nonce.
 constexpr PathId kRetryPath{0xff};
 constexpr PacketNumber kRetryNumber = std::numeric_limits<PacketNumber>::max();
 
 }  // namespace
 
 Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) noexcept {
-    // In the pieces that ciphers read it in, 8 and 4 bytes: a load from what was stored in others waits for all stores
-    // before it, which are the packet's.
+    // Stored in pieces of 8 and 4 bytes, as ciphers load it. A load that spans several stores waits for all earlier
+    // stores, which are those of the packet.
     Nonce nonce;
     const std::uint64_t high = std::uint64_t{path.value} << 32U | number >> 32U;
     const auto low = static_cast<std::uint32_t>(number);

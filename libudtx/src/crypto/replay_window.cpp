@@ -21,7 +21,7 @@ bool ReplayWindow::check(PacketNumber number) const noexcept {
     const std::uint64_t word = number / kWordBits;
     if (words_.empty() || word > top_word_) return true;
     if (top_word_ - word >= max_words_) return false;
-    // words_ is only smaller than the window while every word since 0 has a slot.
+    // While words_ is smaller than the window, every word from 0 on has a slot.
     return (words_[slot(word)] & bit_of(number)) == 0;
 }
 
@@ -34,7 +34,7 @@ void ReplayWindow::mark(PacketNumber number) {
 void ReplayWindow::advance_to(std::uint64_t word) {
     if (words_.size() < max_words_ && word >= words_.size()) {
         const std::uint64_t size = word >= max_words_ ? max_words_ : std::min(max_words_, std::bit_ceil(word + 1));
-        words_.resize(static_cast<std::size_t>(size));  // so far word w is at slot w, and stays there
+        words_.resize(static_cast<std::size_t>(size));  // up to here word w is at slot w, and it stays there
     }
     const std::uint64_t stale = std::min<std::uint64_t>(word - top_word_, words_.size());
     for (std::uint64_t i = 0; i < stale; ++i) words_[slot(word - i)] = 0;

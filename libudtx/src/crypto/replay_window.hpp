@@ -1,4 +1,4 @@
-// Which packet numbers of one path were received: each is accepted once, and none that fell out of the window.
+// The packet numbers received on one path. Each is accepted once; numbers older than the window are rejected.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,18 @@
 
 namespace udtx::crypto {
 
-/// A bitmap over the newest numbers. Covers at least `packets` - 64 of them; memory grows with the numbers seen and
-/// ends at packets / 8 bytes.
+/// A bitmap of the newest numbers. It covers at least `packets` - 64 of them. Its memory grows with the numbers seen,
+/// up to packets / 8 bytes.
 class ReplayWindow {
   public:
-    /// More than what is in flight at 10 Gbit/s over 200 ms (178k packets of 1,400 bytes).
+    /// More than the packets in flight at 10 Gbit/s over 200 ms (178k packets of 1,400 bytes).
     static constexpr std::uint64_t kDefaultPackets = 1ULL << 18U;
 
     /// `packets`: a power of two, at least 128.
     explicit ReplayWindow(std::uint64_t packets = kDefaultPackets);
 
-    /// True: neither seen nor too old. To be asked before opening; mark() only after the packet authenticated.
+    /// True if the number is neither seen nor too old. Call it before opening; call mark() only after the packet
+    /// authenticated.
     [[nodiscard]] bool check(PacketNumber number) const noexcept;
     void mark(PacketNumber number);
 
@@ -33,7 +34,7 @@ class ReplayWindow {
 
     std::uint64_t max_words_;
     std::uint64_t top_word_ = 0;        // number / 64 of the newest number marked
-    std::vector<std::uint64_t> words_;  // word w at slot w mod size; size a power of two
+    std::vector<std::uint64_t> words_;  // word w is at slot w mod size; the size is a power of two
 };
 
 }  // namespace udtx::crypto

@@ -1,5 +1,5 @@
-// What a server that was started anew shows a client of the old one: that the connection is gone, and that it is the
-// same server who says so (docs/using/security.md).
+// A restarted server shows this token to a client of its earlier process. It proves that the connection is gone and
+// that the same server says so (docs/using/security.md).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace udtx::crypto {
 
-/// HMAC-SHA256 under a key that outlives the process, over the server's connection id, cut to 16 bytes.
+/// HMAC-SHA256 over the server's connection id, cut to 16 bytes. Its key outlives the process.
 inline constexpr std::size_t kResetTokenBytes = 16;
 using ResetToken = std::array<std::byte, kResetTokenBytes>;
 

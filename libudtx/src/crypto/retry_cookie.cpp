@@ -68,7 +68,7 @@ bool CookieJar::check(Instant now, const Address& client, ConnectionId original_
     const auto clear = token.first(kClearBytes);
     const auto issued = get_big_endian<std::uint64_t>(clear);
     const std::uint64_t current = seconds_of(now);
-    // Unsigned: one from the future (made before a restart, or forged) is as far off as an old one.
+    // The subtraction is unsigned: a cookie from the future (made before a restart, or forged) counts as too old.
     if (current - issued >=
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(kLifetime).count()))
         return false;

@@ -1,4 +1,4 @@
-// Stateless proof that a client receives what is sent to its address, before anything is kept about it.
+// Stateless proof that a client receives at its address. The server keeps nothing about the client before that.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 
 namespace udtx::crypto {
 
-/// Seconds of issue (8), key generation (1), HMAC-SHA256 truncated to 16 bytes over both, the client's address and its
-/// original destination id.
+/// Seconds of issue (8), key generation (1), HMAC-SHA256 truncated to 16 bytes. The HMAC covers both fields, the
+/// client's address and its original destination id.
 inline constexpr std::size_t kCookieBytes = 25;
 using Cookie = std::array<std::byte, kCookieBytes>;
 
 class CookieJar {
   public:
     static constexpr Duration kLifetime = std::chrono::seconds(10);
-    static constexpr Duration kKeyPeriod = std::chrono::seconds(60);  // over kLifetime: two keys cover every cookie
+    static constexpr Duration kKeyPeriod = std::chrono::seconds(60);  // > kLifetime: two keys cover every cookie
 
     CookieJar(Provider& provider, Rng& rng);
     ~CookieJar();
@@ -30,7 +30,8 @@ class CookieJar {
     CookieJar& operator=(const CookieJar&) = delete;
 
     [[nodiscard]] Cookie make(Instant now, const Address& client, ConnectionId original_destination);
-    /// True for an unaltered cookie of ours, younger than kLifetime, made for this address, port and id.
+    /// True for an unaltered cookie of this jar that is younger than kLifetime and was made for this address, port and
+    /// id.
     [[nodiscard]] bool check(Instant now, const Address& client, ConnectionId original_destination,
                              std::span<const std::byte> token) const;
 
@@ -42,7 +43,7 @@ class CookieJar {
 
     Provider& provider_;
     Rng& rng_;
-    std::array<Secret, 2> keys_{};  // by generation mod 2
+    std::array<Secret, 2> keys_{};  // index: generation mod 2
     std::uint8_t generation_ = 0;
     bool started_ = false;
     Instant key_since_{};

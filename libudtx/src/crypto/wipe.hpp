@@ -1,4 +1,4 @@
-// Overwrites secrets that are no longer needed, so that they do not linger in freed memory or a core dump.
+// Overwrites secrets after use, so that they do not remain in freed memory or a core dump.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace udtx::crypto {
 
-/// Zeroes `bytes` in a way that the optimiser may not drop.
+/// Sets `bytes` to zero; the compiler cannot optimise it away.
 inline void wipe(std::span<std::byte> bytes) noexcept {
     volatile std::byte* p = bytes.data();
     for (std::size_t i = 0; i < bytes.size(); ++i) p[i] = std::byte{0};

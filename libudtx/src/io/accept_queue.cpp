@@ -56,7 +56,7 @@ void AcceptQueue::close() {
     if (fork_guard_.forked()) return;
     std::unique_lock lock(mutex_);
     open_ = false;
-    // One by one: another container would need memory, and destructors come here.
+    // Removes them one by one: another container would need memory, and destructors call this.
     while (!waiting_.empty()) {
         const auto state = std::move(waiting_.front());
         waiting_.pop_front();

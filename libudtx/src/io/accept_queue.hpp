@@ -1,4 +1,4 @@
-// Sessions of a listener between their handshake and the program that takes them.
+// Holds a listener's sessions from their handshake until the program accepts them.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ class AcceptQueue {
   public:
     using StatePtr = std::shared_ptr<SessionState>;
 
-    /// As many may wait as may be connected. `log` is told of the paths of the sessions.
+    /// `most`: how many sessions may wait, as many as may be connected. `log` receives the events of their paths.
     AcceptQueue(std::size_t most, LogSink log) : most_(most), log_(std::move(log)) {}
 
-    /// For Driver::listen(), on the protocol thread: null once the queue was closed or is full.
+    /// The callback for Driver::listen(); runs on the protocol thread. Null if the queue is closed or full.
     StatePtr add(Driver& driver, proto::Connection& connection);
 
     // --- user threads
@@ -33,7 +33,7 @@ class AcceptQueue {
     CallId start_take(Callback<StatePtr> done);
     void cancel();
     void cancel(CallId call);
-    /// Nobody is let in any more; who was not taken yet is told.
+    /// Accepts no further sessions and closes those that still wait.
     void close();
 
   private:

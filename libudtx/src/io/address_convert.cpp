@@ -6,7 +6,7 @@
 namespace udtx::io {
 namespace {
 
-// ::ffff:0:0/96, RFC 4291 section 2.5.5.2.
+// ::ffff:0:0/96 (RFC 4291, section 2.5.5.2).
 constexpr std::array<std::uint8_t, 12> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Address <-> sockaddr. IPv4-mapped IPv6 addresses are always shown as IPv4, so that one peer has one Address.
+// Converts between Address and sockaddr. An IPv4-mapped IPv6 address always becomes IPv4, so that one peer has one
+// Address.
 #pragma once
 
 #include <netinet/in.h>
@@ -15,10 +16,10 @@ struct SocketAddress {
     [[nodiscard]] sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
 };
 
-/// `family` is the socket's: an IPv4 address on an AF_INET6 socket becomes ::ffff:a.b.c.d. Length 0 when the address
-/// cannot be used on such a socket.
+/// `family`: the socket's. On an AF_INET6 socket an IPv4 address becomes ::ffff:a.b.c.d. The length is 0 if such a
+/// socket cannot use the address.
 [[nodiscard]] SocketAddress to_socket_address(const Address& address, int family) noexcept;
-/// Family::none for anything but IPv4 and IPv6.
+/// Returns Family::none for every family except IPv4 and IPv6.
 [[nodiscard]] Address from_socket_address(const sockaddr* address, socklen_t length) noexcept;
 
 [[nodiscard]] Address make_address(const in_addr& ip, std::uint16_t port) noexcept;

@@ -42,13 +42,13 @@ void Crew::call(std::size_t lanes) {
 void Crew::run(std::size_t lane) {
     std::unique_lock lock(mutex_);
     while (!ended_) {
-        const std::uint64_t seen = calls_;  // a call during the work that finds nothing is not slept through
+        const std::uint64_t seen = calls_;  // so a call() during the work is not missed
         lock.unlock();
         try {
             while (work_(lane)) {
             }
         } catch (const std::exception&) {
-            // No memory to tell of it; the next call finds what is left.
+            // There is no memory to report it. The next call finds the remaining work.
         }
         lock.lock();
         called_.wait(lock, [&] { return ended_ || calls_ != seen; });

@@ -1,4 +1,4 @@
-// Threads that work for the protocol thread.
+// Helper threads of the protocol thread.
 #pragma once
 
 #include <condition_variable>
@@ -11,21 +11,21 @@
 
 namespace udtx::io {
 
-/// Each thread is a lane with a number from 0 on: it does pieces of work while there are any, and sleeps until call()
-/// otherwise. Whoever adds work calls afterwards.
+/// Each thread is a lane, numbered from 0. It does pieces of work while there are any, then sleeps until call(). The
+/// caller adds the work first and then calls.
 class Crew {
   public:
-    /// Does one piece; false when there was none.
+    /// Does one piece of work; false if there is none.
     using Work = std::function<bool(std::size_t lane)>;
 
-    /// Fewer lanes where there are no more threads to be had; std::system_error: there is not one.
+    /// Starts fewer lanes if the system has no more threads. Throws std::system_error if it cannot start even one.
     Crew(std::size_t lanes, Work work);
-    /// Waits for the pieces that are under way.
+    /// Waits until the current pieces of work are finished.
     ~Crew();
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
-    /// There is work for so many; any thread.
+    /// Reports that there is work for `lanes` lanes; any thread.
     void call(std::size_t lanes);
     [[nodiscard]] std::size_t lanes() const noexcept { return threads_.size(); }
 
@@ -33,7 +33,7 @@ class Crew {
     void run(std::size_t lane);
 
     Work work_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::condition_variable called_;
     std::uint64_t calls_ = 0;
     bool ended_ = false;

@@ -10,7 +10,7 @@
 namespace udtx::io {
 namespace {
 
-/// Another address of the host may do better.
+/// True if another address of the host may work better.
 bool is_unreachable(ErrorCode code) {
     return code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::udp_blocked ||
            code == ErrorCode::timeout;
@@ -56,7 +56,7 @@ bool Dial::tries_another(proto::CloseReason& reason) {
         dial_next();
         return true;
     }
-    // That another address has no route says less than what became of one that has.
+    // A missing route to another address says less than the failure of an address that has a route.
     if (reason.code == ErrorCode::no_route && failed_beyond_) {
         reason = *failed_beyond_;
         return false;

@@ -1,4 +1,4 @@
-// The side that dials: tries the addresses of a host one after another, or opens several paths of one connection.
+// The side that connects. It tries the addresses of a host one after another, or opens several paths of one connection.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,15 @@
 
 namespace udtx::io {
 
-/// Where there are several paths, the connection is dialled over the first that answers, and the others are opened
-/// then. The handler hears nothing of attempts that failed while there was another address to try. Connected: the
-/// handshake has finished.
+/// With several paths it connects over the first that answers, and then opens the others. The handler hears of a failed
+/// attempt only if no other address is left. "Connected" means that the handshake is complete.
 class Dial final : public Link {
   public:
     struct Setup {
         Driver& driver;
-        /// Tried in turn; at least one.
+        /// Addresses to try in turn; at least one.
         std::vector<proto::PathAddresses> ways;
-        /// They are paths of one connection, else addresses of one host.
+        /// True: `ways` are paths of one connection. False: they are addresses of one host.
         bool several = false;
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::function<void(proto::Connection&, proto::Waker)> connected;
@@ -49,14 +48,15 @@ class Dial final : public Link {
     void dial_next();
     void open_other_paths(Instant now, proto::Connection& connection);
     void on_connected(Instant now, proto::Connection& connection);
-    /// False: the end is to be told, as `reason` says by then.
+    /// Starts the next attempt if one is left. False: report the end with `reason`, which this call may have replaced.
     [[nodiscard]] bool tries_another(proto::CloseReason& reason);
 
     const std::vector<proto::PathAddresses> ways_;
     const bool several_;
     const LogSink log_;
     std::size_t next_ = 0;
-    std::optional<proto::CloseReason> failed_beyond_;  // of an address that this host has a route to
+    // The failure of an address to which this host has a route.
+    std::optional<proto::CloseReason> failed_beyond_;
     std::atomic<bool> lost_{false};
 };
 

@@ -32,7 +32,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// Less than an IP packet's 65,535 bytes, headers included.
+/// Less than the 65,535 bytes of an IP packet with headers.
 constexpr std::size_t kMaxBatchBytes = 65000;
 
 std::size_t lane_count(std::size_t threads) { return std::clamp<std::size_t>(threads, 1, kMaxThreads) - 1; }
@@ -45,16 +45,16 @@ proto::EndpointDeps deps_for(proto::EndpointDeps deps, const Driver::Options& op
     return deps;
 }
 
-/// Of other shares, that wait here: what one batch of the kernel brings.
+/// Most queued datagrams from other shares: what one batch of the kernel holds.
 constexpr std::size_t kMostTaken = 1024;
 
-/// What one GSO call takes: UDP_MAX_SEGMENTS of older kernels. Bytes are bounded by the buffer.
+/// The limit of one GSO call: UDP_MAX_SEGMENTS of older kernels. The buffer limits the bytes.
 constexpr std::size_t kMaxSegments = 64;
-/// Bounds of one turn of the loop, so that neither direction starves the other.
+/// Limits for one turn of the loop, so that neither direction starves the other.
 constexpr std::size_t kReceiveBatches = 8;
 constexpr std::size_t kSendBatches = 16;
-/// Deadlines that are already over lead to another turn no sooner than this, so that a connection that cannot move
-/// (nothing changed by the time-out) does not spin.
+/// A deadline in the past starts the next turn no sooner than this. So a connection that cannot progress (the time-out
+/// changed nothing) does not spin.
 constexpr Duration kShortestWait = std::chrono::microseconds(20);
 constexpr Duration kWaitWhileBlocked = std::chrono::milliseconds(1);
 
@@ -65,7 +65,7 @@ std::chrono::steady_clock::time_point to_steady(Instant at) {
 
 }  // namespace
 
-/// Order of a turn: receive, time, events, transmit, events, timer.
+/// Order of a turn: receive, time-outs, events, transmit, events, timer.
 class Driver::Impl {
   public:
     Impl(proto::EndpointDeps deps, TransportConfig config, Options options);
@@ -93,7 +93,7 @@ class Driver::Impl {
     void post(std::function<void()> fn);
 
   private:
-    /// The way in for other threads; outlives the driver in the hands of Wakers.
+    /// The access for other threads. Wakers hold it and may outlive the driver.
     struct Mailbox {
         std::mutex mutex;
         Impl* driver = nullptr;
@@ -131,27 +131,28 @@ class Driver::Impl {
     std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
 
     std::vector<std::byte> send_buffer_;
-    std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet taken by the socket
-    std::size_t pending_sent_ = 0;            // bytes of it that were
-    bool waiting_room_ = false;               // in the lanes' ring
+    std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet sent by the socket
+    std::size_t pending_sent_ = 0;            // bytes of pending_ that were sent
+    bool waiting_room_ = false;               // for room in the lanes' ring
     bool waiting_readable_ = false;
     bool waiting_writable_ = false;
     bool readable_ = false;
     std::atomic<bool> heard_{false};
     PassOn pass_on_;
     PassRefusals pass_refusals_;
-    std::atomic<std::size_t> taken_{0};  // datagrams of other shares that wait
+    std::atomic<std::size_t> taken_{0};  // queued datagrams from other shares
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
     bool finished_ = false;
-    // What other threads had no memory to post. Stopping the context needs none, and brings the loop round to it.
+    // Requests that other threads could not post for lack of memory. Stopping the context needs no memory, and makes
+    // the loop read these flags.
     std::atomic<bool> wakes_missed_{false};
     std::atomic<bool> drain_wished_{false};
     std::atomic<Duration> drain_at_most_{Duration::zero()};
     std::atomic<bool> finish_wished_{false};
     std::optional<Instant> armed_for_;
-    std::optional<Instant> drain_until_;  // set when draining lacks memory
-    std::unique_ptr<Lanes> lanes_;        // while there is a run(); null with one stream
+    std::optional<Instant> drain_until_;  // set if draining lacks memory
+    std::unique_ptr<Lanes> lanes_;        // only during run(); null with one thread
 };
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
@@ -168,7 +169,7 @@ Driver::Impl::~Impl() {
         const std::lock_guard lock(mailbox_->mutex);
         mailbox_->driver = nullptr;
     }
-    if (readiness_) readiness_->release();  // the descriptor is the socket's
+    if (readiness_) readiness_->release();  // the socket owns the descriptor
 }
 
 Result<void> Driver::Impl::open(const Address& bind) {
@@ -228,8 +229,8 @@ void Driver::Impl::run_context() {
             context_.restart();
             continue;
         } catch (const std::exception&) {
-            // No memory left, as a rule: others may soon give some back. What the turn would have set up is looked for
-            // again.
+            // Usually memory ran out, and others may soon free some. The next round retries what this turn should have
+            // set up.
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             readable_ = readable_ || !waiting_readable_;
             armed_for_.reset();
@@ -242,7 +243,7 @@ void Driver::Impl::run_context() {
     }
 }
 
-/// A run that is to end does so in time, also without the memory to say goodbye.
+/// A run that must end does so in time, even without the memory to close its connections.
 bool Driver::Impl::must_give_up_draining() {
     if (!drain_wished_ && !stop_when_drained_) return false;
     const Instant now = monotonic_now();
@@ -250,7 +251,7 @@ bool Driver::Impl::must_give_up_draining() {
     return now >= *drain_until_;
 }
 
-/// May be called again after it threw.
+/// It may be called again after it threw.
 void Driver::Impl::take_missed() {
     if (finish_wished_.exchange(false)) return finish_run();
     if (wakes_missed_.exchange(false)) connections_.wake_missed();
@@ -259,7 +260,7 @@ void Driver::Impl::take_missed() {
 
 void Driver::Impl::start_lanes() {
     if (lane_count_ == 0 || !socket_) return;
-    // Without a thread for any of them the protocol thread does it all.
+    // If no lane gets a thread, the protocol thread does all the work.
     try {
         lanes_ = std::make_unique<Lanes>(
             *socket_, lane_count_, kMaxBatchBytes,
@@ -305,7 +306,7 @@ void Driver::Impl::stop_when_drained(Duration at_most) {
 
 void Driver::Impl::begin_draining(Duration at_most) {
     drain_at_most_ = at_most;
-    drain_wished_ = true;  // until there was memory for it
+    drain_wished_ = true;  // stays set until there was memory for the rest
     stop_when_drained_ = true;
     drain_timer_.expires_after(at_most);
     drain_timer_.async_wait([this](error_code error) {
@@ -349,7 +350,7 @@ void Driver::Impl::take(const proto::RxDatagram& datagram) {
             endpoint_.handle_datagram(monotonic_now(), copy);
         });
     } catch (const std::exception&) {
-        --taken_;  // no memory: as if it had been lost
+        --taken_;  // no memory: the datagram counts as lost
     }
 }
 
@@ -357,7 +358,7 @@ void Driver::Impl::take(const std::vector<Refusal>& refusals) {
     try {
         post([this, refusals] { connections_.note_refusals(monotonic_now(), refusals); });
     } catch (const std::exception&) {
-        // No memory: silence tells the same later.
+        // No memory: a time-out will show the same later.
     }
 }
 
@@ -372,10 +373,10 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
     const auto flag = connections_.woken_flag(connection);
     if (!flag) return [] {};
     return [mailbox = mailbox_, woken = flag, key = &connection] {
-        if (woken->exchange(true, std::memory_order_acq_rel)) return;  // one is on its way
+        if (woken->exchange(true, std::memory_order_acq_rel)) return;  // a wake-up is already posted
         const std::lock_guard lock(mailbox->mutex);
         if (mailbox->driver == nullptr) return;
-        // `woken` identifies the entry: another connection may live at the same place by then.
+        // `woken` identifies the entry: another connection may have the same address in memory by then.
         try {
             asio::post(mailbox->driver->context_, [driver = mailbox->driver, key, woken] {
                 if (driver->connections_.wake(key, *woken)) driver->schedule_turn();
@@ -421,13 +422,13 @@ void Driver::Impl::turn() {
     handle_due_timeout();
     connections_.deliver();
     more = transmit() || more;
-    more = connections_.deliver() || more;  // the endpoint reaps a drained connection at the next transmit()
+    more = connections_.deliver() || more;  // the endpoint drops a drained connection at the next transmit()
     if (more) schedule_turn();
     arm_timer();
     stop_if_drained();
 }
 
-/// Returns true when there may be more to receive at once.
+/// Returns true if there may be more to receive now.
 bool Driver::Impl::receive() {
     for (std::size_t i = 0; i < kReceiveBatches; ++i) {
         const std::span<proto::RxDatagram> batch = socket_->receive();
@@ -448,7 +449,7 @@ bool Driver::Impl::receive() {
             }
         }
         if (lanes_) lanes_->open.end();
-        // A handler that drains its streams between batches keeps the windows open.
+        // A handler that reads its streams between batches keeps the windows open.
         connections_.deliver();
     }
     note_refusals();
@@ -456,7 +457,7 @@ bool Driver::Impl::receive() {
     return readable_;
 }
 
-/// Returns true when there may be more to send at once.
+/// Returns true if there may be more to send now.
 bool Driver::Impl::transmit() {
     if (!socket_ || waiting_writable_) return false;
     if (lanes_) return transmit_by_lanes();
@@ -464,7 +465,7 @@ bool Driver::Impl::transmit() {
         if (!pending_) {
             pending_ = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, send_buffer_);
             pending_sent_ = 0;
-            // Lanes need a socket to begin with; what was built before is sealed here.
+            // Lanes start only with a socket. Batches built before that are sealed here.
             if (pending_ && pending_->key) {
                 proto::seal_batch(*pending_, std::span(send_buffer_).first(pending_->size), 0);
             }
@@ -490,7 +491,7 @@ bool Driver::Impl::transmit_by_lanes() {
     return more;
 }
 
-/// Returns false when the socket is full.
+/// Returns false if the socket is full.
 bool Driver::Impl::send_pending() {
     const auto bytes = std::span<const std::byte>(send_buffer_).first(pending_->size).subspan(pending_sent_);
     const SendResult result = socket_->send(*pending_, bytes);
@@ -499,7 +500,7 @@ bool Driver::Impl::send_pending() {
         wait_writable();
         return false;
     }
-    // `dropped` is left to the loss recovery: the network could have done the same.
+    // Loss recovery handles `dropped`: the network could have lost the batch too.
     const proto::Transmit done = *std::exchange(pending_, std::nullopt);
     on_not_sent(done, result);
     note_refusals();
@@ -509,8 +510,8 @@ bool Driver::Impl::send_pending() {
 void Driver::Impl::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
     if (why.status != SendResult::Status::no_way) return;
-    // EPERM is a packet filter's word, which may be about this packet only: a full table of connections, a rule that
-    // lets through so many.
+    // EPERM comes from a packet filter and may concern this packet only: a full connection table, or a rule that limits
+    // the rate.
     endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error), why.error == EPERM);
 }
 
@@ -521,8 +522,8 @@ void Driver::Impl::handle_due_timeout() {
     connections_.end_refused(now);
 }
 
-/// One timer for all. It is left alone when it would fire earlier than needed: deadlines mostly move away, and a turn
-/// too many costs less than setting the timer at every turn.
+/// One timer serves all deadlines. It is left alone if it fires earlier than needed: deadlines mostly move later, and
+/// an extra turn costs less than setting the timer at every turn.
 void Driver::Impl::arm_timer() {
     std::optional<Instant> deadline = endpoint_.poll_timeout();
     const Instant now = monotonic_now();
@@ -536,7 +537,7 @@ void Driver::Impl::arm_timer() {
     armed_for_ = deadline;
     timer_.expires_at(to_steady(*deadline));
     timer_.async_wait([this](error_code error) {
-        if (error) return;  // set anew, earlier
+        if (error) return;  // set again, to an earlier time
         armed_for_.reset();
         turn();
     });

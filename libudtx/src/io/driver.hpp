@@ -17,23 +17,24 @@
 
 namespace udtx::io {
 
-/// Order of calls: open(), then connect() and listen() as wanted, then run() on the thread that is to be the protocol
-/// thread. Only post(), stop(), stop_when_drained() and Wakers may be called from other threads, before, during and
-/// after run(). Everything else, and all handlers, on the protocol thread (or before run()).
+/// Order of calls: open(), then connect() and listen() as needed, then run() on the future protocol thread. Other
+/// threads may call only post(), stop(), stop_when_drained(), take(), heard() and Wakers, before, during and after
+/// run(). All other calls and all handlers run on the protocol thread, or before run().
 class Driver {
   public:
     struct Options {
         SocketOptions socket;
-        /// Threads that packets pass through, the protocol thread among them (io/lanes.hpp); 1 to kMaxThreads.
+        /// Number of threads that handle packets, including the protocol thread (io/lanes.hpp); 1 to kMaxThreads.
         std::size_t threads = 1;
-        /// Others that listen at the same port, each with a share of the connection ids (io/shared_port.hpp).
+        /// The share of this driver and the number of shares, if several drivers listen on one port. Each share owns a
+        /// part of the connection ids (io/shared_port.hpp).
         std::size_t share = 0;
         std::size_t shares = 1;
-        std::shared_ptr<proto::WindowMemory> window_memory{};  ///< of all of them
+        std::shared_ptr<proto::WindowMemory> window_memory{};  ///< common to all shares
     };
-    /// Takes a datagram that came here and is for another share.
+    /// Takes a datagram that arrived here but belongs to another share.
     using PassOn = std::function<void(std::size_t share, const proto::RxDatagram& datagram)>;
-    /// Takes what ICMP has said here, for all other shares: the kernel knows no connection of it.
+    /// Passes ICMP messages that arrived here to all other shares: the kernel cannot assign them to a connection.
     using PassRefusals = std::function<void(const std::vector<Refusal>& refusals)>;
     /// Chooses the handler of a connection that a peer opened; nullptr closes the connection. May call waker_for().
     using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
@@ -44,26 +45,27 @@ class Driver {
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
-    /// Without it nothing may be dialled.
+    /// Call it before connect().
     Result<void> open(const Address& bind);
-    /// The same with a socket that somebody has bound.
+    /// The same with a socket that the caller has bound.
     Result<void> open(std::unique_ptr<DatagramSocket> socket);
     Result<void> open(UniqueFd socket);
     [[nodiscard]] Result<Address> local_address() const;
     /// See DatagramSocket::native_handle().
     [[nodiscard]] int native_handle() const noexcept;
-    /// Before run(). Without it what is for another share is dropped.
+    /// Call it before run(). Without it the driver drops datagrams of other shares.
     void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals);
-    /// A datagram that came to another share; any thread. Dropped where too many wait.
+    /// Takes a datagram that another share received; any thread. Drops it if too many are queued.
     void take(const proto::RxDatagram& datagram);
-    /// What another share has heard; any thread.
+    /// Takes ICMP messages that another share received; any thread.
     void take(const std::vector<Refusal>& refusals);
-    /// Any datagram has come; any thread.
+    /// True once any datagram has arrived; any thread.
     [[nodiscard]] bool heard() const noexcept;
     /// See DatagramSocket::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const;
 
-    /// The handler is kept until after it was told Closed. Its placed pieces go to itself (PlacedSink).
+    /// The driver keeps the handler until after its Closed event. The handler receives its placed pieces itself
+    /// (PlacedSink).
     std::shared_ptr<proto::Connection> connect(const Address& remote,
                                                std::shared_ptr<proto::ConnectionHandler> handler) {
         return connect(std::vector{proto::PathAddresses{.local = {}, .remote = remote, .options = {}}},
@@ -73,22 +75,24 @@ class Driver {
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
-    /// Tells of handshakes that peers began and that failed at this end: no handler hears of those.
+    /// Reports handshakes that a peer started and that failed at this end. No handler hears of those.
     using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;
     void on_refused(RefusedCallback refused);
 
-    /// Until stop(). May be called again afterwards.
+    /// Runs until stop(). It may be called again afterwards.
     void run();
-    /// Sends what may leave at once, then lets run() return. A stop() before run() makes it return at once.
+    /// Sends everything that may leave now, then makes run() return. After a stop() before run(), run() returns at
+    /// once.
     void stop();
-    /// The same as soon as every connection has drained (the close has reached the peer, or was repeated long enough),
-    /// at the latest after `at_most`.
+    /// Stops once every connection has drained: the close has reached the peer or was repeated long enough. Stops after
+    /// `at_most` in any case.
     void stop_when_drained(Duration at_most);
 
-    /// Leads to on_wake() of this connection's handler; for any thread, harmless after the connection's or the
-    /// driver's end. To be asked for on the protocol thread; does nothing for a connection that has no handler.
+    /// The Waker triggers on_wake() of this connection's handler. Any thread may call it, also after the end of the
+    /// connection or of the driver. Call waker_for() on the protocol thread. If the connection has no handler, the
+    /// Waker does nothing.
     [[nodiscard]] proto::Waker waker_for(const proto::Connection& connection);
-    /// Runs `fn` on the protocol thread. Dropped when the driver is destroyed before.
+    /// Runs `fn` on the protocol thread. If the driver is destroyed first, `fn` is dropped.
     void post(std::function<void()> fn);
 
   private:

@@ -9,7 +9,7 @@
 namespace udtx::io {
 namespace {
 
-/// Measured once a process.
+/// Measured once per process.
 const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
     static const openssl::CipherSpeed speed = openssl::rate_ciphers(provider, monotonic_now);
     return speed;

@@ -1,4 +1,4 @@
-// Owner of what an endpoint in a real process needs: ciphers and how fast they are here, handshakes, randomness.
+// Owns the dependencies of an endpoint in a real process: ciphers and their speed here, handshakes, randomness.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,11 @@
 
 namespace udtx::io {
 
-/// Outlives the endpoint.
+/// It must outlive the endpoint.
 class EndpointDeps {
   public:
-    /// What takes a few milliseconds and needs no key, once a process. make() does it if nobody had the time before.
+    /// Does the work that needs no key, takes a few milliseconds and happens once per process. Without this call make()
+    /// does it.
     static void prepare();
     static Result<std::unique_ptr<EndpointDeps>> make(const Credentials& credentials);
     EndpointDeps(const EndpointDeps&) = delete;

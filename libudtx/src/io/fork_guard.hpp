@@ -1,5 +1,5 @@
-// Whether this is still the process that made an object. A fork copies keys and packet numbers but not the protocol
-// thread: what the child did with them would either hang or use a nonce twice.
+// Detects whether this is still the process that made an object. A fork copies keys and packet numbers but not the
+// protocol thread. A child that used them would hang, or use a nonce twice.
 #pragma once
 
 #include <unistd.h>

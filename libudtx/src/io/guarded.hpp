@@ -1,4 +1,4 @@
-// The public calls throw nothing.
+// Turns exceptions into errors, because public calls throw nothing.
 #pragma once
 
 #include <exception>
@@ -10,19 +10,19 @@
 
 namespace udtx::io {
 
-/// What a call makes; an error where it had no memory, or no thread, to make it with.
+/// Returns the result of `call`, or an error if it lacked memory or threads.
 template <class Call>
 auto guarded(const Call& call) noexcept -> decltype(call()) {
     try {
         return call();
     } catch (const std::bad_alloc& lack) {
-        return Error{ErrorCode::internal, describe_lack(lack)};  // short enough to need none
+        return Error{ErrorCode::internal, describe_lack(lack)};  // too short to need memory
     } catch (const std::exception&) {
         return Error{ErrorCode::internal, "no resources"};
     }
 }
 
-/// The same for a call that calls back: where it could not even begin, it calls back with that.
+/// The same for a call with a callback. If `begin` fails, this calls `done` with the error.
 template <class T, class Begin>
 CallId begun(const Callback<T>& done, const Begin& begin) noexcept {
     const auto id = guarded([&]() -> Result<CallId> { return begin(); });

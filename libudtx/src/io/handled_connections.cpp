@@ -49,7 +49,7 @@ bool HandledConnections::wake(const proto::Connection* connection, std::atomic<b
 
 void HandledConnections::wake_missed() {
     const auto woken = [](const auto& entry) { return entry.second->woken->load(std::memory_order_acquire); };
-    // A wake may forget entries.
+    // A wake may remove entries.
     for (auto at = entries_.begin(); (at = std::find_if(entries_.begin(), entries_.end(), woken)) != entries_.end();) {
         const EntryPtr entry = at->second;
         wake(entry->connection.get(), *entry->woken);
@@ -64,7 +64,7 @@ void HandledConnections::take_new_connections() {
             entry->connected = true;
             entry->handler = accept_ ? accept_(*connection) : nullptr;
         } catch (const std::exception& failed) {
-            entries_.erase(connection.get());  // first: nobody may come to an entry without a handler
+            entries_.erase(connection.get());  // first: an entry without a handler must not be found
             give_up(*connection, failed);
             continue;
         }
@@ -78,7 +78,7 @@ void HandledConnections::take_new_connections() {
     }
 }
 
-/// What a handler needs and cannot have ends its connection only.
+/// A handler that lacks a resource, or fails, ends only its own connection.
 void HandledConnections::give_up(proto::Connection& connection, const std::exception& failed) {
     connection.give_up(monotonic_now(), failed);
     proto::CloseReason why;
@@ -134,11 +134,11 @@ void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& 
     for (const Refusal& refusal : refusals) {
         const Address& address = refusal.remote;
         for (const auto& [key, entry] : entries_) {
-            // That the lines to a peer are down may pass; that its port is closed will not.
+            // An unreachable peer may become reachable again; a closed port stays closed.
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
-            // Whoever answers is there, whatever somebody on the way says.
+            // A peer that has answered exists, whatever a host on the path says.
             if (entry->connected || entry->refused || entry->connection->heard()) continue;
-            // All the ways are among the alternatives, unless there is but one.
+            // alternatives() holds all ways, unless there is only one.
             const auto& ways = entry->connection->alternatives();
             const auto leads_there = [&](const proto::PathAddresses& way) { return way.remote == address; };
             const bool ours =

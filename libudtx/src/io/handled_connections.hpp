@@ -1,5 +1,5 @@
-// Connections of an endpoint and who handles each: events go to the handler, and so does it when ICMP says of a peer
-// that has not answered that nobody is there.
+// The connections of an endpoint and their handlers. Events go to the handler. If ICMP says that a peer which has not
+// answered is unreachable, the handler gets a Closed event.
 #pragma once
 
 #include <atomic>
@@ -19,17 +19,17 @@
 
 namespace udtx::io {
 
-/// Protocol thread.
+/// Only the protocol thread uses this.
 class HandledConnections {
   public:
-    /// Set by whoever wants a connection's handler to have its on_wake(), any thread; shared with the Waker.
+    /// A thread sets it to request on_wake() of a connection's handler; any thread. The Waker shares it.
     using WokenFlag = std::shared_ptr<std::atomic<bool>>;
 
-    /// A connection attempt whose datagrams come back as "port unreachable" ends after so long: long enough for a
-    /// listener that is just being started, and too long for one forged ICMP message to matter much.
+    /// How long a connection attempt continues after its datagrams came back as "port unreachable". A listener that is
+    /// just starting has enough time, and one forged ICMP message has little effect.
     static constexpr Duration kRefusedGrace = std::chrono::milliseconds(1500);
 
-    /// `endpoint` outlives it.
+    /// `endpoint` must outlive it.
     explicit HandledConnections(proto::Endpoint& endpoint) : endpoint_(endpoint) {}
     ~HandledConnections();
     HandledConnections(const HandledConnections&) = delete;
@@ -41,19 +41,19 @@ class HandledConnections {
     void add(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler) {
         adopt(std::move(connection), std::move(handler));
     }
-    /// Of new connections and all events. True: anything was touched.
+    /// Delivers new connections and all events. True if any connection had something.
     bool deliver();
 
-    /// Null: nobody handles the connection.
+    /// Null if the connection has no handler.
     [[nodiscard]] WokenFlag woken_flag(const proto::Connection& connection) const;
-    /// False: no handler has that flag.
+    /// False if no handler has that flag.
     bool wake(const proto::Connection* connection, std::atomic<bool>& woken);
-    /// All whose flags are set.
+    /// Wakes every handler whose flag is set.
     void wake_missed();
 
     void note_refusals(Instant now, const std::vector<Refusal>& refusals);
     void end_refused(Instant now);
-    /// There are attempts that end_refused() is to end.
+    /// True if end_refused() may have to end attempts.
     [[nodiscard]] bool any_refused() const noexcept { return refused_entries_ > 0; }
 
   private:
@@ -61,8 +61,8 @@ class HandledConnections {
         std::shared_ptr<proto::Connection> connection;
         std::shared_ptr<proto::ConnectionHandler> handler;
         WokenFlag woken;
-        std::vector<Refusal> refusing;   // ICMP said so before the handshake had finished
-        std::optional<Instant> refused;  // since when wherever it could be dialled
+        std::vector<Refusal> refusing;   // ICMP messages from before the end of the handshake
+        std::optional<Instant> refused;  // since when all its addresses are refused
         bool connected = false;
     };
     using EntryPtr = std::shared_ptr<Entry>;

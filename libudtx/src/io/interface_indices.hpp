@@ -1,4 +1,5 @@
-// Interfaces that are deleted and made anew (a modem, a driver) keep their name and get another index.
+// Follows interfaces by name. An interface that is deleted and made again (a modem, a driver) keeps its name but gets
+// another index.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace udtx::io {
 
 class InterfaceIndices {
   public:
-    /// Both ways between index and name; empty, or 0, when there is no such interface.
+    /// Converts index to name and name to index. The result is empty, or 0, if the interface does not exist.
     struct Lookup {
         std::function<std::string(std::uint32_t)> name;
         std::function<std::uint32_t(const std::string&)> index;
@@ -20,9 +21,9 @@ class InterfaceIndices {
 
     explicit InterfaceIndices(Lookup lookup = system()) : lookup_(std::move(lookup)) {}
 
-    /// The index by now of the interface that had this one when it was first asked for. 0 stays 0.
+    /// The present index of the interface that had the index `first` when it was first looked up. 0 stays 0.
     [[nodiscard]] std::uint32_t current(std::uint32_t first);
-    /// After ENODEV: whether an interface of that name has another index.
+    /// Call it after ENODEV. True if an interface of that name now has another index.
     [[nodiscard]] bool renew(std::uint32_t first);
 
   private:

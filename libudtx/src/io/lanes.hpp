@@ -1,4 +1,4 @@
-// The threads that take cipher work and sending off the protocol thread (docs/inside/architecture.md).
+// Threads that relieve the protocol thread of encryption and sending (docs/inside/architecture.md).
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace udtx::io {
 
-/// Threads that packets pass through, the protocol thread among them.
+/// Most threads that may handle packets, including the protocol thread.
 inline constexpr std::size_t kMaxThreads = 16;
 
 class Lanes {
   public:
     struct Calls {
-        std::function<void()> room;                                               ///< of SendLanes
-        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< of SendLanes
+        std::function<void()> room;                                               ///< see SendLanes::Calls
+        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< see SendLanes::Calls
         OpenLanes::Plan plan;
     };
     Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
@@ -28,7 +28,7 @@ class Lanes {
     OpenLanes open;
 
   private:
-    Crew crew_;  // last: its threads end first
+    Crew crew_;  // last member: its threads end first
 };
 
 }  // namespace udtx::io

@@ -1,5 +1,5 @@
-// The one connection that a program is after, whichever side began it: what is done to it from other threads, and its
-// statistics, also after its end.
+// The single connection of a program, whichever side started it. Other threads act on it here and read its statistics,
+// also after its end.
 #pragma once
 
 #include <functional>
@@ -15,31 +15,31 @@
 
 namespace udtx::io {
 
-/// Stands between the driver and the handler of the connection. begin() once, before the driver runs or on its thread;
-/// the public calls after it on any thread.
+/// Sits between the driver and the connection's handler. Call begin() once, before the driver runs or on its thread.
+/// After that any thread may make the public calls.
 class Link : public proto::ConnectionHandler, public std::enable_shared_from_this<Link> {
   public:
     using Call = std::function<void(Instant, proto::Connection&)>;
 
     virtual void begin() = 0;
 
-    /// Has this done to the connection on the protocol thread, unless it has closed.
+    /// Runs `what` on the connection on the protocol thread, unless the connection has closed.
     void act(Call what);
-    /// The same, and no other connection is begun any more.
+    /// The same, and starts no other connection after it.
     void act_last(Call what);
-    /// The program at the other end is said to have ended (proto::Connection::suspect()).
+    /// Reports that the program at the other end is said to have ended (proto::Connection::suspect()).
     void suspect_end();
-    /// The cap from now on, also of a connection that is still to come.
+    /// Sets the rate cap, also for a connection that does not exist yet.
     void set_max_rate(Rate rate);
-    /// None before there is a connection to speak of.
+    /// nullopt until the connection is established.
     [[nodiscard]] std::optional<Instant> connected_since() const;
-    /// It was connected, and fell silent: dialling again may continue.
+    /// True if the established connection was lost: the program may reconnect and continue.
     [[nodiscard]] virtual bool lost() const { return false; }
-    /// Has the statistics of a connection that is not closed yet kept, soon.
+    /// Soon stores the present statistics of a connection that is still open.
     void sample_stats();
-    /// Of the connection at its end, or when last sampled.
+    /// The stored statistics: of the connection's end, or of the last sample.
     [[nodiscard]] std::optional<ConnectionStats> kept_stats() const;
-    /// When those were taken.
+    /// When the stored statistics were taken.
     [[nodiscard]] Instant stats_at() const;
 
     void on_wake(Instant now, proto::Connection& connection) override { handler_->on_wake(now, connection); }
@@ -49,7 +49,7 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     void on_turn_end() override { handler_->on_turn_end(); }
 
   protected:
-    /// Told before the handler hears of the connection.
+    /// Called before the handler hears of the connection.
     using Connected = std::function<void(proto::Connection&, proto::Waker)>;
     Link(Driver& driver, std::shared_ptr<proto::ConnectionHandler> handler, Connected connected)
         : driver_(driver), handler_(std::move(handler)), connected_(std::move(connected)) {}
@@ -57,7 +57,7 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
     [[nodiscard]] proto::ConnectionHandler& handler() noexcept { return *handler_; }
     [[nodiscard]] bool ending() const noexcept { return ending_; }
-    /// What act() is about from now on, until it has closed.
+    /// Makes `connection` the target of act() until it closes.
     void begun(proto::Connection& connection) noexcept { connection_ = &connection; }
     void note_connected(Instant now, proto::Connection& connection);
     void note_closed(const proto::Connection& connection);
@@ -68,11 +68,11 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     Driver& driver_;
     const std::shared_ptr<proto::ConnectionHandler> handler_;
     const Connected connected_;
-    proto::Connection* connection_ = nullptr;  // until it has closed
+    proto::Connection* connection_ = nullptr;  // null once it has closed
     std::optional<Rate> max_rate_;
     bool ending_ = false;
 
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     std::optional<Instant> connected_since_;
     std::optional<ConnectionStats> stats_;
     Instant stats_at_{};

@@ -1,4 +1,4 @@
-// From where a program wants to listen to a socket.
+// Opens the socket for the address on which a program wants to listen.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace udtx::io {
 
-/// Opens `socket`, or where there is none the first address of `listen` ("host:port", "[v6]:port", ":port") on which
-/// one can be opened. Asks for names, and blocks. The error is of an address that this host has, if it has one.
+/// Opens `socket`. If there is none, opens the first address of `listen` ("host:port", "[v6]:port", ":port") that
+/// works. Resolves names and blocks. If all fail, it prefers the error of an address that this host has.
 [[nodiscard]] Result<void> open_to_listen(Driver& driver, const std::string& listen, AddressChoice choice,
                                           UniqueFd socket);
 

@@ -98,7 +98,7 @@ Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
 CallId Listener::start_accept(Callback<Session> done) {
     return io::begun<Session>(done, [&]() -> Result<CallId> {
         if (!queue_) return no_listener();
-        // Not the thread itself: the queue lives in it.
+        // A weak pointer: the thread owns the queue that holds this callback.
         const std::weak_ptr<io::ProtocolThread> thread = thread_;
         return queue_->start_take([thread, done](Result<std::shared_ptr<io::SessionState>> state) {
             if (!state) return done(state.error());

@@ -1,4 +1,4 @@
-// What to say of a destination that the system has no way to.
+// Error messages for destinations that the system cannot send to.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace udtx::io {
 
-/// A link-local address that does not say on which link: the system takes any.
+/// True for a link-local address without an interface: the system would use any.
 [[nodiscard]] bool lacks_zone(const Address& address) noexcept;
-/// The system's own word for `error`, and where to look.
+/// The system's text for `error`, and advice.
 [[nodiscard]] std::string describe_no_way(const Address& remote, int error);
 
 }  // namespace udtx::io

@@ -12,7 +12,7 @@ OpenLanes::OpenLanes(Plan plan, std::function<void(std::size_t)> call)
 
 void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
     pieces_.clear();
-    // One piece is opened sooner than another thread wakes up.
+    // Opening one piece takes less time than waking another thread.
     if (batch.size() < 2 * kPiece) return;
     for (std::size_t at = 0; at < batch.size(); at += kPiece) {
         const auto datagrams = batch.subspan(at, std::min(kPiece, batch.size() - at));

@@ -1,4 +1,4 @@
-// Received batches, opened ahead of the protocol thread.
+// Lanes decrypt received batches ahead of the protocol thread.
 #pragma once
 
 #include <condition_variable>
@@ -14,27 +14,27 @@
 
 namespace udtx::io {
 
-/// A batch is cut into pieces. The protocol thread takes the packets in their order; lanes open pieces that it has not
-/// come to, and it opens the packets itself of one that nobody has begun. So it never waits for a lane that sleeps.
+/// Splits a batch into pieces. The protocol thread takes the packets in their order. Lanes open pieces that it has not
+/// reached. It opens the packets of an unclaimed piece itself, so it never waits for a lane that sleeps.
 ///
-/// Order of calls on the protocol thread: begin(), then reach() for each datagram in turn, then end(). work() on the
-/// lanes, whenever `call` was called.
+/// Order of calls on the protocol thread: begin(), then reach() for each datagram in turn, then end(). Lanes run work()
+/// whenever `call` was called.
 class OpenLanes {
   public:
-    /// How packets like this one are opened.
+    /// Returns what is needed to open packets like this one.
     using Plan = std::function<std::optional<proto::Opening>(std::span<const std::byte> datagram)>;
 
-    /// `call`: there is work for so many lanes.
+    /// `call`: wakes so many lanes for work.
     OpenLanes(Plan plan, std::function<void(std::size_t lanes)> call);
 
     void begin(std::span<proto::RxDatagram> batch);
-    /// On return the datagram is the caller's to read: opened, or left as it was.
+    /// On return the caller may read the datagram: it is opened, or unchanged.
     void reach(std::size_t index) {
         if (index % kPiece == 0 && index / kPiece < pieces_.size()) take(index / kPiece);
     }
-    /// Every datagram was reached.
+    /// Call it after reach() of every datagram.
     void end();
-    /// Opens a piece on `lane`; false when there is none.
+    /// Opens one piece on `lane`; false if there is none.
     bool work(std::size_t lane);
 
   private:
@@ -49,11 +49,12 @@ class OpenLanes {
 
     Plan plan_;
     std::function<void(std::size_t)> call_;
-    std::vector<Piece> pieces_;  // written while no lane can claim one; a claimed one is its claimer's until done
-    std::mutex mutex_;           // guards what follows, and Piece::done
+    // Written only while no lane can claim a piece. A claimed piece belongs to its claimer until it is done.
+    std::vector<Piece> pieces_;
+    std::mutex mutex_;  // guards the members below and Piece::done
     std::condition_variable done_;
-    std::size_t next_ = 0;       // to be claimed
-    std::size_t claimable_ = 0;  // as far as that
+    std::size_t next_ = 0;       // the next piece to claim
+    std::size_t claimable_ = 0;  // pieces below this may be claimed
 };
 
 }  // namespace udtx::io

@@ -1,4 +1,4 @@
-// What a log is told of the paths of a connection.
+// Log lines about the paths of a connection.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace udtx::io {
 
-/// One line where the event is about a path, else none. `whose`: what each line begins with. `several`: paths have
-/// numbers there.
+/// Logs one line if the event is about a path. `whose`: the prefix of each line. `several`: a line about a new address
+/// of the peer names the path's number.
 void log_paths(const LogSink& log, const std::string& whose, bool several, const proto::Event& event);
 
 }  // namespace udtx::io

@@ -24,7 +24,7 @@ std::string names_of(const std::vector<Interface>& interfaces) {
     return names;
 }
 
-/// An address that is written out; names are not asked for.
+/// Parses a literal address. It does not resolve names.
 std::optional<Address> literal(const std::string& text) {
     const bool v6 = text.find(':') != std::string::npos;
     const bool v4 = !v6 && text.find_first_not_of("0123456789.") == std::string::npos;
@@ -54,7 +54,7 @@ Result<Source> source_of(const std::string& text, const std::vector<Interface>& 
     for (const Interface& interface : interfaces) {
         const auto ours = [&](const Address& a) { return same_host(a, *address); };
         if (std::any_of(interface.addresses.begin(), interface.addresses.end(), ours)) {
-            return Source{{*address}, 0};  // the routes, by source perhaps, are the administrator's
+            return Source{{*address}, 0};  // the administrator sets the routes, perhaps by source address
         }
     }
     return wrong(text, "no interface of this host has that address; interfaces here: " + names_of(interfaces));
@@ -153,7 +153,7 @@ Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& 
     any.family = Address::Family::v6;
     if (std::any_of(ways.begin(), ways.end(), is_v6)) {
         auto opened = driver.open(any);
-        // Hosts without IPv6 resolve names to IPv6 addresses all the same.
+        // Hosts without IPv6 resolve names to IPv6 addresses too.
         if (opened || std::all_of(ways.begin(), ways.end(), is_v6)) return opened;
         std::erase_if(ways, is_v6);
     }

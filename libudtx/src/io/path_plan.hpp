@@ -1,4 +1,4 @@
-// From paths as people name them to addresses.
+// Converts paths as users name them to addresses.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,30 @@
 
 namespace udtx::io {
 
-/// invalid_argument: nobody listens on port 0.
+/// Returns invalid_argument for port 0.
 [[nodiscard]] Result<void> check_port(std::uint16_t remote);
 
-/// `remotes`: the addresses of the session's host, in order of preference, at least one. May ask for names, and block.
+/// `remotes`: the addresses of the session's host, in order of preference, at least one. May resolve names and block.
 /// invalid_argument: "LOCAL: what is wrong with it".
 [[nodiscard]] Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
                                                      const std::vector<Address>& remotes, AddressChoice choice);
 
-/// The addresses to dial: `given`, or those of the host where that is empty. A host without a name is this one. Asks
-/// for the name, and blocks. network: it is not known; invalid_argument: port 0.
+/// The addresses to connect to: `given`, or those of the host if `given` is empty. An empty host name means this host.
+/// Resolves the name and blocks. network: the name is unknown; invalid_argument: port 0.
 [[nodiscard]] Result<std::vector<Address>> peer_addresses(const std::string& host, std::uint16_t port,
                                                           AddressChoice choice, std::vector<Address> given);
 
-/// What to dial: `paths`, or where there are none `remotes` one after another. The first is no standby if all are.
-/// invalid_argument: a path that this host cannot have. `skip_absent`: those are left out; network: none is there now.
+/// The addresses to connect to: `paths`, or if there are none each of `remotes` in turn. If all paths are standby, the
+/// first becomes a normal path. invalid_argument: this host cannot have one of the paths. `skip_absent` leaves such
+/// paths out; network: none is left.
 [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::vector<PathRequest>& paths,
                                                                   const std::vector<Address>& remotes,
                                                                   AddressChoice choice, bool skip_absent);
 
-/// A socket that reaches all of `ways`; those it cannot reach are taken out.
+/// Opens a socket that reaches all of `ways`, and removes those that it cannot reach.
 [[nodiscard]] Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways);
 
-/// What is left of `ways` to open, once a connection was made over one of them.
+/// The rest of `ways` to open, after a connection was made over one of them.
 [[nodiscard]] std::vector<proto::PathAddresses> other_ways(const PathStats& first,
                                                            std::vector<proto::PathAddresses> ways);
 

@@ -62,7 +62,7 @@ void ProtocolThread::start() {
             const std::lock_guard lock(mutex_);
             thread_time_.emplace();
         } catch (const std::exception&) {
-            // Nobody will know what it needs.
+            // thread_time() then returns 0.
         }
         driver_.run();
         const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Everything below a session or a transfer, made from what the user set: keys, randomness, socket, protocol thread.
+// Everything below a session or a transfer, made from the user's settings: keys, randomness, socket, protocol thread.
 #pragma once
 
 #include <chrono>
@@ -19,40 +19,41 @@
 
 namespace udtx::io {
 
-/// So long the peer is given to hear of a close, where it may not have been heard of otherwise.
+/// The longest wait for a close to reach the peer, if nothing else shows that it did.
 inline constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 
-/// Order of calls: make() and open() of the driver, or make_open(), what the driver is to do, start(), then stop().
+/// Order of calls: make() and open() of the driver, or make_open(); then set up the driver; then start(), then stop().
 /// Destroy it after everything that holds a Waker, and never on its own thread.
 class ProtocolThread {
   public:
-    /// What takes a few milliseconds and needs no key, once a process. make() does it if nobody had the time before.
+    /// Does the work that needs no key, takes a few milliseconds and happens once per process. Without this call make()
+    /// does it.
     static void prepare();
     static Result<std::unique_ptr<ProtocolThread>> make(const Credentials& credentials, const TransportConfig& config,
                                                         const Driver::Options& options = {});
-    /// For the side that dials: with a socket that reaches `ways`; those that it cannot reach are taken out.
+    /// For the side that connects: opens a socket that reaches `ways`, and removes those that it cannot reach.
     static Result<std::unique_ptr<ProtocolThread>> make_open(const Credentials& credentials,
                                                              const TransportConfig& config,
                                                              const Driver::Options& options,
                                                              std::vector<proto::PathAddresses>& ways);
-    /// For several owners, of which the last one stops it; on its own thread that is left to another. In a fork of the
-    /// process nothing is stopped: there is no thread to join, and taking the socket out of the shared epoll set would
-    /// take it out of the parent's.
+    /// For several owners: the last one stops the thread. If that happens on the thread itself, another thread stops
+    /// it. A fork of the process stops nothing. It has no thread to join, and removing the socket from the shared epoll
+    /// set would remove it from the parent's.
     static std::shared_ptr<ProtocolThread> share(std::unique_ptr<ProtocolThread> thread);
     ~ProtocolThread();
     ProtocolThread(const ProtocolThread&) = delete;
     ProtocolThread& operator=(const ProtocolThread&) = delete;
 
-    /// This thread is one.
+    /// True if the calling thread is a protocol thread.
     [[nodiscard]] static bool on_one() noexcept;
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
-    /// Runs the driver on a thread of its own. Throws std::system_error where the process has no thread left.
+    /// Runs the driver on a thread of its own. Throws std::system_error if the process has no thread left.
     void start();
-    /// What the driver's thread has needed so far; any thread.
+    /// Processor time that the driver's thread has needed so far; any thread.
     [[nodiscard]] Duration thread_time() const;
-    /// The beginning of stop(), which is to follow: of several, all drain at the same time.
+    /// Starts what stop() completes, so that several drain at the same time. Call stop() afterwards.
     void begin_stop(Duration at_most);
-    /// Lets closes reach the peers for at most `at_most`, then ends the thread. May be repeated.
+    /// Gives closes up to `at_most` to reach the peers, then ends the thread. It may be called again.
     void stop(Duration at_most);
 
   private:
@@ -62,8 +63,8 @@ class ProtocolThread {
     std::unique_ptr<EndpointDeps> deps_;
     Driver driver_;
     std::thread thread_;
-    std::mutex stop_;           // held by whoever joins it
-    mutable std::mutex mutex_;  // guards what follows
+    std::mutex stop_;           // held by the caller that joins thread_
+    mutable std::mutex mutex_;  // guards the members below
     std::optional<ThreadTime> thread_time_;
 };
 

@@ -13,10 +13,11 @@
 namespace udtx::io {
 namespace {
 
-// What lies in the ring has left the pacer but not the host, and shows as delay: a little more than keeps all busy.
+// Batches in the ring have left the pacer but not the host, and show as delay. So the ring is only slightly larger than
+// needed to keep all threads busy.
 constexpr std::size_t kBatchesPerLane = 3;
 constexpr std::size_t kOwnBatches = 2;
-// Fewer packets are sealed sooner than another thread wakes up.
+// Sealing fewer packets takes less time than waking another thread.
 constexpr std::size_t kWorthwhile = 8;
 constexpr int kWaitMs = 5;
 constexpr Duration kFlushAtMost = std::chrono::milliseconds(200);
@@ -30,11 +31,11 @@ SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batc
 
 std::span<std::byte> SendLanes::room() {
     Lock lock(mutex_);
-    // Better than to wait for the lanes is to help them.
+    // Helping the lanes is better than waiting for them.
     while (head_ - tail_ == ring_.size()) {
         const bool sealed = seal_one(lock, nullptr);
         const bool sent = send_sealed(lock, false);
-        // While the lock was not held a lane may have made room, and would not tell of it.
+        // While the lock was released, a lane may have made room without reporting it.
         if (sealed || sent || head_ - tail_ < ring_.size()) continue;
         wants_room_ = true;
         return {};
@@ -43,7 +44,7 @@ std::span<std::byte> SendLanes::room() {
 }
 
 void SendLanes::submit(proto::Transmit transmit) {
-    Batch& batch = at(head_);  // nobody else's before it is in the ring
+    Batch& batch = at(head_);  // no other thread uses it before it is in the ring
     const bool clear = transmit.key != nullptr;
     const bool worthwhile = clear && transmit.size >= kWorthwhile * transmit.segment;
     batch.transmit = std::move(transmit);
@@ -70,7 +71,7 @@ bool SendLanes::work(std::size_t lane) {
     return sealed || sent;
 }
 
-/// `lane`: null on the protocol thread. `lock` is held before and after.
+/// `lane`: null on the protocol thread. The caller holds `lock` before and after.
 bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
     while (claim_ < head_ && at(claim_).state != State::built) ++claim_;
     if (claim_ == head_) return false;
@@ -84,9 +85,9 @@ bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
     return true;
 }
 
-/// Returns true when something left. `lock` is held before and after.
+/// Returns true if it sent something. The caller holds `lock` before and after.
 bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
-    if (sending_) return false;  // who sends looks again before it stops
+    if (sending_) return false;  // the sending thread checks again before it stops
     bool any = false;
     bool room = false;
     bool full = false;
@@ -102,7 +103,7 @@ bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
         room = std::exchange(wants_room_, false) || room;
     }
     sending_ = false;
-    const bool for_a_lane = full && !may_wait;  // which may wait
+    const bool for_a_lane = full && !may_wait;  // a lane may wait for the socket
     if (!room && !for_a_lane) return any;
     lock.unlock();
     if (room) calls_.room();
@@ -111,7 +112,7 @@ bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
     return any;
 }
 
-/// False: the socket is full, and the batch stays.
+/// False: the socket is full, and the batch stays in the ring.
 bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
     lock.unlock();
     SendResult result;
@@ -123,7 +124,7 @@ bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
         if (!may_wait || stopped_.load(std::memory_order_relaxed)) break;
         wait_writable();
     }
-    // `dropped` is left to the loss recovery: the network could have done the same.
+    // Loss recovery handles `dropped`: the network could have lost the batch too.
     const bool refused = result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_way;
     if (refused) calls_.not_sent(batch.transmit, result);
     lock.lock();

@@ -1,4 +1,4 @@
-// Batches on their way from the protocol thread to the socket: sealed by whoever is free, sent in order.
+// Carries batches from the protocol thread to the socket: any free thread seals them, and they are sent in order.
 #pragma once
 
 #include <atomic>
@@ -14,29 +14,30 @@
 
 namespace udtx::io {
 
-/// A ring of batches. The protocol thread fills the next one; lanes seal them side by side; the oldest ones that are
-/// sealed leave one after the other through one socket, by the hand of the thread that finds nobody else sending. So
-/// the order on the line is the one in which the protocol built the packets, and packet pairs stay together.
+/// A ring of batches. The protocol thread fills the next one, and lanes seal them in parallel. One thread at a time
+/// sends the oldest sealed batches, in order, through one socket: the first that finds no other thread sending. So
+/// packets are sent in the order in which the protocol built them, and packet pairs stay together.
 ///
-/// Order of calls on the protocol thread: room(), then submit() with what was written there, or nothing; again. work()
-/// on the lanes, whenever `call` was called.
+/// Order of calls on the protocol thread: room(), then submit() with what was written there, or nothing; then again.
+/// Lanes run work() whenever Calls::work was called.
 class SendLanes {
   public:
     struct Calls {
-        std::function<void()> work;  ///< there is work for a lane
-        std::function<void()> room;  ///< room() gave none, and would now; any thread
+        std::function<void()> work;  ///< wakes a lane for work
+        std::function<void()> room;  ///< room() was empty and would now return a buffer; any thread
         std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< too_large, no_way; any thread
     };
     SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
 
-    /// Where to build the next batch; empty while the ring is full and the protocol thread itself cannot shorten it.
+    /// Returns the buffer for the next batch. It is empty while the ring is full and the protocol thread itself cannot
+    /// shorten it.
     [[nodiscard]] std::span<std::byte> room();
     void submit(proto::Transmit transmit);
-    /// Seals or sends something on `lane`; false when there is nothing to do.
+    /// Seals or sends a batch on `lane`; false if there is nothing to do.
     bool work(std::size_t lane);
-    /// Sends what is there, on the protocol thread; false when a socket that stays full has not taken all.
+    /// Sends all batches, on the protocol thread; false if the socket stayed full and some are left.
     bool flush();
-    /// Lanes no longer wait for a socket that is full.
+    /// From now on lanes do not wait for a full socket.
     void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
 
   private:
@@ -58,12 +59,13 @@ class SendLanes {
     DatagramSocket& socket_;
     Calls calls_;
     std::atomic<bool> stopped_{false};
-    std::mutex mutex_;  // guards what follows; a batch that is being sealed or sent belongs to the thread that does it
+    // Guards the members below. While a thread seals or sends a batch, the batch belongs to that thread.
+    std::mutex mutex_;
     std::vector<Batch> ring_;
-    std::uint64_t head_ = 0;   // to be built next
-    std::uint64_t claim_ = 0;  // none before it waits to be sealed
-    std::uint64_t tail_ = 0;   // to be sent next
-    bool sending_ = false;     // a thread is about it
+    std::uint64_t head_ = 0;   // the next batch to build
+    std::uint64_t claim_ = 0;  // no batch before this one waits to be sealed
+    std::uint64_t tail_ = 0;   // the next batch to send
+    bool sending_ = false;     // a thread is sending
     bool wants_room_ = false;
 };
 

@@ -31,7 +31,7 @@ struct Destination {
     LogSink log;
 };
 
-/// On the protocol thread, which has nothing else to do yet: may block for the name.
+/// Runs on the protocol thread, which has no other work yet, so resolving the name may block.
 Result<void> dial(io::Driver& driver, const Destination& to, const StatePtr& state) {
     const auto addresses = io::peer_addresses(to.host, to.port, AddressChoice::any, {});
     if (!addresses) return addresses.error();
@@ -127,13 +127,13 @@ Result<void> check(const ConnectOptions& options) {
                                                   std::to_string(options.config.max_paths)};
 }
 
-/// Its end may take until a name was looked up: elsewhere, where there is a thread to be had for that.
+/// Closes the session. Another thread destroys it, if the system has one: that may wait until a name is resolved.
 void let_go(Session session) {
     session.close();
     try {
         std::thread([last = std::move(session)] {}).detach();
     } catch (const std::exception&) {
-        // It ends here.
+        // No thread: it is destroyed on this one.
     }
 }
 
@@ -250,7 +250,7 @@ void Session::cancel(CallId call) {
     if (state_) state_->cancel(call);
 }
 
-// --- what it is, and how it does
+// --- properties and statistics
 
 std::optional<PublicKey> Session::peer_key() const { return state_ ? state_->peer_key() : std::nullopt; }
 

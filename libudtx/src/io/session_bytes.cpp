@@ -1,4 +1,4 @@
-// How bytes pass between user threads and the queues of a stream.
+// Transfers bytes between user threads and the queues of a stream.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -21,7 +21,7 @@ std::optional<Error> SessionState::why_not_written(const SessionStream& stream) 
 }
 
 void SessionState::put(SessionStream& stream, Chunk chunk) {
-    // Where some wait, the protocol thread has been woken, or looks again when the connection takes more.
+    // If bytes are already queued, the protocol thread was woken, or checks again when the connection takes more.
     if (stream.outgoing.empty()) wake_due_ = true;
     const std::size_t size = chunk.size();
     if (stream.outgoing.empty() || !stream.outgoing.back().append(chunk)) stream.outgoing.push_back(std::move(chunk));

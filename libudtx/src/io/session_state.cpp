@@ -11,7 +11,7 @@
 namespace udtx::io {
 namespace {
 
-constexpr std::size_t kPathEvents = 256;  // a program that asks for none does not pay for a path that flaps
+constexpr std::size_t kPathEvents = 256;  // limits the memory if a path flaps and the program does not read the events
 
 Error to_error(const proto::CloseReason& reason) {
     if (reason.orderly()) {
@@ -23,7 +23,7 @@ Error to_error(const proto::CloseReason& reason) {
     return error;
 }
 
-/// It must be said whatever memory there is: somebody waits for it.
+/// A caller waits for this error, so it must also work without memory.
 Error end_for(const proto::CloseReason& reason) {
     try {
         return to_error(reason);
@@ -44,7 +44,7 @@ Error SessionState::closed_here() noexcept {
     }
 }
 
-// --- how calls wait
+// --- waiting calls
 
 bool SessionState::flush(Lock& lock) {
     if (!std::exchange(wake_due_, false)) return false;
@@ -337,7 +337,7 @@ void SessionState::abandon(SessionStream& stream) {
 
 // --- protocol thread
 
-/// Calls that wait look again, also after something was thrown.
+/// Runs the attempts of waiting calls again, also after an exception.
 struct SessionState::Settling {
     Settling(SessionState& session, Lock& held) : state(session), lock(held) {}
     ~Settling() { state.settle(lock); }
@@ -360,7 +360,7 @@ void SessionState::attach(proto::Waker waker, const proto::Connection& connectio
     Lock lock(mutex_);
     waker_ = std::move(shared);
     note_peer(connection);
-    wake_due_ = true;  // for wishes that came before
+    wake_due_ = true;  // for requests made before
     flush(lock);
 }
 
@@ -425,7 +425,7 @@ void SessionState::on_placed(StreamId id, std::uint64_t offset, std::span<const 
 
 void SessionState::handle(proto::Connection& connection, const proto::event::Connected&) {
     connected_ = true;
-    note_peer(connection);  // of several ways the one that answered
+    note_peer(connection);  // with several ways, the one that answered
 }
 
 void SessionState::handle(proto::Connection&, const proto::event::StreamOpened& event) {

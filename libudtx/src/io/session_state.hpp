@@ -1,5 +1,5 @@
-// Bridge between the calls of user threads and one connection on the protocol thread. User threads put wishes behind a
-// mutex and call the Waker; the protocol thread carries them out in on_wake().
+// Connects the calls of user threads with one connection on the protocol thread. User threads store requests under a
+// mutex and call the Waker. The protocol thread carries them out in on_wake().
 #pragma once
 
 #include <chrono>
@@ -33,20 +33,21 @@ class SessionState final : public proto::ConnectionHandler {
   public:
     // --- protocol thread
     void attach(proto::Waker waker, const proto::Connection& connection);
-    /// Until then: leads to on_wake() of a connection that is being dialled.
+    /// Sets the Waker until attach(). It triggers on_wake() of a connection that is still being established.
     void attach_dialling(proto::Waker waker);
-    /// The addresses of the host, in order of preference. False: nobody wants a connection any more.
+    /// Stores the addresses of the host, in order of preference. False: the caller no longer wants a connection.
     [[nodiscard]] bool set_dialled(std::vector<Address> addresses);
-    /// Of an accepted one, before its first event: `log` is told of its paths, by lines that begin with `whose`.
+    /// For an accepted connection, before its first event: `log` receives the events of its paths, in lines with the
+    /// prefix `whose`.
     void log_paths_to(LogSink log, std::string whose);
-    /// There will be no connection.
+    /// Ends the session because the connection could not be started.
     void fail(Error why);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
     void on_turn_end() override;
 
-    // --- user threads: calls that wait. Each is made by `run`, which blocks or calls back.
+    // --- user threads: calls that wait. Each one blocks, or with start_ calls back.
     using StreamPtr = SessionStreams::StreamPtr;
     using Timeout = std::chrono::milliseconds;
     Result<void> wait_connected(Timeout timeout);
@@ -56,7 +57,7 @@ class SessionState final : public proto::ConnectionHandler {
     Result<StreamPtr> accept_stream(StreamKind kind, Timeout timeout);
     CallId start_accept_stream(StreamKind kind, Callback<StreamPtr> done);
     Result<std::size_t> write_some(const StreamPtr& stream, std::span<const std::byte> bytes, Timeout timeout);
-    /// `all`: calls back when all were taken.
+    /// `all`: calls back only once all bytes were taken.
     CallId start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all, Callback<std::size_t> done);
     Result<void> write_chunk(const StreamPtr& stream, Chunk chunk, Timeout timeout);
     CallId start_write_chunk(const StreamPtr& stream, Chunk chunk, Callback<void> done);
@@ -76,20 +77,20 @@ class SessionState final : public proto::ConnectionHandler {
     Result<PathId> add_path(const proto::PathAddresses& way);
     Result<void> remove_path(PathId id);
 
-    // --- user threads: at once
+    // --- user threads: calls that return at once
     void reset(SessionStream& stream, std::uint64_t code);
     void stop_receiving(SessionStream& stream, std::uint64_t code);
     void abandon(SessionStream& stream);
-    /// A connection that is being dialled ends with `cancelled`; nothing once it is there.
+    /// Ends a connection attempt with `cancelled`; does nothing once the connection is established.
     void stop_connecting();
     void close(std::uint64_t code, std::string reason);
     Result<void> set_max_rate(Rate rate);
     Result<void> set_peer_rate(Rate rate);
-    /// Null: all calls of the session and its streams.
+    /// Null: cancels all calls of the session and its streams.
     void cancel(const SessionStream* stream);
     void cancel(CallId call);
     [[nodiscard]] Address remote();
-    /// None: the peer dialled.
+    /// Addresses of the host; empty if the peer connected.
     [[nodiscard]] std::vector<Address> dialled();
     [[nodiscard]] std::optional<PublicKey> peer_key();
     [[nodiscard]] std::optional<CloseReason> close_reason();
@@ -103,22 +104,22 @@ class SessionState final : public proto::ConnectionHandler {
     Result<T> block(const void* subject, Timeout timeout, const char* late, Attempt attempt);
     template <class T, class Attempt>
     CallId begin(const void* subject, Attempt attempt, Callback<T> done);
-    /// An attempt that has what it is given done on the protocol thread, once, and waits for its answer.
+    /// Returns an attempt that runs `what` on the protocol thread, once, and waits for its result.
     template <class T, class What>
     auto asking(What what);
     Result<void> ask_for(Request request);
 
-    // Attempts of calls.
+    // The attempts of the calls above.
     std::optional<Result<void>> try_connected();
     std::optional<Result<StreamPtr>> try_accept(StreamKind kind);
-    /// Takes bytes if fewer than `most` wait already. Who has found none to take waits until half of them have gone, so
-    /// that not each chunk wakes a thread.
+    /// Takes bytes if fewer than `most` are queued. After a failed attempt it waits until the queue is half empty, so
+    /// that not every chunk wakes a thread.
     std::optional<Result<std::size_t>> try_write(SessionStream& stream, std::span<const std::byte> bytes,
                                                  std::size_t& most);
     std::optional<Result<void>> try_write_chunk(SessionStream& stream, Chunk& chunk, std::size_t& most);
     [[nodiscard]] std::optional<Error> why_not_written(const SessionStream& stream) const;
     void put(SessionStream& stream, Chunk chunk);
-    /// Bytes were read: the connection may have more.
+    /// Call it after a read: the connection may have more bytes.
     void note_read(SessionStream& stream, std::size_t bytes);
     std::optional<Result<std::size_t>> try_read(SessionStream& stream, std::span<std::byte> out);
     std::optional<Result<Chunk>> try_read_chunk(SessionStream& stream);
@@ -127,12 +128,12 @@ class SessionState final : public proto::ConnectionHandler {
     std::optional<Result<void>> try_closed();
     std::optional<Result<PathEvent>> try_path_event();
 
-    /// Lets the protocol thread look, if a wish is there; without the lock, because a Waker takes others. True: it was
-    /// released for that.
+    /// Wakes the protocol thread if there is a request. It unlocks for that, because a Waker takes other locks. True:
+    /// it unlocked.
     bool flush(Lock& lock);
     void settle(Lock& lock) noexcept;
     [[nodiscard]] bool over() const noexcept { return end_.has_value(); }
-    /// Also without memory: destructors close.
+    /// Works without memory too, because destructors close sessions.
     static Error closed_here() noexcept;
 
     void handle(proto::Connection& connection, const proto::event::Connected& event);
@@ -146,26 +147,26 @@ class SessionState final : public proto::ConnectionHandler {
     }
     void note_peer(const proto::Connection& connection);
 
-    LogSink log_;              // protocol thread
-    std::string whose_;        // protocol thread
-    bool bytes_came_ = false;  // protocol thread: since the last on_turn_end()
+    LogSink log_;              // protocol thread only
+    std::string whose_;        // protocol thread only
+    bool bytes_came_ = false;  // protocol thread only; since the last on_turn_end()
 
-    ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
+    ForkGuard fork_guard_;  // checked before locking: another thread may have held the lock at the fork
     std::mutex mutex_;
     WaitingCalls calls_;
-    std::shared_ptr<const proto::Waker> waker_;  // copied without memory
+    std::shared_ptr<const proto::Waker> waker_;  // copying it needs no memory
     bool wake_due_ = false;
     Address remote_;
     std::vector<Address> dialled_;
     std::optional<PublicKey> peer_key_;
     bool connected_ = false;
     bool close_wanted_ = false;
-    std::optional<Error> end_;  // why nothing works any more
+    std::optional<Error> end_;  // set at the end: why later calls fail
     std::optional<CloseReason> close_reason_;
     SessionStreams streams_;
     std::deque<Request> requests_;
     std::deque<PathEvent> path_events_;
-    std::optional<ConnectionStats> last_stats_;  // of a connection that is gone
+    std::optional<ConnectionStats> last_stats_;  // the last statistics, for calls after the end
 };
 
 template <class T, class Attempt>
@@ -186,7 +187,7 @@ CallId SessionState::begin(const void* subject, Attempt attempt, Callback<T> don
                            [this](Lock& held) { return flush(held); });
 }
 
-/// What Stream holds; the last one to go abandons the stream.
+/// The handle that a Stream holds. Its destructor abandons the stream.
 class StreamHandle {
   public:
     StreamHandle(std::shared_ptr<SessionState> session, std::shared_ptr<SessionStream> stream)

@@ -14,50 +14,51 @@
 
 namespace udtx::io {
 
-/// Of each ordered stream and direction, between the user's threads and the connection.
+/// Size of each queue between the user's threads and the connection, for each ordered stream and direction.
 inline constexpr std::size_t kQueueBytes = 4U << 20U;
-/// Where so few wait, whoever fills the queue is woken.
+/// When a queue falls to this size, the thread that fills it is woken.
 inline constexpr std::size_t kRefillBytes = kQueueBytes / 2;
-/// Bytes that one read copies at most: the protocol thread waits meanwhile.
+/// Most bytes that one read copies, because the protocol thread waits meanwhile.
 inline constexpr std::size_t kCopyBytes = 256U << 10U;
 
-/// Guarded by SessionState's mutex. Shared by the session (while bytes may move) and the user's handles.
+/// SessionState's mutex guards it. The session shares it with the user's handles as long as bytes may be transferred.
 struct SessionStream {
     explicit SessionStream(StreamId stream) : id(stream) {}
 
     StreamId id;
 
-    stream::BlockFiller written;  // copies of what users keep
+    stream::BlockFiller written;  // copies of bytes that users keep
     std::deque<Chunk> outgoing;
     std::size_t outgoing_bytes = 0;
     bool finish_wanted = false;
-    bool finish_passed = false;  // to the connection
+    bool finish_passed = false;  // the end was passed to the connection
     bool delivered = false;
     std::optional<Error> write_error;
-    std::optional<std::uint64_t> reset_due;  // its code, to be passed to the connection
+    std::optional<std::uint64_t> reset_due;  // code of a reset to pass to the connection
 
-    // Ordered.
+    // For ordered streams.
     std::deque<Chunk> incoming;
     std::size_t incoming_bytes = 0;
-    bool readable = false;  // the connection has more
+    bool readable = false;  // the connection has more bytes
 
-    // Placed.
+    // For placed streams.
     stream::BlockFiller placed;
     std::deque<Piece> pieces;
-    std::uint64_t release_due = 0;  // bytes read that the connection may give credit for
+    std::uint64_t release_due = 0;  // bytes read, for which the connection may give credit
 
-    bool ended = false;  // all that will come has been handed over by the connection
+    bool ended = false;  // the connection has handed over all bytes
     std::optional<Error> read_error;
-    std::optional<std::uint64_t> stop_due;  // its code, to be passed to the connection
+    std::optional<std::uint64_t> stop_due;  // code of a stop to pass to the connection
 
-    bool accepted = true;    // false: opened by the peer, not yet taken: its bytes stay under flow control
-    bool abandoned = false;  // no handle is left
+    // False: the peer opened it and the user has not taken it yet; its bytes stay under flow control.
+    bool accepted = true;
+    bool abandoned = false;  // no handle exists any more
 
     void drop_outgoing() {
         outgoing.clear();
         outgoing_bytes = 0;
     }
-    /// Nothing can happen on it any more that the connection has a part in.
+    /// True if the connection has no more part in this stream.
     [[nodiscard]] bool over() const noexcept {
         const bool sent = (delivered || write_error) && !reset_due;
         const bool received = (ended || read_error) && !stop_due && release_due == 0 && pieces.empty();

@@ -43,7 +43,7 @@ void SessionStreams::open(StreamId id, bool acceptable) {
 void SessionStreams::place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     StreamPtr stream = find(id);
     if (!stream) {
-        // Its first bytes come before the event that it was opened.
+        // The first bytes arrive before the event that the stream was opened.
         stream = add(id);
         stream->accepted = false;
     }
@@ -60,7 +60,7 @@ void SessionStreams::place(StreamId id, std::uint64_t offset, std::span<const st
 }
 
 void SessionStreams::serve(proto::Connection& connection) {
-    // A stream may be forgotten: walk over a copy.
+    // serve() may remove a stream, so iterate over a copy.
     std::vector<StreamPtr> all;
     all.reserve(streams_.size());
     for (const auto& [id, stream] : streams_) all.push_back(stream);
@@ -68,7 +68,7 @@ void SessionStreams::serve(proto::Connection& connection) {
 }
 
 void SessionStreams::end(proto::Connection& connection, bool wanted) {
-    // What arrived before the end stays readable; flow control bounds it.
+    // Bytes received before the end stay readable; flow control bounds them.
     if (wanted) {
         for (const auto& [id, stream] : streams_) {
             stream->accepted = true;
@@ -126,7 +126,7 @@ void SessionStreams::pump_in(proto::Connection& connection, SessionStream& strea
     }
 }
 
-/// It lives on in the user's handles only.
+/// Afterwards only the user's handles own the stream.
 void SessionStreams::forget_if_over(StreamId id) {
     const StreamPtr stream = find(id);
     if (stream && stream->over()) streams_.erase(id);

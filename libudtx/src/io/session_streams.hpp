@@ -1,4 +1,4 @@
-// The streams of a session: what users want of each is carried out on the connection, and what comes is kept for them.
+// The streams of a session. Carries out users' requests on the connection, and stores received bytes for the users.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace udtx::io {
 
-/// Protocol thread, under SessionState's mutex, but for what says otherwise.
+/// Runs on the protocol thread, under SessionState's mutex, unless a comment says otherwise.
 class SessionStreams {
   public:
     using StreamPtr = std::shared_ptr<SessionStream>;
 
-    /// We opened it.
+    /// Adds a stream that this side opened.
     StreamPtr add(StreamId id);
-    /// The peer opened it. `acceptable`: for accept().
+    /// Adds a stream that the peer opened. `acceptable`: accept() may return it.
     void open(StreamId id, bool acceptable);
-    /// Any thread, under the mutex: one that the peer opened; null: there is none.
+    /// Returns a stream that the peer opened, or null if there is none. Any thread may call it, under the mutex.
     [[nodiscard]] StreamPtr accept(StreamKind kind);
 
     void place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes);
@@ -33,7 +33,7 @@ class SessionStreams {
     void handle(proto::Connection& connection, const proto::event::StreamDelivered& event);
     void handle(proto::Connection& connection, const proto::event::StreamReset& event);
     void handle(proto::Connection& connection, const proto::event::StreamStopped& event);
-    /// The connection is over. `wanted`: users may still read what has come.
+    /// The connection is closed. `wanted`: users may still read the received bytes.
     void end(proto::Connection& connection, bool wanted);
 
   private:

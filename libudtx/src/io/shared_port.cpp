@@ -12,7 +12,7 @@ namespace {
 
 using Threads = std::vector<std::shared_ptr<ProtocolThread>>;
 
-/// One of `shares`, without a socket.
+/// Makes the thread number `share` of `shares`, without a socket.
 Result<std::shared_ptr<ProtocolThread>> make_share(const SharedPort& port, std::size_t share, std::size_t shares) {
     Driver::Options options = port.options;
     options.share = share;
@@ -23,7 +23,7 @@ Result<std::shared_ptr<ProtocolThread>> make_share(const SharedPort& port, std::
     return ProtocolThread::share(std::move(*made));
 }
 
-/// Threads of a server stop before they go, so that one that is gone has nothing to be told.
+/// The threads of a server stop before they are destroyed, so a thread that is gone needs no datagrams.
 void connect_shares(const Threads& threads) {
     std::vector<std::weak_ptr<ProtocolThread>> all(threads.begin(), threads.end());
     for (const auto& thread : threads) {
@@ -40,7 +40,7 @@ void connect_shares(const Threads& threads) {
     }
 }
 
-/// The others join the first one, which has its socket. False: the system does not let them.
+/// Joins the other threads to the port of the first one, which has its socket. False: the system does not allow it.
 bool join(const Threads& threads) {
     Driver& first = threads.front()->driver();
     const auto where = first.local_address();

@@ -1,4 +1,4 @@
-// One port that several protocol threads listen to, each with a socket of its own.
+// One port on which several protocol threads listen, each with its own socket.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 namespace udtx::io {
 
 inline constexpr std::size_t kMaxProtocolThreads = 16;
-/// That a protocol thread holds: socket, epoll, event, timer, its statistics.
+/// File descriptors of a protocol thread: socket, epoll, event, timer, statistics.
 inline constexpr std::size_t kDescriptorsOfThread = 5;
 
 struct SharedPort {
     const Credentials& credentials;
-    const TransportConfig& config;  ///< max_memory is that of all threads together
+    const TransportConfig& config;  ///< max_memory is for all threads together
     Driver::Options options;
-    std::size_t threads = 1;  ///< 1 to kMaxProtocolThreads; one where the system does not let them share a port
+    std::size_t threads = 1;  ///< 1 to kMaxProtocolThreads; only one is used if the system cannot share a port
     const std::string& listen;
     AddressChoice choice = AddressChoice::any;
-    UniqueFd socket;  ///< a bound one to use instead, by one thread
+    UniqueFd socket;  ///< a bound socket to use instead, with one thread
 };
 
-/// Opens the port: the first thread alone may have it, so that a program that has it already is found, and then the
-/// others join. The kernel brings each datagram to the thread of its connection (io/steering.hpp); what comes to
-/// another one, it passes on. As open_to_listen().
+/// Opens the port. The first thread binds it alone, which detects another program on that port; then the others join.
+/// The kernel delivers each datagram to the thread of its connection (io/steering.hpp). A thread passes on datagrams of
+/// other threads. Addresses and errors are those of open_to_listen().
 [[nodiscard]] Result<std::vector<std::shared_ptr<ProtocolThread>>> open_shared(SharedPort port);
 
 }  // namespace udtx::io

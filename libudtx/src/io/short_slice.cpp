@@ -14,14 +14,14 @@ namespace udtx::io {
 
 namespace {
 
-/// struct sched_attr in its first version (sched_setattr(2)); the C library of Debian 12 has no name for it.
+/// The first version of struct sched_attr (sched_setattr(2)), which the C library of Debian 12 does not declare.
 struct Attributes {
     std::uint32_t size = sizeof(Attributes);
     std::uint32_t policy = 0;
     std::uint64_t flags = 0;
     std::int32_t nice = 0;
     std::uint32_t priority = 0;
-    std::uint64_t runtime_ns = 0;  ///< of SCHED_OTHER: the slice; 0 the default one
+    std::uint64_t runtime_ns = 0;  ///< with SCHED_OTHER the time slice; 0: the default one
     std::uint64_t deadline_ns = 0;
     std::uint64_t period_ns = 0;
 };

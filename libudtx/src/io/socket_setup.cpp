@@ -21,8 +21,8 @@ namespace {
 
 Error socket_error(std::string what, int error) { return system_failure(ErrorCode::network, std::move(what), error); }
 
-/// Asks for `wanted` bytes of buffer; returns what the kernel granted. Linux shows twice what is usable, and clamps
-/// silently to net.core.{r,w}mem_max unless the process may force it.
+/// Requests `wanted` bytes of buffer and returns what the kernel granted. Linux reports twice the usable size. It
+/// limits the size to net.core.{r,w}mem_max without an error, unless the process may force it.
 std::size_t enlarge_buffer(int fd, int name, [[maybe_unused]] int force_name, std::size_t wanted) {
     const int value = static_cast<int>(wanted);
 #ifdef __linux__
@@ -49,7 +49,7 @@ SocketBuffers enlarge_buffers(int fd, std::size_t wanted) {
 }
 
 void forbid_fragments([[maybe_unused]] int fd, [[maybe_unused]] int family) {
-    // PROBE: set DF, ignore the kernel's path MTU cache (forged ICMP may shrink it); our own search decides.
+    // PROBE sets DF and ignores the kernel's path MTU cache, which forged ICMP may shrink. Our own search decides.
 #if defined(IP_MTU_DISCOVER) && defined(IP_PMTUDISC_PROBE)
     set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
 #elif defined(IP_DONTFRAG)
@@ -74,7 +74,7 @@ Result<void> bind_to(int fd, int family, const Address& address) {
     return socket_error(std::move(message), error);
 }
 
-/// Of a socket that this process was started with.
+/// The address family of a socket that this process inherited.
 Result<int> family_of(int fd) {
     int type = 0;
     socklen_t length = sizeof type;
@@ -100,7 +100,7 @@ std::string SocketBuffers::commands() const {
     const std::string value = "=" + std::to_string(wanted);
     std::string all;
     if (receive < wanted) all = "sysctl -w " + std::string(kReceiveSetting) + value;
-    // The send buffer only has to hold what the interface has not taken yet: 2 MiB are plenty.
+    // The send buffer only holds datagrams that the interface has not taken yet: 2 MiB are enough.
     constexpr std::size_t kEnoughToSend = 2U << 20U;
     if (send < wanted && send < kEnoughToSend && (all.empty() || kSendSetting != kReceiveSetting)) {
         all += (all.empty() ? "" : " && ") + ("sysctl -w " + std::string(kSendSetting) + value);

@@ -1,4 +1,4 @@
-// What both kinds of UDP socket have in common: creation, buffers, "don't fragment".
+// The common parts of both kinds of UDP socket: creation, buffers, "don't fragment".
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace udtx::io {
 
-/// What the kernel granted of the buffers that were asked for, in bytes.
+/// The requested and the granted buffer sizes, in bytes.
 struct SocketBuffers {
     std::size_t wanted = 0;
     std::size_t receive = 0;
     std::size_t send = 0;
 
-    /// They let the superuser raise what stands in the way; empty when nothing does.
+    /// Commands with which the superuser raises the limits that are too low; empty if none is.
     [[nodiscard]] std::string commands() const;
     /// See DatagramSocket::buffer_advice().
     [[nodiscard]] std::string advice() const;
@@ -29,21 +29,23 @@ struct BoundSocket {
     Address local;
     SocketBuffers buffers;
 
-    /// Where datagrams arrive if nothing tells more exactly: the bound address, Family::none for a wildcard.
+    /// The local address of datagrams if the kernel does not report it: the bound address; Family::none for a wildcard.
     [[nodiscard]] Address reply_from() const noexcept;
 };
 
-/// Non-blocking, close-on-exec, don't-fragment, dual-stack when IPv6, large buffers, bound.
+/// Makes a socket that is non-blocking, close-on-exec, don't-fragment, dual-stack with IPv6, and bound. It has large
+/// buffers.
 [[nodiscard]] Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options);
 
-/// Sets an option that not every system has; tells whether it took.
+/// Sets an option that some systems lack. True if it was set.
 bool set_option(int fd, int level, int name, int value) noexcept;
 
-/// errno values of send calls that say "later", not "never".
+/// True for the errno values with which a send call asks to try later.
 [[nodiscard]] bool is_would_block(int error) noexcept;
-/// An ICMP message about some earlier datagram, reported by this call instead of doing its work.
+/// True if the errno comes from an ICMP message about an earlier datagram. The call reported it instead of doing its
+/// work.
 [[nodiscard]] bool is_reported_icmp(int error) noexcept;
-/// Soon the same call may be served: no memory, no buffers, an ICMP message that stood in front.
+/// True if the same call may soon succeed: no memory, no buffers, or a pending ICMP message.
 [[nodiscard]] bool is_passing(int error) noexcept;
 
 }  // namespace udtx::io

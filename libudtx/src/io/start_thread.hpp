@@ -1,4 +1,4 @@
-// Starts the thread inside sessions and listeners.
+// Starts the protocol thread of a session or a listener.
 #pragma once
 
 #include <exception>
@@ -13,8 +13,8 @@
 
 namespace udtx::io {
 
-/// A thread as `make` makes it, and started. network: the process has no descriptor or thread left, which the event
-/// loop and the thread say by an exception.
+/// Makes a thread with `make` and starts it. network: the process has no descriptor or thread left. The event loop and
+/// the thread report that by an exception.
 template <class Make>
 Result<std::shared_ptr<ProtocolThread>> start_thread(const Make& make) {
     try {

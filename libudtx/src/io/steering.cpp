@@ -13,7 +13,7 @@
 namespace udtx::io {
 namespace {
 
-// Where the low 32 bits of the destination id are (docs/inside/wire-format.md, 1.1 and 1.2).
+// Offsets of the low 32 bits of the destination id (docs/inside/wire-format.md, 1.1 and 1.2).
 constexpr std::uint32_t kLongIdAt = 9;
 constexpr std::uint32_t kShortIdAt = 1;
 
@@ -38,7 +38,7 @@ bool share_port([[maybe_unused]] int fd) noexcept {
 bool steer_datagrams([[maybe_unused]] int fd, [[maybe_unused]] std::size_t threads) noexcept {
 #ifdef __linux__
     const auto count = static_cast<std::uint32_t>(threads);
-    // The UDP payload begins at 0. A load beyond its end gives 0, as above.
+    // The UDP payload starts at offset 0. A load beyond its end makes the result 0, as in thread_of().
     std::array<sock_filter, 7> program{{
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x80, 0, 2),

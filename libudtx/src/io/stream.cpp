@@ -19,7 +19,7 @@ Error other_kind(StreamKind kind) {
                                              : "a placed stream is read by pieces, not by read()"};
 }
 
-/// What is left of the time-out of a call that is made of several.
+/// The remaining time of a call that consists of several calls.
 class TimeLeft {
   public:
     explicit TimeLeft(std::chrono::milliseconds timeout) : timeout_(timeout) {}
@@ -34,7 +34,7 @@ class TimeLeft {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The stream is open for as long as somebody waits for it.
+/// Keeps the stream open until the callback has run.
 template <class T>
 Callback<T> holding(const std::shared_ptr<io::StreamHandle>& handle, const Callback<T>& done) {
     return [handle, done](Result<T> result) { done(std::move(result)); };

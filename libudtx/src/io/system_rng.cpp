@@ -12,7 +12,7 @@ void SystemRng::fill(std::span<std::byte> out) {
     while (!out.empty()) {
         const std::size_t part = out.size() < kMost ? out.size() : kMost;
         if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(part)) != 1) {
-            throw std::bad_alloc();  // what OpenSSL lacks for its generator
+            throw std::bad_alloc();  // OpenSSL lacks memory for its generator
         }
         out = out.subspan(part);
     }

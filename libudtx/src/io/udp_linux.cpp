@@ -1,5 +1,5 @@
-// Linux UDP: many datagrams a system call. sendmsg with UDP_SEGMENT (GSO), recvmmsg with UDP_GRO, kernel receive
-// stamps, ICMP errors by the error queue.
+// Linux UDP, many datagrams per system call: sendmsg with UDP_SEGMENT (GSO), recvmmsg with UDP_GRO, kernel receive
+// timestamps, ICMP errors from the error queue.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -25,7 +25,7 @@ namespace {
 constexpr unsigned kReceiveBatch = 16;
 constexpr std::size_t kSendBatch = 64;
 constexpr std::size_t kBufferBytes = 65536;
-/// Errors of earlier datagrams may stand in front of a call; more in a row are left to the next call.
+/// A call may first report errors of earlier datagrams. After this many, the next call handles the rest.
 constexpr int kReportedErrors = 4;
 constexpr std::size_t kMaxRefusals = 64;
 
@@ -75,13 +75,13 @@ class LinuxSocket final : public DatagramSocket {
     BoundSocket socket_;
     bool gso_ = true;
     InterfaceIndices interfaces_;
-    std::uint32_t interface_ = 0;  // that this transmit leaves by
+    std::uint32_t interface_ = 0;  // outgoing interface of the present transmit
     PageBlock memory_;
     std::vector<Slot> slots_;
     std::array<mmsghdr, kReceiveBatch> messages_{};
-    std::size_t used_ = 0;  // slots that the last call filled
+    std::size_t used_ = 0;  // slots filled by the last call
     std::vector<proto::RxDatagram> datagrams_;
-    std::mutex refusals_mutex_;  // what is read of the error queue comes with sending and with receiving
+    std::mutex refusals_mutex_;  // sending and receiving both read the error queue
     std::vector<Refusal> refusals_;
 };
 
@@ -119,15 +119,15 @@ std::span<proto::RxDatagram> LinuxSocket::receive() {
     }
     if (count <= 0) return {};
     used_ = static_cast<std::size_t>(count);
-    // Kernel stamps are wall-clock time; the difference of the clocks is taken per batch because an administrator or
-    // NTP may step the wall clock at any time.
+    // Kernel timestamps are wall-clock time. The difference of the clocks is taken for each batch, because an
+    // administrator or NTP may step the wall clock at any time.
     const Instant now = monotonic_now();
     const Duration realtime = realtime_now();
     for (std::size_t i = 0; i < used_; ++i) split(i, now, realtime);
     return datagrams_;
 }
 
-/// Takes one received buffer apart into the datagrams that GRO had put together.
+/// Splits one received buffer into the datagrams that GRO coalesced.
 void LinuxSocket::split(std::size_t index, Instant now, Duration realtime) {
     msghdr& header = messages_[index].msg_hdr;
     const std::size_t size = messages_[index].msg_len;
@@ -141,7 +141,7 @@ void LinuxSocket::split(std::size_t index, Instant now, Duration realtime) {
     if (datagram.local.family != Address::Family::none) datagram.local.port = socket_.local.port;
     if (control.stamp) {
         const Duration age = realtime - *control.stamp;
-        // Outside of this, the wall clock was stepped in between.
+        // Outside of this range, the wall clock was stepped in between.
         if (age >= Duration::zero() && age < std::chrono::seconds(1)) datagram.received = now - age;
     }
     const std::size_t segment = control.segment > 0 ? control.segment : size;
@@ -165,7 +165,7 @@ SendResult LinuxSocket::send(const proto::Transmit& transmit, std::span<const st
 
 SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
     Address remote = transmit.remote;
-    if (remote.scope == transmit.interface_index) remote.scope = interface_;  // a link-local one of that interface
+    if (remote.scope == transmit.interface_index) remote.scope = interface_;  // a link-local address on that interface
     const SocketAddress to = to_socket_address(remote, socket_.family);
     if (to.length == 0) return {SendResult::Status::no_way, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
@@ -177,8 +177,8 @@ SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<con
 
     const int error = send_message(transmit, to, bytes, segment);
     if (error != EIO && error != EINVAL) return outcome(error, error == 0 ? bytes.size() : 0);
-    // No GSO here (EIO: no checksum offload), or segments larger than the interface takes (EINVAL in kernels before
-    // 6.15). A segment on its own tells which.
+    // GSO does not work here (EIO: no checksum offload), or the segments are larger than the interface takes (EINVAL in
+    // kernels before 6.15). Sending a single segment tells which.
     const auto first = bytes.first(segment);
     if (const int single = send_message(transmit, to, first, 0); single != 0) return outcome(single, 0);
     gso_ = false;
@@ -205,8 +205,9 @@ int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddre
         if (::sendmsg(socket_.fd.get(), &header, MSG_DONTWAIT) >= 0) return 0;
         error = errno;
         if (error == EINTR) continue;
-        // EMSGSIZE once may be an ICMP message about an earlier datagram, perhaps a forged one; twice is the truth.
-        // And who is told the same again with no message to it is told by this host: there is no way.
+        // EMSGSIZE may come from an ICMP message about an earlier datagram, perhaps a forged one. The second EMSGSIZE
+        // is real. A second error of another kind without a message in the error queue comes from this host: it cannot
+        // send there.
         if (error != EMSGSIZE && !is_reported_icmp(error)) return error;
         const bool message = drain_errors() > 0;
         if (error == EMSGSIZE && std::exchange(refused_size, true)) return error;
@@ -246,7 +247,7 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
     return result;
 }
 
-/// How many there were.
+/// Returns the number of messages read.
 std::size_t LinuxSocket::drain_errors() {
     std::array<std::byte, 64> payload;
     std::size_t count = 0;

@@ -33,7 +33,7 @@ void read_one(const cmsghdr& header, ReceiveControl& out) noexcept {
         out.stamp = std::chrono::seconds(stamp.tv_sec) + std::chrono::nanoseconds(stamp.tv_nsec);
     }
     if (in_pktinfo info{}; is_kind(header, IPPROTO_IP, IP_PKTINFO) && read_payload(header, info)) {
-        // The address that a reply must come from; differs from ipi_addr for broadcasts only.
+        // The source address for replies. It differs from ipi_addr only for broadcasts.
         out.local = make_address(info.ipi_spec_dst, 0);
     }
     if (in6_pktinfo info{}; is_kind(header, IPPROTO_IPV6, IPV6_PKTINFO) && read_payload(header, info)) {
@@ -100,7 +100,7 @@ void enable_receive_control(int fd, int family) noexcept {
     set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     set_option(fd, IPPROTO_UDP, UDP_GRO, 1);
     set_option(fd, IPPROTO_IP, IP_PKTINFO, 1);
-    // Without it the kernel does not tell an unconnected socket about ICMP "port unreachable".
+    // Without it the kernel does not report ICMP "port unreachable" to an unconnected socket.
     set_option(fd, IPPROTO_IP, IP_RECVERR, 1);
     if (family != AF_INET6) return;
     set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);

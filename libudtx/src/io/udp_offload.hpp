@@ -1,9 +1,9 @@
-// UDP segmentation and receive offload (GSO, GRO) of Linux, also with C libraries that are older than these options.
+// UDP segmentation and receive offload (GSO, GRO) of Linux, also for C libraries that are older than these options.
 #pragma once
 
 #include <netinet/udp.h>
 
-// The values are the kernel's ABI (linux/udp.h).
+// These values are the kernel's ABI (linux/udp.h).
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif

@@ -1,4 +1,5 @@
-// POSIX sockets, one datagram a system call: for systems without batches, and to tell our faults from a kernel's.
+// POSIX sockets, one datagram per system call: for systems without batches, and to separate our faults from the
+// kernel's.
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -25,7 +26,7 @@ class PortableSocket final : public DatagramSocket {
     int native_handle() const override { return socket_.fd.get(); }
     std::span<proto::RxDatagram> receive() override;
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
-    std::vector<Refusal> take_refusals() override { return {}; }  // an unconnected POSIX socket is not told
+    std::vector<Refusal> take_refusals() override { return {}; }  // an unconnected POSIX socket gets no reports
     std::string buffer_advice() const override { return socket_.buffers.advice(); }
 
   private:

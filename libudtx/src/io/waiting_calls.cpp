@@ -8,7 +8,7 @@ bool WaitingCalls::may_block() noexcept { return !ProtocolThread::on_one(); }
 
 WaitingCalls::Deadline WaitingCalls::deadline(std::chrono::milliseconds timeout) {
     const auto now = std::chrono::steady_clock::now();
-    // What is beyond the clock is for ever.
+    // A time-out beyond the clock's range means no deadline.
     const auto most = std::chrono::steady_clock::time_point::max() - now;
     if (timeout >= std::chrono::duration_cast<std::chrono::milliseconds>(most)) return std::nullopt;
     return now + timeout;

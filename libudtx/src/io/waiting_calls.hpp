@@ -1,4 +1,4 @@
-// Calls that wait for something to change: of threads that block, and of callers who are called back.
+// Calls that wait for a change: threads that block, and calls with a callback.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@
 
 namespace udtx::io {
 
-/// What they wait for is guarded by one mutex, the owner's. A call is an attempt, `std::optional<Result<T>>()`: made
+/// The owner's mutex guards the state for which they wait. A call is an attempt, `std::optional<Result<T>>()`. It runs
 /// under the mutex at once and after each change, until it has a result.
 ///
-/// `subject`: what cancel() may be asked to end; null: only cancel of all.
+/// `subject`: the object for which cancel() may end the call; null: only a cancel of all calls ends it.
 class WaitingCalls {
     class Call;
     using Calls = std::list<std::unique_ptr<Call>>;
@@ -30,12 +30,13 @@ class WaitingCalls {
   public:
     using Lock = std::unique_lock<std::mutex>;
 
-    /// A flush is called under the lock after attempts, and may release it for a while: true if it did.
+    /// A flush runs under the lock after attempts. It may release the lock for a while, and then returns true.
     struct NoFlush {
         bool operator()(Lock&) const noexcept { return false; }
     };
 
-    /// Blocks until the attempt has a result, the time is over, or it is cancelled. `late`: the message of a time-out.
+    /// Blocks until the attempt has a result, the time is over, or the call is cancelled. `late`: the message of a
+    /// time-out.
     template <class T, class Attempt, class Flush = NoFlush>
     Result<T> wait(Lock& lock, const void* subject, std::chrono::milliseconds timeout, const char* late,
                    Attempt attempt, const Flush& flush = {}) {
@@ -55,8 +56,8 @@ class WaitingCalls {
         }
     }
 
-    /// `done` is called once: within this call, or by whoever settles or cancels it. It may destroy the owner, so that
-    /// it is the last that these calls do; they release the lock.
+    /// Calls `done` once: within this call, or in the call that settles or cancels it. `done` may destroy the owner, so
+    /// these calls release the lock first and call `done` last.
     template <class T, class Attempt, class Flush = NoFlush>
     CallId begin(Lock& lock, const void* subject, Attempt attempt, Callback<T> done, const Flush& flush = {}) {
         auto call = std::make_unique<Begun<T, Attempt>>(std::move(attempt), std::move(done));
@@ -70,14 +71,14 @@ class WaitingCalls {
         return id;
     }
 
-    /// Something has changed: all look again.
+    /// Runs all attempts again after a change.
     template <class Flush = NoFlush>
     void settle(Lock& lock, const Flush& flush = {}) noexcept {
         const Calls ended = take_settled();
         flush(lock);
         call_back(lock, ended);
     }
-    /// These end with `cancelled`, except who has a result by now; null: all of them.
+    /// Ends the calls of `subject` with `cancelled`, unless they have a result now; null: all calls.
     template <class Flush = NoFlush>
     void cancel(Lock& lock, const void* subject, const Flush& flush = {}) noexcept {
         const Calls ended = take_cancelled(subject);
@@ -118,7 +119,7 @@ class WaitingCalls {
         }
         void cancel() noexcept override {
             result_ = cancelled();
-            attempt_.reset();  // what it asked for is not wanted from here on
+            attempt_.reset();  // its request is no longer wanted
         }
         void finish() noexcept override { done_(std::move(*result_)); }
 
@@ -149,15 +150,15 @@ class WaitingCalls {
 
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-    /// The thread that brings the changes must not wait for one.
+    /// False on the protocol thread: it makes the changes, so it must not wait for one.
     static bool may_block() noexcept;
     static Error never() {
         return {ErrorCode::invalid_argument, "a callback on the protocol thread must not wait for that thread"};
     }
     static Deadline deadline(std::chrono::milliseconds timeout);
-    /// False: it is time.
+    /// False: the deadline has passed.
     bool wait_for_change(Lock& lock, const Deadline& until);
-    /// They are no longer among the begun ones.
+    /// Removes the chosen calls from begun_ and returns them.
     template <class Chosen>
     Calls take(const Chosen& chosen) noexcept;
     Calls take_settled() noexcept;
@@ -167,7 +168,7 @@ class WaitingCalls {
 
     std::condition_variable changed_;
     Calls begun_;
-    Blocked* blocked_ = nullptr;  // on the stacks of those who wait
+    Blocked* blocked_ = nullptr;  // list of objects on the stacks of the waiting threads
     std::uint64_t last_id_ = 0;
 };
 

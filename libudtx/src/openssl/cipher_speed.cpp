@@ -23,7 +23,7 @@ class Contestant {
   public:
     Contestant(crypto::Provider& provider, crypto::Cipher cipher)
         : aead_(provider.make_aead(cipher, std::array<std::byte, crypto::kKeyBytes>{})), packet_(kPacketBytes) {
-        aead_->seal({}, packet_, kHeaderBytes);  // warms caches and lazy set-up
+        aead_->seal({}, packet_, kHeaderBytes);  // warms the caches and runs lazy initialisation
     }
     void run_window(const std::function<Instant()>& clock) {
         const Instant start = clock();

@@ -1,4 +1,4 @@
-// Which AEAD this machine runs faster at the size of our packets.
+// Measures which AEAD is faster on this machine at the size of our packets.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@ struct CipherSpeed {
     double chacha20 = 0.0;
 };
 
-/// The processor has instructions for AES and for GCM's multiplication.
+/// True if the processor has instructions for AES and for GCM's multiplication.
 [[nodiscard]] bool has_aes_instructions() noexcept;
 
-/// The two take turns for about `budget` in all, in windows of a few packets; each one's best window counts, since
-/// being interrupted only ever makes a window slower. `clock` gives the time now.
+/// Runs the two ciphers in turn for about `budget` in all, in windows of a few packets. The best window of each counts,
+/// because an interruption can only make a window slower. `clock` returns the current time.
 [[nodiscard]] CipherSpeed measure_cipher_speed(crypto::Provider& provider, const std::function<Instant()>& clock,
                                                Duration budget = std::chrono::milliseconds(2));
 
-/// Adds a quarter to the cipher that suits the processor (AES where it has instructions for it, else ChaCha20), so that
-/// the choice between two that are about as fast is the same each time.
+/// Adds a quarter to the speed of the cipher that suits the processor: AES if it has instructions for it, else
+/// ChaCha20. So the choice between two about equally fast ciphers is the same each time.
 [[nodiscard]] CipherSpeed favour(CipherSpeed measured, bool aes_instructions) noexcept;
 
-/// What an endpoint tells its peer: measured and favoured.
+/// The speeds that an endpoint reports to its peer: measured, then adjusted by favour().
 [[nodiscard]] CipherSpeed rate_ciphers(crypto::Provider& provider, const std::function<Instant()>& clock);
 
 }  // namespace udtx::openssl

@@ -30,7 +30,7 @@ std::string_view trim(std::string_view text) noexcept {
     return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-// Never asks on the terminal: a protected key is refused. There is no human passphrase in this design.
+// Refuses an encrypted key instead of asking for a passphrase on the terminal. This design has no human passphrases.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 Result<openssl::KeyPtr> parse_identity(std::string_view pem, const std::filesystem::path& path) {
@@ -164,7 +164,7 @@ Result<void> Credentials::write_identity(const std::filesystem::path& path) {
     std::filesystem::path public_path = path;
     public_path += ".pub";
     auto made = openssl::create_key_file(public_path, Access::open, public_key->to_string() + "\n");
-    if (!made) ::unlink(path.c_str());  // half an identity is of no use, and would stop the next attempt
+    if (!made) ::unlink(path.c_str());  // half an identity is useless and would block the next attempt
     return made;
 }
 

@@ -1,4 +1,4 @@
-// What a Credentials handle shares.
+// The data that copies of a Credentials handle share.
 #pragma once
 
 #include <openssl/evp.h>
@@ -28,13 +28,14 @@ struct CredentialsData {
     std::set<PublicKey> trusted;
 };
 
-/// For proofs by a pre-shared key outside of TLS (crypto/hello_proof.hpp); nullopt with an identity.
+/// The key for proofs by a pre-shared key outside of TLS (crypto/hello_proof.hpp); nullopt with an identity.
 [[nodiscard]] std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Credentials& credentials);
 
-/// For resets by a server that was started anew (crypto/reset_token.hpp): the same as long as its key is.
+/// The key of stateless reset tokens (crypto/reset_token.hpp). A restarted server derives the same key as long as its
+/// own key is the same.
 [[nodiscard]] std::optional<crypto::Secret> reset_key(crypto::Provider& provider, const Credentials& credentials);
 
-/// nullopt unless it is an Ed25519 key.
+/// The raw public key; nullopt unless `key` is an Ed25519 key.
 [[nodiscard]] std::optional<PublicKey> raw_public_key(const EVP_PKEY* key);
 
 }  // namespace udtx::openssl

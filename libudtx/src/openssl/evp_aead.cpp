@@ -7,13 +7,12 @@
 namespace udtx::openssl {
 namespace {
 
-// With a context that is set up encryption takes no memory: it fails by our own mistake only. To go on would send
-// plaintext.
+// Encryption with an initialised context needs no memory, so a failure is our own bug. Continuing would send plaintext.
 void require(int result) {
     if (result != 1) std::abort();
 }
 
-/// The key is expanded once; a packet only sets the nonce.
+/// Expands the key once; each packet only sets the nonce.
 class EvpAead final : public crypto::Aead {
   public:
     EvpAead(const EVP_CIPHER* algorithm, std::span<const std::byte> key)

@@ -1,4 +1,4 @@
-// crypto::Aead by EVP.
+// Implements crypto::Aead with OpenSSL's EVP interface.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace udtx::openssl {
 
-/// `algorithm` is AES-256-GCM or ChaCha20-Poly1305 and may go after the call.
+/// `algorithm`: AES-256-GCM or ChaCha20-Poly1305. The caller may free it after the call.
 [[nodiscard]] std::unique_ptr<crypto::Aead> make_evp_aead(const EVP_CIPHER* algorithm, std::span<const std::byte> key);
 
 }  // namespace udtx::openssl

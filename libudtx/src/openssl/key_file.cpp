@@ -27,7 +27,7 @@ Error io_error(std::string what, const std::filesystem::path& path) {
     return system_failure(ErrorCode::file_io, std::move(what) + " " + path.string(), error);
 }
 
-/// Ours, root's, or that of whoever became root by sudo.
+/// True if the file belongs to this user, to root, or to the user who became root by sudo.
 bool is_trusted(uid_t owner) {
     if (owner == ::geteuid() || owner == ::getuid() || owner == 0) return true;
     const char* const caller = std::getenv("SUDO_UID");
@@ -59,14 +59,14 @@ bool write_all(int fd, std::string_view text) {
         if (n <= 0) return false;
         text.remove_prefix(static_cast<std::size_t>(n));
     }
-    return again([fd] { return ::fsync(fd); }) == 0 || errno == EINVAL;  // EINVAL: not a file that can be synced
+    return again([fd] { return ::fsync(fd); }) == 0 || errno == EINVAL;  // EINVAL: this kind of file cannot be synced
 }
 
 }  // namespace
 
 SecretText::~SecretText() { OPENSSL_cleanse(text_.data(), text_.size()); }
 
-// Not the string's own move: that copies short texts and leaves the copy behind.
+// Swaps instead of moving: a move of std::string copies short texts and leaves the copy behind.
 SecretText::SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
 
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes) {
@@ -119,13 +119,13 @@ Result<void> create_key_file(const std::filesystem::path& path, Access access, s
 
 std::optional<std::array<std::byte, 32>> decode_key(std::string_view base64) {
     if (base64.size() != kKeyText) return std::nullopt;
-    std::array<unsigned char, 33> decoded{};  // EVP_DecodeBlock counts the padding as zero bytes
+    std::array<unsigned char, 33> decoded{};  // EVP_DecodeBlock decodes the padding to zero bytes
     const int bytes = EVP_DecodeBlock(decoded.data(), reinterpret_cast<const unsigned char*>(base64.data()),
                                       static_cast<int>(base64.size()));
     std::array<std::byte, 32> key{};
     std::copy_n(reinterpret_cast<const std::byte*>(decoded.data()), key.size(), key.begin());
     OPENSSL_cleanse(decoded.data(), decoded.size());
-    // The decoder skips white space and takes stray bits: only the one canonical spelling is good.
+    // The decoder skips white space and ignores stray bits, so only the canonical encoding is accepted.
     if (bytes != static_cast<int>(decoded.size()) || SecretText(encode_key(key)).view() != base64) return std::nullopt;
     return key;
 }

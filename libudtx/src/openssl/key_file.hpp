@@ -1,4 +1,4 @@
-// Small text files that hold keys: reading with a look at their rights, writing without ever overwriting.
+// Small text files that hold keys. Reading checks their permissions; writing never overwrites a file.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace udtx::openssl {
 
-/// A string whose bytes are overwritten in the end.
+/// A string whose bytes are overwritten by the destructor.
 class SecretText {
   public:
     SecretText() = default;
@@ -29,13 +29,14 @@ class SecretText {
 
 enum class Access { secret, open };
 
-/// The whole file, at most `max_bytes`. Access::secret refuses a file that group or others may read.
+/// Reads the whole file, at most `max_bytes`. Access::secret refuses a file that group or others can access, or that an
+/// untrusted user owns.
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes);
 
-/// Creates the file (0600 or 0644) and syncs it; refuses when the name exists. Nothing stays behind after a failure.
+/// Creates the file (0600 or 0644) and syncs it. Refuses if the name exists. Removes the file after a failure.
 Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text);
 
-/// 32 bytes in standard Base64 with padding, strictly: nullopt for anything else.
+/// Decodes 32 bytes from standard Base64 with padding, strictly: nullopt for anything else.
 [[nodiscard]] std::optional<std::array<std::byte, 32>> decode_key(std::string_view base64);
 [[nodiscard]] std::string encode_key(std::span<const std::byte, 32> key);
 

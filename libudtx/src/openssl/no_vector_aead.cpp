@@ -1,4 +1,4 @@
-// For builds without Intel's library.
+// The implementation for builds without Intel's library.
 #include "openssl/vector_aead.hpp"
 
 namespace udtx::openssl {

@@ -19,15 +19,15 @@ namespace {
 
 constexpr std::size_t kHashBytes = 32;
 
-// Keyed hashing fails only for want of memory or without a default provider. Who asked for it goes without, and not the
-// process: others may soon give memory back.
+// Keyed hashing fails only if memory or the default provider is missing. Then the caller fails, and the process
+// continues: others may soon free memory.
 void require(bool good) {
     if (!good) throw std::bad_alloc();
 }
 
 MacContextPtr make_hmac() {
     const MacPtr hmac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
-    require(hmac != nullptr);  // OpenSSL takes the next call's argument for good
+    require(hmac != nullptr);  // EVP_MAC_CTX_new() does not check for null
     MacContextPtr context(EVP_MAC_CTX_new(hmac.get()));
     std::array<char, 7> digest{"SHA256"};
     const std::array<OSSL_PARAM, 2> params{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
@@ -38,11 +38,11 @@ MacContextPtr make_hmac() {
 
 }  // namespace
 
-// Fetched once: an implicit fetch at each use takes locks and costs more than sealing a packet.
+// The algorithms are fetched once. An implicit fetch at each use takes locks and costs more than sealing a packet.
 struct OpensslProvider::Algorithms {
     CipherPtr aes_256_gcm{EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)};
     CipherPtr chacha20_poly1305{EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr)};
-    MacContextPtr hmac_sha256 = make_hmac();  // without a key, copied for each use
+    MacContextPtr hmac_sha256 = make_hmac();  // without a key; copied for each use
 };
 
 OpensslProvider::OpensslProvider() : algorithms_(std::make_unique<Algorithms>()) {
@@ -60,7 +60,7 @@ std::unique_ptr<crypto::Aead> OpensslProvider::make_aead(crypto::Cipher cipher, 
 crypto::Secret OpensslProvider::hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> data) {
     const MacContextPtr context(EVP_MAC_CTX_dup(algorithms_->hmac_sha256.get()));
     require(context != nullptr);
-    // EVP_MAC_init takes a null key for "keep the old one", also when its length is 0.
+    // EVP_MAC_init keeps the previous key if the pointer is null, also if the length is 0.
     const unsigned char none = 0;
     crypto::Secret result{};
     std::size_t written = 0;

@@ -1,4 +1,4 @@
-// crypto::Provider by OpenSSL.
+// Implements crypto::Provider with OpenSSL.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace udtx::openssl {
 
-/// Stateless but for the fetched algorithms; may be shared by threads.
+/// Stateless except for the fetched algorithms. Threads may share it.
 class OpensslProvider final : public crypto::Provider {
   public:
     OpensslProvider();

@@ -15,9 +15,9 @@
 namespace udtx::openssl {
 namespace {
 
-constexpr unsigned kParametersExtension = 0xffa5;  // in the range for private use (RFC 8446, section 11)
+constexpr unsigned kParametersExtension = 0xffa5;  // private-use range (RFC 8446, section 11)
 constexpr std::size_t kMaxParameters = 2048;
-constexpr std::size_t kMaxCertificateBytes = 8192;  // a self-signed Ed25519 certificate has some 300
+constexpr std::size_t kMaxCertificateBytes = 8192;  // a self-signed Ed25519 certificate has about 300
 constexpr std::string_view kPskIdentity = "udtx";
 constexpr std::array<unsigned char, 2> kPskCipher = {0x13, 0x02};  // TLS_AES_256_GCM_SHA384
 
@@ -36,7 +36,8 @@ int add_parameters(SSL* ssl, unsigned, unsigned, const unsigned char** out, std:
     return 1;
 }
 
-/// An honest server sees a second ClientHello only after its HelloRetryRequest; ours must then have the same content.
+/// A server receives a second ClientHello only after its own HelloRetryRequest. The parameters in it must equal those
+/// of the first.
 bool accept_parameters(TlsState& state, std::span<const std::byte> parameters) {
     if (parameters.size() > kMaxParameters) {
         state.failure = Error{ErrorCode::protocol, "the peer's transport parameters are too large"};
@@ -57,7 +58,7 @@ bool accept_parameters(TlsState& state, std::span<const std::byte> parameters) {
 int parse_parameters(SSL* ssl, unsigned, unsigned, const unsigned char* in, std::size_t bytes, X509*, std::size_t,
                      int* alert, void*) {
     if (accept_parameters(*state_of(ssl), std::as_bytes(std::span(in, bytes)))) return 1;
-    *alert = SSL_AD_UNSUPPORTED_EXTENSION;  // no other step of this handshake sends it
+    *alert = SSL_AD_UNSUPPORTED_EXTENSION;  // no other step of this handshake sends this alert
     return 0;
 }
 
@@ -85,7 +86,7 @@ int offer_psk(SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* id
 }
 
 int find_psk(SSL* ssl, const unsigned char* id, std::size_t id_bytes, SSL_SESSION** session) {
-    *session = nullptr;  // with 1: not known, go on without
+    *session = nullptr;  // with return value 1: identity unknown, continue without it
     if (std::string_view(reinterpret_cast<const char*>(id), id_bytes) != kPskIdentity) return 1;
     SessionPtr made = make_psk_session(ssl, *state_of(ssl)->credentials->psk);
     if (!made) return 0;
@@ -103,8 +104,8 @@ std::string why_not_trusted(const TlsState& state, const std::optional<PublicKey
     return "the client's key is not authorised: " + key->to_string();
 }
 
-/// Replaces the whole of X.509 validation: a pin is the trust, and needs no clock, no names and no chain. That the peer
-/// holds the private key is proved by its CertificateVerify.
+/// Replaces all of X.509 validation. The pinned key is the trust anchor and needs no clock, names or chain. The peer's
+/// CertificateVerify proves that it holds the private key.
 int verify_peer(X509_STORE_CTX* store, void*) {
     const auto* const ssl =
         static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
@@ -117,12 +118,12 @@ int verify_peer(X509_STORE_CTX* store, void*) {
         return 1;
     }
     state.failure = Error{ErrorCode::authentication, why_not_trusted(state, key)};
-    // The alerts that tell the peer which it was: handshake_failure and bad_certificate.
+    // These errors become the alerts that tell the peer the cause: handshake_failure and bad_certificate.
     X509_STORE_CTX_set_error(store, state.uses_psk() ? X509_V_ERR_APPLICATION_VERIFICATION : X509_V_ERR_CERT_REJECTED);
     return 0;
 }
 
-/// A wrapper for the public key. Nobody looks at its names and dates.
+/// A certificate that only carries the public key. Names and dates in it are never checked.
 CertificatePtr make_certificate(EVP_PKEY* key) {
     CertificatePtr certificate(X509_new());
     std::uint64_t serial = 0;
@@ -175,7 +176,7 @@ bool set_identity(SSL_CTX* context, EVP_PKEY* key) {
 void set_psk(SSL_CTX* context, Role role) {
     if (role == Role::client) {
         SSL_CTX_set_psk_use_session_callback(context, offer_psk);
-        // A server that answers with a certificate instead is refused by verify_peer().
+        // verify_peer() refuses a server that answers with a certificate instead.
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     } else {
         SSL_CTX_set_psk_find_session_callback(context, find_psk);

@@ -1,4 +1,4 @@
-// SSL_CTX objects: all settings and callbacks of both roles.
+// Makes SSL_CTX objects, with all settings and callbacks of both roles.
 #pragma once
 
 #include "openssl/credentials_data.hpp"
@@ -8,7 +8,7 @@
 
 namespace udtx::openssl {
 
-/// Every SSL made from it needs attach_state() before its first byte.
+/// Call attach_state() for every SSL made from it, before its first byte.
 [[nodiscard]] Result<ContextPtr> make_context(Role role, const CredentialsData& credentials);
 
 }  // namespace udtx::openssl

@@ -11,11 +11,11 @@ namespace {
 
 Error authentication(std::string message) { return {ErrorCode::authentication, std::move(message)}; }
 
-/// What the peer's alert means with the credentials in use.
+/// Explains the peer's alert for the credentials in use.
 std::optional<Error> explain_alert(const TlsState& state, int alert) {
     const bool client = state.role == Role::client;
     switch (alert) {
-        case SSL_AD_ILLEGAL_PARAMETER:  // the binder did not verify
+        case SSL_AD_ILLEGAL_PARAMETER:  // the PSK binder did not verify
         case SSL_AD_DECRYPT_ERROR:
         case TLS1_AD_UNKNOWN_PSK_IDENTITY:
             if (state.uses_psk()) return authentication("wrong pre-shared key: the peer holds another one");

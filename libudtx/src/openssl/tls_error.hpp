@@ -1,4 +1,4 @@
-// Why a TLS handshake failed, in one line for a user.
+// Explains to a user in one line why a TLS handshake failed.
 #pragma once
 
 #include "openssl/tls_state.hpp"
@@ -6,7 +6,7 @@
 
 namespace udtx::openssl {
 
-/// Reads and empties OpenSSL's error queue.
+/// Reads and clears OpenSSL's error queue.
 [[nodiscard]] Error describe_failure(const TlsState& state);
 
 }  // namespace udtx::openssl

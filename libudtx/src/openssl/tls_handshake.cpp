@@ -14,7 +14,7 @@
 namespace udtx::openssl {
 namespace {
 
-// Both flights together have under 2 KB; the rest is room for alerts and one repeated hello.
+// Both flights together have less than 2 KB. The rest is room for alerts and one repeated ClientHello.
 constexpr std::size_t kMaxInput = 64U << 10U;
 
 class TlsHandshake final : public crypto::Handshake {
@@ -89,7 +89,7 @@ class TlsHandshake final : public crypto::Handshake {
                                                                             : fail(describe_failure(state_));
         }
         if (!state_.peer_parameters) return fail({ErrorCode::protocol, "the peer sent no transport parameters"});
-        // "Reused" says that the pre-shared key was taken: there are no other sessions to resume here.
+        // "Reused" means that the pre-shared key was accepted: there are no other sessions to resume here.
         if (state_.uses_psk() && SSL_session_reused(ssl_.get()) != 1) {
             return fail({ErrorCode::authentication, "the peer does not use our pre-shared key"});
         }
@@ -97,7 +97,8 @@ class TlsHandshake final : public crypto::Handshake {
         return {};
     }
 
-    /// In TLS 1.3 a client is done before the server has judged the client's certificate: its refusal comes here.
+    /// In TLS 1.3 the client's handshake completes before the server checks the client's certificate. The server's
+    /// refusal arrives here.
     Result<void> read_after() {
         unsigned char byte = 0;
         const int result = SSL_read(ssl_.get(), &byte, 1);
@@ -141,8 +142,8 @@ Result<std::unique_ptr<TlsHandshakeFactory>> TlsHandshakeFactory::make(const Cre
     return factory;
 }
 
-/// A handshake between two ends of our own. OpenSSL looks for an algorithm when it is first used: if it lacks memory
-/// just then, it may hold the algorithm for missing as long as the process lives, and no handshake succeeds any more.
+/// Runs a handshake between two ends of our own. OpenSSL looks up an algorithm at its first use. If memory is short at
+/// that moment, OpenSSL may treat the algorithm as missing until the process ends, and then every handshake fails.
 Result<void> TlsHandshakeFactory::rehearse() {
     const auto trusting = std::make_shared<CredentialsData>(*contexts_->credentials);
     if (const auto own = raw_public_key(trusting->identity.get())) trusting->trusted.insert(*own);

@@ -1,4 +1,4 @@
-// crypto::Handshake by OpenSSL: TLS 1.3 over memory BIOs.
+// Implements crypto::Handshake with OpenSSL: TLS 1.3 over memory BIOs.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace udtx::openssl {
 
-/// One set of credentials, any number of handshakes in either role. A handshake may outlive its factory.
+/// Makes any number of handshakes in either role from one set of credentials. A handshake may outlive its factory.
 class TlsHandshakeFactory final : public crypto::HandshakeFactory {
   public:
-    /// Every algorithm that a handshake needs has been found then, or it is an error.
+    /// On success OpenSSL has found every algorithm that a handshake needs; otherwise it returns an error.
     static Result<std::unique_ptr<TlsHandshakeFactory>> make(const Credentials& credentials);
     ~TlsHandshakeFactory() override;
 

@@ -1,4 +1,4 @@
-// What the TLS callbacks know about the handshake that they are called for.
+// The data that the TLS callbacks have about their handshake.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ namespace udtx::openssl {
 struct TlsState {
     Role role = Role::client;
     std::shared_ptr<const CredentialsData> credentials;
-    crypto::HandshakeFactory::SelectParameters select;  // servers
+    crypto::HandshakeFactory::SelectParameters select;  // servers only
     std::vector<std::byte> own_parameters;
     std::optional<std::vector<std::byte>> peer_parameters;
     std::optional<PublicKey> peer_key;
-    std::optional<Error> failure;       // the cause as one of our callbacks saw it
+    std::optional<Error> failure;       // the cause, set by one of our callbacks
     std::optional<int> received_alert;  // RFC 8446, section 6
 
     [[nodiscard]] bool uses_psk() const noexcept { return credentials->psk.has_value(); }
 };
 
-/// The state that attach_state() gave to this handshake.
+/// Returns the state that attach_state() set for this handshake.
 [[nodiscard]] TlsState* state_of(const SSL* ssl) noexcept;
 [[nodiscard]] bool attach_state(SSL* ssl, TlsState* state) noexcept;
 

@@ -1,6 +1,6 @@
 #include "openssl/vector_aead.hpp"
 
-#define NO_COMPAT_IMB_API_053  // its former names are those of OpenSSL's functions
+#define NO_COMPAT_IMB_API_053  // the library's old names equal those of OpenSSL's functions
 #include <immintrin.h>
 #include <intel-ipsec-mb.h>
 #include <openssl/crypto.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ManagerPtr = std::unique_ptr<IMB_MGR, Deleter<free_mb_mgr>>;
 
-/// Bit 57 of what OpenSSL takes the processor for, "OPENSSL_ia32cap=0x...:0x...", is AES.
+/// True if OpenSSL uses AES instructions: bit 57 of its processor capabilities, "OPENSSL_ia32cap=0x...:0x...".
 bool openssl_sees_aes() {
     constexpr unsigned kAesBit = 57;
     const char* const settings = OPENSSL_info(OPENSSL_INFO_CPU_SETTINGS);
@@ -29,7 +29,7 @@ bool openssl_sees_aes() {
     return ((std::strtoull(text.data() + value + 1, nullptr, 16) >> kAesBit) & 1U) != 0;
 }
 
-/// The library's table of functions for this processor.
+/// Returns the library's function table for this processor.
 ManagerPtr make_manager() {
     ManagerPtr manager(alloc_mb_mgr(0));
     if (!manager) return nullptr;
@@ -37,14 +37,15 @@ ManagerPtr make_manager() {
     return manager->imb_errno == 0 ? std::move(manager) : nullptr;
 }
 
-/// Null where the processor has not all of these. Never freed: threads of a session may outlive what is static.
+/// Null if the processor lacks one of `features`. It is never freed, because threads of a session may outlive static
+/// objects.
 const IMB_MGR* manager_with(std::uint64_t features) {
     static const IMB_MGR* const once = make_manager().release();
     return once != nullptr && (once->features & features) == features ? once : nullptr;
 }
 
-/// The nonce by one store: the library loads it at once, and what was stored in parts would have to reach the cache
-/// first, with all the stores before it.
+/// Writes the nonce with one store, because the library loads it at once. After several partial stores that load would
+/// wait until they, and all stores before them, reach the cache.
 class WholeNonce {
   public:
     explicit WholeNonce(const crypto::Nonce& nonce) {
@@ -60,7 +61,7 @@ class WholeNonce {
     __m128i bytes_;
 };
 
-/// A packet as the library takes it; `packet` holds at least header and tag.
+/// The parts of a packet for the library; `packet` holds at least header and tag.
 struct Parts {
     Parts(std::span<std::byte> packet, std::size_t header_bytes)
         : header(as_uchar(packet.data())),
@@ -108,7 +109,7 @@ class VectorAesGcm final : public crypto::Aead {
     gcm_context_data context_{};
 };
 
-/// The direct functions, which need no state of a thread's own.
+/// Uses the library's direct functions, which need no per-thread state.
 class VectorChaCha final : public crypto::Aead {
   public:
     VectorChaCha(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {

@@ -1,7 +1,7 @@
-// Ciphers by Intel's Multi-Buffer library (Debian: libipsec-mb-dev, an option of the build). AES-256-GCM costs a packet
-// of 1,442 bytes half of what OpenSSL 3.0 takes, which looks up its parameters by name each time, and a quarter where
-// there are instructions for several AES blocks at once (VAES with AVX-512). ChaCha20-Poly1305 gains from those for
-// wide multiplication only (AVX-512 IFMA).
+// Ciphers of Intel's Multi-Buffer library (Debian: libipsec-mb-dev, a build option). For a packet of 1,442 bytes its
+// AES-256-GCM takes half the time of OpenSSL 3.0, which looks up its parameters by name each time. With instructions
+// for several AES blocks at once (VAES with AVX-512) it takes a quarter. ChaCha20-Poly1305 gains only with wide
+// multiplication (AVX-512 IFMA).
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace udtx::openssl {
 
-/// Null where the build or the processor does not have it, or, for AES, the processor's AES is hidden from OpenSSL
-/// (OPENSSL_ia32cap): who does that wants to see what happens without.
+/// Null if the build or the processor lacks it. For AES also null if OPENSSL_ia32cap hides the processor's AES from
+/// OpenSSL: a user who sets that wants to test without AES.
 [[nodiscard]] std::unique_ptr<crypto::Aead> make_vector_aead(crypto::Cipher cipher, std::span<const std::byte> key);
 
 }  // namespace udtx::openssl

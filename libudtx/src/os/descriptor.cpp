@@ -11,7 +11,7 @@ int open_file(const char* path, int flags, unsigned mode) noexcept {
 
 int UniqueFd::close() noexcept {
     const int fd = release();
-    // After EINTR it is closed all the same.
+    // After EINTR the descriptor is closed too.
     return fd < 0 || ::close(fd) == 0 || errno == EINTR ? 0 : errno;
 }
 

@@ -1,4 +1,4 @@
-// Errors of calls to the system, with the number that tells one cause from another.
+// Errors of system calls, with the errno that identifies the cause.
 #pragma once
 
 #include <exception>
@@ -8,10 +8,10 @@
 
 namespace udtx {
 
-/// "WHAT: the system's words for `error_number`".
+/// The message is "WHAT: the system's text for `error_number`".
 [[nodiscard]] Error system_failure(ErrorCode code, std::string what, int error_number);
 
-/// The errno that an exception of the standard library or of Boost carries; 0: none.
+/// The errno in an exception of the standard library or of Boost; 0 if it has none.
 [[nodiscard]] int error_number_of(const std::exception& thrown) noexcept;
 
 }  // namespace udtx

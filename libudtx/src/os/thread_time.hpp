@@ -1,4 +1,4 @@
-// What a thread needed of the processors.
+// The processor time that a thread needs.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace udtx {
 
-/// Made on the thread that it is about; may be asked on any thread while that one lives.
+/// Construct it on the thread that it measures. Any thread may call needed() while that thread lives.
 class ThreadTime {
   public:
     ThreadTime() {
@@ -30,8 +30,8 @@ class ThreadTime {
         clock_known_ = ::pthread_getcpuclockid(::pthread_self(), &clock_) == 0;
     }
 
-    /// Time on a processor, and time ready to run and waiting for one: near the passing time, more work than this
-    /// thread does would not get done. Without schedstat, only the former.
+    /// The time that the thread ran, plus the time that it was ready and waited for a processor. If this grows about as
+    /// fast as the clock, the thread is saturated. Without schedstat it is only the time that the thread ran.
     [[nodiscard]] Duration needed() const {
         std::array<char, 128> text{};
         const ssize_t n = file_ ? ::pread(file_.get(), text.data(), text.size(), 0) : 0;

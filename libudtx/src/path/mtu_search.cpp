@@ -6,7 +6,8 @@
 namespace udtx::path {
 
 namespace {
-// UDP payloads of common links: IPv6 minimum, PPPoE and tunnels, Ethernet over IPv6 and IPv4, jumbo frames, loopback.
+// UDP payload sizes of common links: IPv6 minimum, PPPoE and tunnels, Ethernet over IPv6 and IPv4, jumbo frames,
+// loopback.
 constexpr std::array<std::uint32_t, 9> kCommon{1232, 1392, 1452, 1472, 8932, 8952, 16384, 32768, 65000};
 }  // namespace
 
@@ -15,7 +16,7 @@ std::uint32_t MtuSearch::next_size() const {
     for (const std::uint32_t size : kCommon) {
         if (size > current_ && size <= ceiling_) return size;
     }
-    const bool searched = ceiling_ < current_ + kStep;  // asked again only after kRaiseAgain
+    const bool searched = ceiling_ < current_ + kStep;  // searched again only after kRaiseAgain
     if (ceiling_ < maximum_ && !searched) return current_ + (ceiling_ - current_ + 1) / 2;
     for (const std::uint32_t size : kCommon) {
         if (size > current_ && size <= maximum_) return size;
@@ -44,7 +45,7 @@ void MtuSearch::on_probe_acked(Instant now, std::uint32_t size) {
 
 void MtuSearch::rest_if_searched(Instant now) {
     resume_.reset();
-    // Searched to the end; the path may grow later (RFC 8899, section 5.3.3, PMTU_RAISE_TIMER).
+    // The search is complete; the path may grow later (RFC 8899, section 5.3.3, PMTU_RAISE_TIMER).
     if (ceiling_ < maximum_ && ceiling_ < current_ + kStep) resume_ = now + kRaiseAgain;
 }
 
@@ -57,7 +58,7 @@ void MtuSearch::refuse(Instant now, std::uint32_t size) {
 
 void MtuSearch::on_probe_lost(Instant now, std::uint32_t size) {
     in_flight_ = false;
-    if (size <= current_ || size != next_size()) return;  // of a search that has been given up
+    if (size <= current_ || size != next_size()) return;  // the probe belongs to an abandoned search
     if (++tries_ >= kTries) refuse(now, size);
 }
 

@@ -1,5 +1,5 @@
-// Datagram size of a path by probing (RFC 8899, DPLPMTUD): starts at a size that passes everywhere, searches upwards
-// with padded probes, falls back when large datagrams vanish while small ones pass.
+// Finds the datagram size of a path by probing (RFC 8899, DPLPMTUD). It starts at a size that passes everywhere and
+// searches upwards with padded probes. It falls back if large datagrams are lost while small ones pass.
 //
 // Order of calls: probe_due() -> send a probe of that size -> on_probe_sent(), then on_probe_acked() or
 // on_probe_lost(); on_acked() and on_lost() for every other packet. Sizes are UDP payloads.
@@ -19,11 +19,12 @@ class MtuSearch {
         : minimum_(minimum), maximum_(maximum), current_(minimum), ceiling_(maximum) {}
 
     [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
-    /// A size that passes everywhere: what to send to learn whether the path is silent or only swallows large packets.
+    /// A size that passes everywhere. A packet of this size shows whether the path has failed or drops only large
+    /// packets.
     [[nodiscard]] std::uint32_t minimum() const noexcept { return minimum_; }
-    /// Size to probe now, if a probe is due.
+    /// The size to probe now; nullopt if no probe is due.
     [[nodiscard]] std::optional<std::uint32_t> probe_due(Instant now) const;
-    /// When probe_due() may change by time alone.
+    /// When the passing of time alone may change probe_due().
     [[nodiscard]] std::optional<Instant> deadline() const;
     void on_probe_sent() noexcept { in_flight_ = true; }
     void on_probe_acked(Instant now, std::uint32_t size);
@@ -31,22 +32,22 @@ class MtuSearch {
     /// The local interface refused this size (EMSGSIZE).
     void on_too_large(Instant now, std::uint32_t size);
 
-    /// A packet that was no probe arrived. One larger than current() takes the size back up: what seemed to be a
+    /// A packet other than a probe was acknowledged. If it is larger than current(), the size rises to it: the presumed
     /// black hole was a delay.
     void on_acked(Instant now, PacketNumber number, std::uint32_t size);
-    /// A packet that was no probe was lost, which is only known because a later one arrived. Losses of large packets
-    /// alone, a few of them over at least `patience`, are a black hole (RFC 8899, section 4.3): the minimum from now
-    /// on. Silence is none.
+    /// A packet other than a probe was lost, which is known because a later one arrived. If only large packets are
+    /// lost, several over at least `patience`, the path is a black hole for them (RFC 8899, section 4.3). The size then
+    /// drops to the minimum. A path from which nothing arrives does not count as a black hole.
     void on_lost(Instant sent, PacketNumber number, std::uint32_t size, Duration patience);
-    /// The path may have changed: the minimum, until current() has been found to pass again.
+    /// The path may have changed: uses the minimum until a probe of the present size passes again.
     void verify();
-    /// Another path: what was learned is void.
+    /// The path is another one: drops all results.
     void restart();
 
   private:
     static constexpr int kTries = 3;
     static constexpr int kBlackHoleLosses = 3;
-    static constexpr std::uint32_t kStep = 16;  // the search ends when fewer bytes are at stake
+    static constexpr std::uint32_t kStep = 16;  // the search ends when the gain is below this
     static constexpr Duration kRaiseAgain = std::chrono::minutes(10);
 
     [[nodiscard]] std::uint32_t next_size() const;
@@ -57,14 +58,14 @@ class MtuSearch {
     std::uint32_t maximum_;
     std::uint32_t current_;
     std::uint32_t ceiling_;       // largest size not known to fail
-    std::uint32_t previous_ = 0;  // before a black hole: asked for first, in case it was none
+    std::uint32_t previous_ = 0;  // size before the presumed black hole; probed first
     int tries_ = 0;
     bool in_flight_ = false;
-    std::optional<Instant> resume_;  // not before this
+    std::optional<Instant> resume_;  // the next probe is sent no earlier than this
 
-    std::optional<PacketNumber> large_acked_;  // newest packet above the minimum that arrived
-    int large_losses_ = 0;                     // of newer ones
-    Instant first_large_loss_;                 // when the first of them was sent
+    std::optional<PacketNumber> large_acked_;  // newest acknowledged packet above the minimum
+    int large_losses_ = 0;                     // lost packets above the minimum, newer than large_acked_
+    Instant first_large_loss_;                 // when the first of these was sent
 };
 
 }  // namespace udtx::path

@@ -1,4 +1,4 @@
-// Proof that a peer receives at an address: an unpredictable challenge that must come back (RFC 9000, section 8.2).
+// Proves that a peer receives at an address: it must return an unpredictable challenge (RFC 9000, section 8.2).
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,34 @@
 
 namespace udtx::path {
 
-/// Watches one candidate address at a time: one that the peer shows, or one that we want to use. Until an address that
-/// the peer showed is validated, at most three times as many bytes go there as came from it (RFC 9000, section 8.1).
+/// Validates one candidate address at a time: one from which the peer sends, or one that we want to use. Until an
+/// address of the first kind is validated, we send to it at most three times the bytes received from it (RFC 9000,
+/// section 8.1).
 class Validator {
   public:
-    /// An authentic packet of `bytes` came from an address other than the path's.
-    /// `challenge` is used if this starts a new attempt.
+    /// An authentic packet of `bytes` came from an address other than the path's. `challenge`: the value to use if this
+    /// starts a new attempt.
     void on_packet_from(Instant now, const Address& local, const Address& remote, std::uint64_t bytes,
                         std::uint64_t challenge);
-    /// We want to use this pair of addresses: asked for until clear(), less and less often.
+    /// We want to use this pair of addresses. Challenges repeat, less and less often, until clear().
     void ask(Instant now, const Address& local, const Address& remote, std::uint64_t challenge);
-    /// A challenge is to be sent to candidate() now.
+    /// True if a challenge must be sent to the candidate now.
     [[nodiscard]] bool challenge_due(Instant now) const;
-    /// Bytes that may still go to the candidate.
+    /// How many bytes may still be sent to the candidate.
     [[nodiscard]] std::uint64_t credit() const noexcept {
         if (asking_) return kUnlimited;
         return 3 * received_ > sent_ ? 3 * received_ - sent_ : 0;
     }
-    /// `retry_after`: of an address that the peer showed.
+    /// `retry_after`: the time until the next challenge to an address from which the peer sends.
     void on_challenge_sent(Instant now, std::uint64_t bytes, Duration retry_after);
-    /// Other bytes went there.
+    /// Other bytes were sent to the candidate.
     void on_sent(std::uint64_t bytes) noexcept { sent_ += bytes; }
-    /// true: the value is the open challenge's; the candidate is valid and the caller moves to it.
+    /// True if the value is that of the open challenge: the candidate is valid, and the caller switches to it.
     [[nodiscard]] bool on_response(std::uint64_t value) const noexcept { return active_ && value == challenge_; }
     void clear() noexcept { active_ = asking_ = false; }
 
     [[nodiscard]] bool active() const noexcept { return active_; }
-    /// Challenges sent so far.
+    /// Number of challenges sent so far.
     [[nodiscard]] int tries() const noexcept { return tries_; }
     [[nodiscard]] std::uint64_t challenge() const noexcept { return challenge_; }
     [[nodiscard]] const Address& local() const noexcept { return local_; }
@@ -44,11 +45,11 @@ class Validator {
 
   private:
     static constexpr int kTries = 5;
-    static constexpr Duration kTryAgain = std::chrono::seconds(1);  // a fresh attempt after all tries failed
+    static constexpr Duration kTryAgain = std::chrono::seconds(1);  // wait before a new attempt after all tries failed
 
     static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
-    static constexpr Duration kAskAgain = std::chrono::milliseconds(200);  // doubled each time ...
-    static constexpr Duration kAskSeldom = std::chrono::seconds(5);        // ... up to this
+    static constexpr Duration kAskAgain = std::chrono::milliseconds(200);  // interval of ask(), doubled each time ...
+    static constexpr Duration kAskSeldom = std::chrono::seconds(5);        // ... up to this interval
 
     bool active_ = false;
     bool asking_ = false;
