@@ -6,13 +6,13 @@
 namespace udtx::apps {
 
 struct PageAssets {
-    std::string_view html;    ///< with two marks for what differs, see document()
+    std::string_view html;    ///< with two placeholders for what differs, see document()
     std::string_view style;   ///< CSS
-    std::string_view script;  ///< of the page
+    std::string_view script;  ///< the page's script
     std::string_view chart;   ///< Chart.js
 };
 
-/// Null: there was no Chart.js when this was built, and so there is no page.
+/// Null if Chart.js was missing at build time. Then the tools serve no page.
 [[nodiscard]] const PageAssets* page_assets() noexcept;
 
 }  // namespace udtx::apps

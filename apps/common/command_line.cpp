@@ -20,7 +20,7 @@ using OfOthers = std::function<std::vector<std::string>()>;
 constexpr const char* kNotCompressed = "what is sent is not compressed, leave it out";
 constexpr const char* kTimesKept = "times are kept in any case, leave it out";
 constexpr const char* kNeverFollowed = "symbolic links are sent as links or left out (--no-links), never followed";
-/// Of rsync, scp and ascp.
+/// Flags of rsync, scp and ascp that udtx does not have, with advice.
 constexpr std::array<std::pair<std::string_view, const char*>, 17> kHabits{
     {{"-z", kNotCompressed},
      {"-C", kNotCompressed},
@@ -40,10 +40,10 @@ constexpr std::array<std::pair<std::string_view, const char*>, 17> kHabits{
      {"-d", "a directory that is missing there is made, leave it out"},
      {"--dirs", "of --files-from, directories are sent without what is in them; others always with it"}}};
 
-/// Another name, and the flag that it stands for.
+/// The second name of a flag, and the flag that it means.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames{{{"streams", "threads"}}};
 
-/// Flags by their own names.
+/// Replaces second names of flags by the flags' own names.
 void replace_other_names(std::vector<std::string>& arguments) {
     for (std::string& word : arguments) {
         if (word == "--") return;
@@ -61,7 +61,7 @@ std::vector<std::string> long_flags(const CLI::App& app) {
     return out;
 }
 
-/// One letter resembles every other: there is nothing to guess.
+/// Advice for an unknown flag. A flag of one letter gets no guess, because it resembles every other.
 std::string advice_for(const CLI::App& app, const std::string& name, const OfOthers& of_others) {
     const auto habit = std::find_if(kHabits.begin(), kHabits.end(), [&](const auto& h) { return h.first == name; });
     if (habit != kHabits.end()) return std::string("; ") + habit->second;
@@ -83,12 +83,13 @@ Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extr
                 "unexpected argument '" + extras.front() + "'; see " + app.get_name() + " --help"};
     }
     std::string name = flag->substr(0, flag->find('='));
-    // Of letters in one word the first is the one that nobody knows.
+    // If letters share one word ("-abc"), the first of them is the unknown one.
     if (name.size() > 2 && name[1] != '-' && static_cast<unsigned char>(name[1]) < 0x80) name.resize(2);
     return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" + advice_for(app, name, of_others)};
 }
 
-/// CLI11 would take the next word for the value of a `--flag=`, which a script with an unset variable may well write.
+/// Finds a `--flag=` without a value. A script with an unset variable may write one, and CLI11 would take the next word
+/// as its value.
 std::optional<Error> missing_value(const CLI::App& app, const std::vector<std::string>& arguments) {
     for (const std::string& word : arguments) {
         if (word == "--") break;
@@ -111,9 +112,9 @@ std::optional<Error> empty_value(const CLI::App& app) {
 }
 
 constexpr std::size_t kHelpWidth = 110;    // characters
-constexpr std::size_t kDescriptions = 34;  // where descriptions begin
+constexpr std::size_t kDescriptions = 34;  // column in which descriptions start
 
-/// Defaults are known (--show-config gives them), and described in words.
+/// Leaves out defaults: --show-config prints them, and descriptions mention them.
 class HouseFormatter : public CLI::Formatter {
   public:
     [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override {
@@ -126,7 +127,7 @@ class HouseFormatter : public CLI::Formatter {
     }
 };
 
-/// The flags of some tasks in place of all, but for --help-all.
+/// Lists only the flags of the manual's tasks, except for --help-all.
 class ShortFormatter : public HouseFormatter {
   public:
     explicit ShortFormatter(Manual manual) : manual_(std::move(manual)) {}
@@ -191,7 +192,7 @@ const CLI::Option* option_named(const CLI::App& app, std::string_view name) {
 Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments, const OfOthers& of_others) {
     replace_other_names(arguments);
     if (auto missing = missing_value(app, arguments)) return *missing;
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes arguments from the back
     try {
         app.parse(std::move(arguments));
     } catch (const CLI::CallForHelp&) {
@@ -204,7 +205,7 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
         return Error{ErrorCode::invalid_argument, std::string(e.what()) + "; see " + app.get_name() + " --help"};
     }
     std::vector<std::string> extras = app.remaining();
-    std::erase(extras, "--");  // CLI11 counts the mark itself among them
+    std::erase(extras, "--");  // CLI11 includes the mark itself
     if (!extras.empty()) return unknown_argument(app, extras, of_others);
     if (auto empty = empty_value(app)) return *empty;
     return EarlyText();

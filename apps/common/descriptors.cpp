@@ -15,7 +15,8 @@ StandardDescriptors::StandardDescriptors() noexcept {
     for (int fd = 0; fd < 3; ++fd) {
         if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
         closed_[static_cast<std::size_t>(fd)] = true;
-        // The lowest free number is `fd`. Opened the wrong way round, so that a use is an error and not silence.
+        // open() returns the lowest free number, which is `fd`. The mode is reversed, so that any use fails with an
+        // error.
         [[maybe_unused]] const int opened = open_file("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
 }

@@ -1,4 +1,5 @@
-// Descriptors of the process: what stands behind 0, 1 and 2, how many there may be, writing all of a text.
+// File descriptors of the process: opens 0, 1 and 2 if they are closed, raises the limit on descriptors, writes a whole
+// text.
 #pragma once
 
 #include <array>
@@ -6,22 +7,23 @@
 
 namespace udtx::apps {
 
-/// To be made first of all in main(). Descriptors 0 to 2 that the caller had closed lead to /dev/null from then on:
-/// otherwise the first pipes and sockets of ours would take their numbers, and `-` would read from those.
+/// Create it first in main(). It opens /dev/null for each of the descriptors 0 to 2 that the caller had closed.
+/// Otherwise the first pipes and sockets of this process would get these numbers, and `-` would read from them.
 class StandardDescriptors {
   public:
     StandardDescriptors() noexcept;
-    /// It was closed when the tool was started.
+    /// True if `fd` was closed when the tool was started.
     [[nodiscard]] bool was_closed(int fd) const noexcept { return closed_[static_cast<std::size_t>(fd)]; }
 
   private:
     std::array<bool, 3> closed_{};
 };
 
-/// As many descriptors as the system lets us have without asking (at most 16,384): each served transfer takes some.
+/// Raises the limit on open descriptors as far as the system permits, to at most 16,384. Each served transfer needs
+/// several.
 void raise_descriptor_limit() noexcept;
 
-/// 0 or an errno.
+/// Writes all of `text`. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view text) noexcept;
 
 }  // namespace udtx::apps

@@ -19,7 +19,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
             return ExitCode::udp_blocked;
         case ErrorCode::timeout:
             return ExitCode::timeout;
-        case ErrorCode::refused:  // a name, a place or a kind of transfer that the receiver does not take
+        case ErrorCode::refused:  // the receiver refuses a name, a place or a kind of transfer
         case ErrorCode::file_io:
             return ExitCode::file_io;
         case ErrorCode::superseded:

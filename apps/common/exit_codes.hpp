@@ -1,4 +1,4 @@
-// Exit codes of both tools; rsync's values where rsync has one.
+// Exit codes of both tools. They are rsync's values where rsync has one.
 #pragma once
 
 #include <string_view>
@@ -23,11 +23,11 @@ enum class ExitCode : int {
 };
 
 [[nodiscard]] ExitCode exit_code_for(ErrorCode code) noexcept;
-/// The other way, for a code that another of our programs gave.
+/// The reverse mapping, for the exit code of another udtx process.
 [[nodiscard]] ErrorCode error_code_for(ExitCode code) noexcept;
-/// One word for reports: "ok", "usage", "network", ...
+/// The code as one word for reports: "ok", "usage", "network", ...
 [[nodiscard]] std::string_view to_string(ExitCode code) noexcept;
-/// A few words for people.
+/// A short description for users.
 [[nodiscard]] std::string_view meaning_of(ExitCode code) noexcept;
 
 }  // namespace udtx::apps

@@ -77,7 +77,7 @@ JsonWriter& JsonWriter::number(double value) {
         out_ += "null";
         return *this;
     }
-    // to_chars and not printf: the decimal point must not follow the locale.
+    // to_chars, because printf's decimal point depends on the locale.
     std::array<char, 400> buffer{};
     const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                             std::chars_format::fixed, std::abs(value) >= 1e6 ? 0 : 6);

@@ -1,4 +1,4 @@
-// Writes one JSON value, always well-formed (RFC 8259), whatever bytes the strings hold.
+// Writes one JSON value. The output is well-formed (RFC 8259) for any bytes in the strings.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace udtx::apps {
 
-/// Order of calls: inside an object, key() before every value; begin_*() and end_*() in pairs.
+/// Order of calls: inside an object, key() precedes every value. Each begin_*() needs its end_*().
 class JsonWriter {
   public:
     JsonWriter& begin_object();
@@ -16,7 +16,7 @@ class JsonWriter {
     JsonWriter& begin_array();
     JsonWriter& end_array();
     JsonWriter& key(std::string_view name);
-    /// Bytes that are not UTF-8 become U+FFFD: JSON has no other way to hold them.
+    /// Bytes that are not UTF-8 become U+FFFD, because JSON cannot represent them.
     JsonWriter& string(std::string_view value);
     JsonWriter& number(std::uint64_t value);
     JsonWriter& number(int value);
@@ -24,7 +24,7 @@ class JsonWriter {
     JsonWriter& number(double value);
     JsonWriter& boolean(bool value);
     JsonWriter& null();
-    /// A value that is JSON already.
+    /// Inserts a value that is already JSON.
     JsonWriter& json(std::string_view value);
 
     [[nodiscard]] const std::string& text() const noexcept { return out_; }

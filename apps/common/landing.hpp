@@ -1,4 +1,4 @@
-// Sources and destinations as they are typed and told over ssh.
+// Sources and destinations as users type them and as they are sent over ssh.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ using transfer::SourceShape;
 [[nodiscard]] std::string_view to_string(SourceShape shape) noexcept;
 [[nodiscard]] std::optional<SourceShape> parse_source_shape(std::string_view text) noexcept;
 
-/// "~" and "~user" at the front, as a shell would.
+/// Expands "~" and "~user" at the front, as a shell does.
 [[nodiscard]] std::string expand_home(const std::string& path);
 
 }  // namespace udtx::apps

@@ -1,4 +1,4 @@
-// The interfaces of this host, as whoever says what is wrong with a path needs them.
+// Network interfaces of this host, for messages about a path's faults.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace udtx::apps {
 
-/// Bytes of an IP packet that Ethernet carries.
+/// Bytes: the largest IP packet that Ethernet carries.
 inline constexpr unsigned kUsualMtu = 1500;
 
-/// The interface that has an address of this host.
+/// An interface of this host. link_of() finds the one that has the address `local`.
 struct LocalLink {
     std::string name;
     unsigned mtu = 0;
 };
 [[nodiscard]] std::optional<LocalLink> link_of(const Address& local);
-/// Nothing where the system does not say.
+/// Empty if the system does not report an MTU.
 [[nodiscard]] std::optional<unsigned> mtu_of(const std::string& interface);
 
 }  // namespace udtx::apps

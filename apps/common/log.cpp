@@ -23,12 +23,12 @@ namespace udtx::apps {
 struct Log::FileState {
     std::filesystem::path path;
     UniqueFd fd;
-    std::atomic<int> error{0};  // errno of the first line that was not written
+    std::atomic<int> error{0};  // errno of the first failed write; 0: none
 };
 
 namespace {
 
-/// {"time":"2026-01-31T12:00:00.000+00:00","level":"info","program":"udtx-recv","pid":7,"message":"..."}
+/// Writes {"time":"2026-01-31T12:00:00.000+00:00","level":"info","program":"udtx-recv","pid":7,"message":"..."}
 class JsonFormatter final : public spdlog::formatter {
   public:
     void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
@@ -80,7 +80,7 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
     bool json_ = false;
 };
 
-/// Writes each line at once: what happened just before a crash is what one looks for. `State` is Log::FileState.
+/// Writes each line at once, because the last lines before a crash matter most. `State` is Log::FileState.
 template <class State>
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   public:
@@ -145,7 +145,7 @@ Result<void> Log::add_file(const std::filesystem::path& path, std::string_view f
         return file_status();
     }
     const auto sink = std::make_shared<FileSink<FileState>>(file_, json_);
-    // -q is for the terminal only.
+    // -q affects only the terminal.
     sink->set_level(verbosity_ == Verbosity::verbose ? spdlog::level::debug : spdlog::level::info);
     sink->log(spdlog::details::log_msg(logger_->name(), spdlog::level::info, escape_message(first)));
     logger_->sinks().push_back(sink);

@@ -1,4 +1,4 @@
-// What the tools say: one line a message to standard error, and with times to the file of --log.
+// Messages of the tools: one line each to standard error, and with a timestamp to the file of --log.
 #pragma once
 
 #include <filesystem>
@@ -16,25 +16,25 @@ class logger;
 
 namespace udtx::apps {
 
-/// Thread-safe. Messages may hold text from elsewhere: it is escaped here.
+/// Thread-safe. Messages may hold text from other hosts or file names, so the log escapes them.
 class Log {
   public:
     enum class Verbosity { quiet, normal, verbose };
 
-    /// Messages start with `program` and a colon. The terminal outlives the log.
+    /// Each message starts with `program` and a colon. The terminal must outlive the log.
     Log(const std::string& program, Terminal& terminal, Verbosity verbosity);
-    /// From now on each message is one JSON object: time, level, program, pid, message. Before add_file().
+    /// Writes each later message as one JSON object: time, level, program, pid, message. Call it before add_file().
     void use_json();
-    /// Appends to the file, beginning with `first`: whether it can be written is known at once.
+    /// Also appends messages to a file. It writes `first` at once, so an unwritable file is reported here.
     Result<void> add_file(const std::filesystem::path& path, std::string_view first);
-    /// file_io: a message did not get into the file.
+    /// file_io: a message was not written to the file.
     [[nodiscard]] Result<void> file_status() const;
 
     void error(std::string_view message);   ///< always shown
-    void warn(std::string_view message);    ///< in a terminal not with -q
-    void info(std::string_view message);    ///< likewise
+    void warn(std::string_view message);    ///< not on the terminal with -q
+    void info(std::string_view message);    ///< not on the terminal with -q
     void detail(std::string_view message);  ///< only with -v
-    /// For what the library has to tell. The log outlives it.
+    /// Receives the library's messages. The log must outlive the sink.
     [[nodiscard]] LogSink sink();
 
   private:

@@ -1,4 +1,4 @@
-// What the manual of a command says besides its flags. `--help` and the manual page are made from it.
+// The manual of a command apart from its flags. `--help` and the manual page are made from it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace udtx::apps {
 
 struct Manual {
-    /// Flags that most people need for one task. `--help` of a command with tasks shows these only.
+    /// Flags that most users need for one task. If a command has tasks, its `--help` shows only these.
     struct Task {
         std::string_view name;
         std::vector<std::string_view> flags;  ///< long names without dashes
@@ -19,9 +19,9 @@ struct Manual {
         std::string_view name;  ///< a file, a variable, a subcommand or a field
         std::string_view text;
     };
-    /// Fields of one kind of JSON object.
+    /// The fields of one kind of JSON object.
     struct Output {
-        std::string_view name;        ///< of the kind
+        std::string_view name;        ///< of the kind of object
         std::string_view text;        ///< when it is printed
         std::vector<Entry> fields{};  ///< with units
     };
@@ -30,7 +30,7 @@ struct Manual {
         std::string_view text;
     };
 
-    std::vector<std::string_view> synopses;     ///< what follows the name and the flags
+    std::vector<std::string_view> synopses;     ///< arguments after the name and the flags
     std::vector<std::string_view> description;  ///< paragraphs
     std::vector<Task> tasks = {};
     std::vector<Entry> commands = {};
@@ -42,7 +42,7 @@ struct Manual {
     std::vector<std::string_view> see_also = {};  ///< names of pages in section 1
 };
 
-/// Description, examples and exit codes for the end of `--help`, in lines of at most 100 characters.
+/// Description, examples and exit codes for the end of `--help`. Lines have at most 100 characters.
 [[nodiscard]] std::string plain_text(const Manual& manual);
 /// Examples and subcommands, for the end of the short help.
 [[nodiscard]] std::string short_text(const Manual& manual, const std::string& command);

@@ -1,4 +1,4 @@
-// Where a setting that was not on the command line came from, so that an error about it names the right place.
+// Remembers where each setting that is not from the command line came from, so that an error names that place.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace udtx::apps {
 class Origins {
   public:
     void note(const std::string& flag, const std::string& origin) { origin_[flag] = origin; }
-    /// It was not typed.
+    /// True if the flag was not on the command line.
     [[nodiscard]] bool has(const std::string& flag) const { return origin_.count(flag) > 0; }
     /// "--rate: ..." becomes "--rate: ... (set by /etc/udtx/config:3)".
     [[nodiscard]] Error attribute(Error error) const {
@@ -22,7 +22,7 @@ class Origins {
     }
 
   private:
-    std::map<std::string, std::string> origin_;  ///< by "--flag"
+    std::map<std::string, std::string> origin_;  ///< key: "--flag"
 };
 
 }  // namespace udtx::apps

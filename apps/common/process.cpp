@@ -21,14 +21,16 @@ void forbid_core_dumps() noexcept {
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
 #ifdef __linux__
-    // A handler that dumps are piped to does not ask for the limit. It also keeps other programs of the user out.
+    // The core limit does not apply if the system pipes dumps to a handler. This call also stops the user's other
+    // programs from reading this process's memory.
     ::prctl(PR_SET_DUMPABLE, 0);
 #endif
 #endif
 }
 
 void end_cleanly_without_memory() noexcept {
-    // Where a function that must not throw was compiled into its caller, the compiler does not say what was thrown.
+    // current_exception() can be empty if the compiler inlined the noexcept function into its caller. Therefore this
+    // flag records the failed allocation.
     static thread_local bool none_left = false;
     std::set_new_handler([] {
         none_left = true;
@@ -43,7 +45,7 @@ void end_cleanly_without_memory() noexcept {
             [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText.data(), kText.size());
             std::_Exit(static_cast<int>(ExitCode::file_io));
         } catch (...) {
-            // A fault of ours: as ever.
+            // An error of this program: abort as usual.
         }
         std::abort();
     });

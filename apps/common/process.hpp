@@ -1,4 +1,4 @@
-// Small things that the main functions of both tools need.
+// Small functions for the main functions of both tools.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace udtx::apps {
 
-/// Keys live in this process's memory. Builds with assertions keep their core dumps.
+/// Disables core dumps, because this process's memory holds keys. Builds with assertions keep core dumps.
 void forbid_core_dumps() noexcept;
-/// Where a lack of memory cannot be thrown any further (a library's noexcept), it is said, and ends the process with
-/// the code for it, not with a signal.
+/// Handles std::bad_alloc that a library's noexcept function cannot pass on: prints a message and exits with the code
+/// for it (file_io). Otherwise a signal would end the process.
 void end_cleanly_without_memory() noexcept;
 [[nodiscard]] const char* program_version() noexcept;
-/// For runs that fail before the command line is understood.
+/// True if the arguments ask for JSON. Use it for errors that occur before the command line is parsed.
 [[nodiscard]] bool wants_json(const std::vector<std::string>& arguments);
 
 }  // namespace udtx::apps

@@ -22,7 +22,7 @@ Result<std::string> read_file(const std::string& path) {
     std::array<char, 65536> part{};
     for (;;) {
         const ssize_t n = again([&] { return ::read(file.get(), part.data(), part.size()); });
-        if (n < 0) return failed();  // of a directory: EISDIR
+        if (n < 0) return failed();  // EISDIR if it is a directory
         if (n == 0) return text;
         text.append(part.data(), static_cast<std::size_t>(n));
     }

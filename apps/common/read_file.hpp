@@ -1,4 +1,4 @@
-// A small file of the user's, whole: lists, keys, receipts.
+// Reads a small file of the user as a whole: lists, keys, receipts.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace udtx::apps {
 
-/// file_io: it cannot be read, or is a directory. "cannot read 'NAME': why".
+/// file_io: the file cannot be read, or it is a directory. The message is "cannot read 'NAME': why".
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 }  // namespace udtx::apps

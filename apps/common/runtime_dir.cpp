@@ -20,7 +20,7 @@ Result<std::string> runtime_directory() {
         return Error{ErrorCode::file_io,
                      "cannot make " + path + ": " + std::generic_category().message(made != 0 ? made : looked)};
     }
-    // Below /tmp anyone may have been there first.
+    // Any user can create this name below /tmp first.
     if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0077U) != 0) {
         return Error{ErrorCode::file_io, path + " is not a directory of ours with mode 0700"};
     }

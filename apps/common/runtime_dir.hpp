@@ -1,4 +1,4 @@
-// Where running transfers of one user find each other: $XDG_RUNTIME_DIR/udtx, or else /tmp/udtx-UID.
+// The directory in which running transfers of one user find each other: $XDG_RUNTIME_DIR/udtx, or else /tmp/udtx-UID.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace udtx::apps {
 
-/// Made if it is missing, with mode 0700. file_io: it cannot be had, or is another user's.
+/// Creates the directory with mode 0700 if it is missing. file_io: it cannot be created, or it belongs to another user.
 [[nodiscard]] Result<std::string> runtime_directory();
 
 }  // namespace udtx::apps

@@ -14,19 +14,19 @@
 namespace udtx::apps {
 namespace {
 
-// SIGXCPU: the time that `ulimit -t` gives is over, and SIGKILL comes next.
+// SIGXCPU: the time limit of `ulimit -t` is used up, and SIGKILL follows.
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGXCPU};
-std::atomic<int> g_pipe{-1};  // handlers have no other way to find it
+std::atomic<int> g_pipe{-1};  // a signal handler can reach it only through a global
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// What one transfer meets must not end a server. SIGPIPE and SIGXFSZ (a file that `ulimit -f` does not allow): the
-// write gives an error. SIGUSR1 and SIGUSR2: some people are used to ask a copy for its progress by them.
+// Events of one transfer must not end a server. With SIGPIPE and SIGXFSZ (`ulimit -f`) ignored, write() returns an
+// error. Some users send SIGUSR1 or SIGUSR2 to ask a copy program for its progress.
 constexpr std::array kIgnored{SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2};
 
 extern "C" void udtx_on_signal(int signal) {
     const int saved = errno;
     const auto byte = static_cast<unsigned char>(signal);
-    // A full pipe holds enough signals already.
+    // If the pipe is full, it holds enough signals already.
     [[maybe_unused]] const ssize_t n = again([&] { return ::write(g_pipe.load(), &byte, 1); });
     errno = saved;
 }
@@ -53,7 +53,7 @@ SignalWaiter::SignalWaiter() {
     sigemptyset(&action.sa_mask);
     for (const int signal : kSignals) {
         struct sigaction before {};
-        // nohup asks for HUP to be ignored: that choice stays.
+        // nohup sets HUP to ignored; keep that.
         if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN && signal == SIGHUP) continue;
         ::sigaction(signal, &action, nullptr);
     }

@@ -1,4 +1,4 @@
-// INT, TERM, HUP and XCPU as something a thread can wait for.
+// Lets a thread wait for the signals INT, TERM, HUP and XCPU.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,11 @@
 
 namespace udtx::apps {
 
-/// One object a process, made before any thread. SIGPIPE and SIGXFSZ are ignored from then on: a closed pipe and a file
-/// that is too long are errors of write(). So are SIGUSR1 and SIGUSR2.
+/// Create one object per process, before any thread. From then on SIGPIPE and SIGXFSZ are ignored, so a closed pipe or
+/// a file above the size limit makes write() fail. SIGUSR1 and SIGUSR2 are ignored too.
 class SignalWaiter {
   public:
-    /// So often whoever waits for something else as well looks whether it has come.
+    /// Timeout for wait() in a thread that must also check for another event.
     static constexpr std::chrono::milliseconds kTurn{100};
 
     SignalWaiter();
@@ -22,9 +22,9 @@ class SignalWaiter {
     SignalWaiter(const SignalWaiter&) = delete;
     SignalWaiter& operator=(const SignalWaiter&) = delete;
 
-    /// The next signal, or nothing after `timeout` or wake().
+    /// The next signal. Empty after `timeout` or wake().
     [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds timeout);
-    /// Ends a wait() of another thread early.
+    /// Ends another thread's wait() early.
     void wake();
 
   private:
@@ -32,27 +32,27 @@ class SignalWaiter {
     int write_end_ = -1;
 };
 
-/// What signals ask for.
+/// What the signals ask the program to do.
 class Interruption {
   public:
-    /// Signals so soon after the first are the same wish: one Ctrl-C reaches a tool twice when `timeout` or a script
-    /// hands it on.
+    /// A signal within this time after the first one counts as the same request: one Ctrl-C arrives twice if `timeout`
+    /// or a script forwards it.
     static constexpr Duration kOneGesture = std::chrono::seconds(1);
 
     enum class Wish {
-        wind_up,  ///< the first
-        nothing,  ///< the first once more
-        leave,    ///< a later one: at once
+        wind_up,  ///< the first signal: end in an orderly way
+        nothing,  ///< a repetition within kOneGesture
+        leave,    ///< a later signal: exit at once
     };
     [[nodiscard]] Wish on_signal(int signal, Instant now) noexcept;
-    [[nodiscard]] int signal() const noexcept { return signal_; }  ///< the first one; 0: none
+    [[nodiscard]] int signal() const noexcept { return signal_; }  ///< the first signal; 0: none
 
   private:
     int signal_ = 0;
     Instant first_{};
 };
 
-/// Adds those that a SignalWaiter ignores: a child is to have them as we had.
+/// Adds the signals that SignalWaiter ignores, so that a child process starts with their default actions.
 void restore_ignored(sigset_t& defaults) noexcept;
 
 [[nodiscard]] const char* signal_name(int signal) noexcept;

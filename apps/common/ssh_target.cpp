@@ -6,7 +6,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Where the colon between host and path stands; npos: nowhere.
+/// Position of the colon between host and path; npos: there is none.
 std::size_t separator(std::string_view text) noexcept {
     const std::size_t at = text.find('@');
     const std::size_t slash = text.find('/');
@@ -19,8 +19,8 @@ std::size_t separator(std::string_view text) noexcept {
     return colon == host || colon > slash ? std::string_view::npos : colon;
 }
 
-/// The names become one argument of ssh, which must neither take them for an option nor hand odd bytes to a
-/// ProxyCommand.
+/// True if the name is safe in an argument of ssh: ssh must not read it as an option, and a ProxyCommand must not get
+/// unusual characters.
 bool harmless(std::string_view name) noexcept {
     const auto odd = [](unsigned char c) {
         return c <= ' ' || c == 0x7F || c == '\'' || c == '"' || c == '`' || c == '$';

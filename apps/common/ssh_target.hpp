@@ -1,4 +1,4 @@
-// [user@]host:path, as scp writes it.
+// Parses [user@]host:path, the form of scp.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ struct SshTarget {
     std::string host;  ///< without brackets; may be an alias of ~/.ssh/config
     std::string path;  ///< as typed; empty: the home directory
 
-    /// "user@host", as ssh takes it.
+    /// "user@host", the form that ssh takes.
     [[nodiscard]] std::string login() const { return user.empty() ? host : user + '@' + host; }
 };
 
-/// scp's rule: a colon before any slash, with something before it; what is local has a slash first ("./a:b"). URLs are
-/// not of this form.
+/// True by scp's rule: a colon before any slash, with at least one character before it. A local path with a colon needs
+/// a slash first ("./a:b"). URLs do not have this form.
 [[nodiscard]] bool looks_like_ssh(std::string_view text) noexcept;
 Result<SshTarget> parse_ssh_target(std::string_view text);
 

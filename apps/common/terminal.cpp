@@ -10,7 +10,7 @@
 namespace udtx::apps {
 namespace {
 
-/// The window as it is now; zeros when unknown.
+/// The current size of the window; zeros if unknown.
 winsize window_of(int fd) {
     winsize size{};
     if (ioctl(fd, TIOCGWINSZ, &size) != 0) size = {};
@@ -52,7 +52,7 @@ void Terminal::clear_status() {
     write(erase_status());
 }
 
-/// The cursor stands in the last line of the status: up to its first one, and nothing is left from there on.
+/// The cursor is in the last line of the status. The escapes move it to the first line and clear everything from there.
 std::string Terminal::erase_status() {
     if (status_lines_ == 0) return {};
     std::string out = "\r";
@@ -62,7 +62,7 @@ std::string Terminal::erase_status() {
 }
 
 void Terminal::write(std::string_view bytes) const {
-    // A standard error that is gone is no reason to end a transfer: failures are ignored.
+    // A transfer continues without standard error, so failures are ignored.
     static_cast<void>(write_all(fd_, bytes));
 }
 

@@ -1,4 +1,4 @@
-// Standard error as the tools use it: whole lines, and below them the status, a line or a few, redrawn in place.
+// Standard error of the tools: whole lines, and below them a status of one or more lines, redrawn in place.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace udtx::apps {
 
-/// Thread-safe. Text is printed as given: escape what came from elsewhere.
+/// Thread-safe. Text is printed as given, so callers must escape text from outside the program.
 class Terminal {
   public:
     explicit Terminal(int fd);
@@ -17,11 +17,11 @@ class Terminal {
     Terminal& operator=(const Terminal&) = delete;
 
     [[nodiscard]] bool is_tty() const noexcept { return tty_; }
-    [[nodiscard]] std::size_t columns() const;  ///< of the window as it is now; 80 when unknown
-    [[nodiscard]] std::size_t rows() const;     ///< the same, 24
+    [[nodiscard]] std::size_t columns() const;  ///< current width of the window; 80 if unknown
+    [[nodiscard]] std::size_t rows() const;     ///< current height of the window; 24 if unknown
     void line(std::string_view text);
-    /// Replaces the status; lines end with '\n' but for the last one. None may be wider, and there may be no more of
-    /// them, than the terminal shows. Only for a terminal.
+    /// Replaces the status. Lines are separated by '\n', with none after the last. Each line must fit the terminal's
+    /// columns(), and their number its rows(). Call it only if is_tty().
     void status(std::string_view text);
     void clear_status();
 
@@ -32,7 +32,7 @@ class Terminal {
     int fd_;
     bool tty_;
     std::mutex mutex_;
-    std::size_t status_lines_ = 0;  // 0: none is shown
+    std::size_t status_lines_ = 0;  // 0: no status is shown
 };
 
 }  // namespace udtx::apps

@@ -18,7 +18,7 @@ std::uint32_t decode(std::string_view sequence) noexcept {
     return code;
 }
 
-/// C0, DEL, C1, line and paragraph separators, and the marks that reorder what a reader sees.
+/// True for C0, DEL, C1, line and paragraph separators, and characters that change the reading direction.
 bool must_be_escaped(std::uint32_t code) noexcept {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F ||
            (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
@@ -65,7 +65,7 @@ std::size_t utf8_sequence(std::string_view text) noexcept {
     if (lead < 0x80) return 1;
     const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
     if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-    // The second byte alone decides overlong forms, surrogates and numbers beyond U+10FFFF (RFC 3629, section 4).
+    // The second byte alone identifies overlong forms, surrogates and numbers beyond U+10FFFF (RFC 3629, section 4).
     const std::uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     const std::uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     if (byte_at(text, 1) < low || byte_at(text, 1) > high) return 0;
@@ -152,7 +152,7 @@ std::optional<std::string> nearest(std::string_view typed, std::span<const std::
     const std::string* best = nullptr;
     std::size_t best_distance = std::max<std::size_t>(2, typed.size() / 3) + 1;
     for (const std::string& candidate : known) {
-        // "--auth" for "--authorized-keys": an unfinished flag is nearer than any edit distance says.
+        // An unfinished flag ("--auth" for "--authorized-keys") counts as near, although its edit distance is large.
         const bool prefix = typed.size() >= 4 && candidate.starts_with(typed);
         const std::size_t distance = prefix ? 1 : edit_distance(typed, candidate);
         if (distance < best_distance) {

@@ -1,4 +1,4 @@
-// Text that came from elsewhere (file names, a peer's words), made safe to print; and help with mistyped flags.
+// Makes text from outside the program (file names, a peer's messages) safe to print. Also: help with mistyped flags.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,29 @@
 
 namespace udtx::apps {
 
-/// Length of the well-formed UTF-8 sequence at the front of `text` (RFC 3629: no overlong forms, no surrogates),
-/// 0 if there is none.
+/// Length of the well-formed UTF-8 sequence at the front of `text` (RFC 3629: no overlong forms, no surrogates); 0 if
+/// there is none.
 [[nodiscard]] std::size_t utf8_sequence(std::string_view text) noexcept;
 /// Control characters, bidirectional overrides and invalid UTF-8 become \n, \t, \\, \xNN or \u{...}.
 [[nodiscard]] std::string escape_for_terminal(std::string_view text);
-/// The same for a message, in which names were escaped before: backslashes stay as they are.
+/// The same for a message whose names are already escaped: backslashes stay unchanged.
 [[nodiscard]] std::string escape_message(std::string_view text);
-/// Cuts to `columns`, with "..." in the middle; well-formed UTF-8 expected, one column a character.
+/// Shortens to `columns`, with "..." in the middle. Expects well-formed UTF-8 and counts one column per character.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t columns);
 [[nodiscard]] std::size_t count_columns(std::string_view text) noexcept;
-/// A part of a line that may have to do without it.
+/// A part of a line. fit_parts() may drop it if the line is too long.
 struct LinePart {
     std::string text;
-    int keep = 0;  ///< the part with the smallest number goes first
+    int keep = 0;  ///< fit_parts() drops the part with the smallest number first
 };
-/// The parts that fit, two spaces apart; the last one left is shortened.
+/// Joins the parts that fit, with two spaces between them. If only one is left, it is shortened.
 [[nodiscard]] std::string fit_parts(std::vector<LinePart> parts, std::size_t columns);
-/// The flag that the user probably meant, if any is near enough.
+/// The known flag that is nearest to the typed one; empty if none is near enough.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
-/// Lines of at most `columns`, as far as there are spaces. None but the first begins with a flag: in a list of flags it
-/// would look like one more of them.
+/// Breaks `text` at spaces into lines of at most `columns`. Only the first line may start with a flag: in a list of
+/// flags, any other would look like a new entry.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns);
-/// As one word of a shell, whatever is in it.
+/// Quotes `word` for a shell, with any characters in it.
 [[nodiscard]] std::string quoted_for_shell(const std::string& word);
 
 }  // namespace udtx::apps

@@ -18,7 +18,7 @@ Error bad(std::string_view what, std::string_view text, std::string_view remedy)
             std::string(what) + " '" + std::string(text) + "' is not understood: " + std::string(remedy)};
 }
 
-/// Digits with at most one point. from_chars for doubles would also take "inf", "nan" and exponents.
+/// Parses digits with at most one point. from_chars for doubles would also accept "inf", "nan" and exponents.
 std::optional<double> plain_number(std::string_view text) {
     bool digit = false;
     bool point = false;
@@ -73,7 +73,7 @@ Result<Rate> parse_rate(std::string_view text) {
     std::string_view rest = text;
     for (const std::string_view unit : {"bit/s", "bps", "bit", "b/s"}) {
         if (rest.size() > unit.size() && equal_ignoring_case(rest.substr(rest.size() - unit.size()), unit)) {
-            // A capital B means bytes to many people: guessing would be wrong by a factor of eight.
+            // Many people read a capital B as bytes. A wrong guess would be a factor of eight.
             if (unit == "b/s" && rest[rest.size() - 3] == 'B') return bad("rate", text, kRemedy);
             rest.remove_suffix(unit.size());
             break;

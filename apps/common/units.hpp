@@ -1,4 +1,4 @@
-// Numbers with units: as users type them and as the tools print them. Decimal prefixes throughout.
+// Parses and formats numbers with units. Prefixes are decimal.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,15 @@
 
 namespace udtx::apps {
 
-/// "500M", "1.5G", "64k", "9600", "500Mbit", "500Mbit/s", "1Gbps": bits per second, prefixes k M G T of 1000.
+/// Parses bits per second, with the prefixes k M G T of 1000: "500M", "1.5G", "64k", "9600", "500Mbit", "500Mbit/s",
+/// "1Gbps".
 Result<Rate> parse_rate(std::string_view text);
-/// rsync's --bwlimit: "1000" KiB/s, "1.5M" or "1.5MiB" of 1024, "2MB" of 1000, "64B"; 0: no limit.
+/// A value of rsync's --bwlimit: "1000" is KiB/s, "1.5M" or "1.5MiB" uses 1024, "2MB" uses 1000, "64B" is bytes; 0: no
+/// limit.
 Result<Rate> parse_bwlimit(std::string_view text);
-/// Seconds, fractions allowed, from 0.1 to ten years.
+/// Parses seconds, with fractions, from 0.1 to ten years.
 Result<Duration> parse_seconds(std::string_view text);
-/// UDP payload bound of an "--mtu" value, which counts the IP and UDP headers: "auto" or 1280 to 65535.
+/// The largest UDP payload for an "--mtu" value, which includes the IP and UDP headers: "auto" or 1280 to 65535.
 Result<std::uint32_t> parse_mtu(std::string_view text);
 
 [[nodiscard]] std::string format_rate(Rate rate);             ///< "943 Mbit/s"; "unlimited" for an infinite one
@@ -29,7 +31,7 @@ Result<std::uint32_t> parse_mtu(std::string_view text);
 [[nodiscard]] std::string format_elapsed(Duration d);         ///< "0.42 s", "12.3 s", "1:05"
 [[nodiscard]] std::string format_milliseconds(Duration d);    ///< "0.12 ms", "143 ms"
 
-/// For outputs that machines read.
+/// For machine-readable output.
 [[nodiscard]] inline double in_milliseconds(Duration d) noexcept { return to_seconds(d) * 1e3; }
 
 }  // namespace udtx::apps

@@ -1,4 +1,4 @@
-// udtx://HOST[:PORT]/[subdir]: where udtx-send sends to.
+// udtx://HOST[:PORT]/[subdir], the destination of udtx-send.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,17 @@ struct Url {
     std::string host;  ///< without brackets
     std::uint16_t port = kDefaultPort;
     bool port_given = false;
-    std::string
-        path;  ///< percent-decoded, without the leading slash, as the user gave it otherwise: the receiver judges
+    std::string path;  ///< percent-decoded, without the leading slash, otherwise unchecked: the receiver checks it
 };
 
-/// A '%' that does not start an escape stands for itself, so that file names need no encoding in everyday use.
+/// A '%' that starts no escape is kept, so that most file names need no encoding.
 [[nodiscard]] std::string percent_decode(std::string_view text);
-/// Cheap test by which sources and the destination are told apart.
+/// A cheap test that distinguishes the destination from sources.
 [[nodiscard]] bool looks_like_url(std::string_view text) noexcept;
-/// 1 to 65535, in digits.
+/// Accepts 1 to 65535 in decimal digits.
 [[nodiscard]] std::optional<std::uint16_t> parse_port(std::string_view text) noexcept;
 Result<Url> parse_url(std::string_view text);
-/// "udtx://host:port/path", with nothing encoded
+/// "udtx://host:port/path", without percent-encoding
 [[nodiscard]] std::string to_text(const Url& url);
 /// "host:port", "[v6]:port"
 [[nodiscard]] std::string authority(const Url& url);

@@ -1,4 +1,4 @@
-// What the user typed is wrong: ends with exit code 1 and this message.
+// An error in the user's command line. The program prints this message and exits with code 1.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ Error at(const std::string& name, int line, const std::string& what) {
     return {ErrorCode::invalid_argument, name + ":" + std::to_string(line) + ": " + what};
 }
 
-/// "key value" or "key = value", the value in double quotes if it has blanks at its ends.
+/// Parses "key value" or "key = value". Double quotes preserve blanks at the ends of the value.
 Result<Setting> parse_line(std::string_view text, const std::string& name, int line) {
     const std::size_t end = std::min(text.find_first_of(" \t="), text.size());
     Setting setting{.key = normal_key(text.substr(0, end)), .value = {}, .line = line};

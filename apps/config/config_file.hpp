@@ -1,5 +1,6 @@
-// A configuration file in the manner of ssh_config: "key value" lines, at the top for every run, in Host blocks for
-// the hosts that they name. Keys are the long names of the tools' flags; HostName and Port say where a host is.
+// A configuration file in the style of ssh_config: lines of "key value". Lines at the top hold for every run, lines in
+// a Host block for the hosts that it names. Keys are the long names of the tools' flags. HostName and Port give the
+// host's address.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@
 namespace udtx::apps {
 
 struct Setting {
-    std::string key;  ///< lower case, with '-' for '_'
+    std::string key;  ///< in lower case, with '-' in place of '_'
     std::string value;
     int line = 0;
 };
@@ -21,19 +22,19 @@ struct HostBlock {
     std::vector<std::string> patterns;  ///< empty: the top of the file
     std::vector<Setting> settings;
 
-    /// As in ssh_config: '*' and '?' stand for others, one pattern must match and no "!pattern" may. A run that dials
-    /// nobody (`host` empty) has the top of the file only.
+    /// Matches as in ssh_config: '*' and '?' are wildcards, at least one pattern must match, and no "!pattern" may
+    /// match. If `host` is empty (the run connects to no host), only the top of the file applies.
     [[nodiscard]] bool applies_to(std::string_view host) const;
 };
 
 struct ConfigFile {
-    std::string name;  ///< as users are told of it
+    std::string name;  ///< the file's name in messages
     std::vector<HostBlock> blocks;
 };
 
-/// invalid_argument names file and line.
+/// invalid_argument: the message names the file and the line.
 Result<ConfigFile> parse_config(std::string_view text, std::string name);
-/// Nothing where there is no such file. A file that others may write is refused: it can name programs to run.
+/// Empty if the file does not exist. A file that other users may write is refused, because it can name programs to run.
 Result<std::optional<ConfigFile>> read_config(const std::string& path);
 
 }  // namespace udtx::apps

@@ -20,10 +20,10 @@ struct Flag {
     std::string description;
     bool takes_value = false;
     bool takes_file = false;
-    std::vector<std::string> values;  ///< all that there are; empty: any
+    std::vector<std::string> values;  ///< all valid values; empty: any
 };
 
-/// "on|off" are values, "KEY|FILE" stands for some.
+/// The literal values in a type name: "on|off" lists values, "KEY|FILE" only names their kinds.
 std::vector<std::string> values_in(const std::string& type) {
     const auto other = [](char c) {
         return std::islower(static_cast<unsigned char>(c)) == 0 && !std::isdigit(static_cast<unsigned char>(c)) &&
@@ -58,7 +58,7 @@ std::vector<Flag> flags_of(const CLI::App& app) {
     return out;
 }
 
-/// `text` with a backslash before each of `special`.
+/// Puts a backslash before each character of `text` that is in `special`.
 std::string escaped(std::string_view text, std::string_view special) {
     std::string out;
     for (const char c : text) {
@@ -68,7 +68,7 @@ std::string escaped(std::string_view text, std::string_view special) {
     return out;
 }
 
-/// In single quotes for a shell.
+/// Puts `text` in single quotes for a shell.
 std::string shell_word(std::string_view text) {
     std::string out = "'";
     for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -80,7 +80,7 @@ std::string function_name(std::string name) {
     return "_" + name;
 }
 
-/// "doctor" of "udtx-send doctor".
+/// "doctor" from "udtx-send doctor".
 std::string word_of(const CLI::App& subcommand) {
     const std::string& name = subcommand.get_name();
     return name.substr(name.rfind(' ') + 1);
@@ -98,10 +98,10 @@ std::vector<std::string> names_of(const CLI::App& app) {
     return names;
 }
 
-/// What may come after a flag; one name means the same in the tool and its subcommands.
+/// What completion offers after a flag. A flag means the same in the tool and in its subcommands.
 struct BashValues {
-    std::string cases;   ///< of those that have a few
-    std::string others;  ///< of those of which nothing is known
+    std::string cases;   ///< for flags with a fixed set of values
+    std::string others;  ///< flags whose values are unknown
 };
 BashValues bash_values(const CLI::App& app, const Subcommands& subcommands) {
     std::vector<Flag> flags = flags_of(app);
@@ -130,7 +130,7 @@ std::string bash(const CLI::App& app, const Subcommands& subcommands) {
         << "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= first=\n"
         << "    local flags=" << shell_word(in_one_line(names_of(app)))
         << "\n"
-        // "--flag=value" comes in three words.
+        // bash splits "--flag=value" into three words.
         << "    [[ $word != = ]] || word=\n"
         << "    [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD-2]}\n"
         << "    [[ $COMP_CWORD -ne 1 ]] || first=" << shell_word(in_one_line(words_of(subcommands))) << "\n"
@@ -151,7 +151,7 @@ std::string bash(const CLI::App& app, const Subcommands& subcommands) {
     return out.str();
 }
 
-/// The words after "_arguments -s", a line each.
+/// The words after "_arguments -s", one per line.
 std::string zsh_arguments(const CLI::App& app, const std::string& indent) {
     std::string out;
     for (const Flag& flag : flags_of(app)) {
@@ -184,7 +184,7 @@ std::string zsh(const CLI::App& app, const Subcommands& subcommands) {
     return out.str();
 }
 
-/// `when`: a condition of fish.
+/// `when` is a condition in fish's syntax.
 std::string fish_flags(const std::string& tool, const std::string& when, const CLI::App& app) {
     std::ostringstream out;
     for (const Flag& flag : flags_of(app)) {
@@ -194,7 +194,7 @@ std::string fish_flags(const std::string& tool, const std::string& when, const C
         }
         if (flag.takes_value) out << (flag.takes_file ? " -r" : " -x");
         if (!flag.values.empty()) out << " -a '" << in_one_line(flag.values) << "'";
-        // Within single quotes fish knows two escapes.
+        // Inside single quotes fish knows only two escapes.
         out << " -d '" << escaped(flag.description, "\\'") << "'\n";
     }
     return out.str();

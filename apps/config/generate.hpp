@@ -1,4 +1,4 @@
-// Manual page and shell completion, made from the definitions that --help is made from.
+// Makes the manual page and shell completion from the definitions that --help uses.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@ class App;
 
 namespace udtx::apps {
 
-/// The manual of a command by its name.
+/// Returns the manual of a command by the command's name.
 using Manuals = std::function<Manual(std::string_view)>;
 
-/// "man|complete-bash|..." for --help, with `between` between them.
+/// "man|complete-bash|..." for --help. `between` separates the words.
 [[nodiscard]] std::string joined_texts(std::string_view between);
-/// `what` is one of man, complete-bash, complete-zsh, complete-fish, or man-WORD for a subcommand.
+/// Makes the text `what`: man, complete-bash, complete-zsh, complete-fish, or man-WORD for a subcommand.
 Result<std::string> generate_text(const CLI::App& app, const Subcommands& subcommands, const Manuals& manuals,
                                   const std::string& what);
 

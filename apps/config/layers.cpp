@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kTextsOnly{"help",   "help-all",    "version",
                                                      "config", "show-config", "generate"};
-/// Keys that are no flags: where a Host is.
+/// Keys that are not flags: they give a host's address.
 constexpr std::array<std::string_view, 2> kHostKeys{"hostname", "port"};
-/// What was typed rules out what a file says of the other.
+/// Pairs of flags that exclude each other: a typed flag makes a file's value of the other void.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kExclusive{{{"psk-file", "identity"},
                                                                                    {"ipv4", "ipv6"},
                                                                                    {"quiet", "verbose"},
@@ -47,7 +47,7 @@ std::optional<std::string> truth(std::string_view typed) {
 
 bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
-/// In the form that the flag takes on the command line.
+/// Converts the value to the form that the flag takes on the command line.
 Result<void> shape(Chosen& chosen, const CLI::Option& option, const std::string& home) {
     if (is_flag(option)) {
         const auto word = truth(chosen.value);
@@ -76,7 +76,7 @@ bool ruled_out(const CLI::App& app, const std::vector<Chosen>& chosen, const std
     });
 }
 
-/// Neither typed nor set by a layer before, and not ruled out by what was.
+/// True if the flag has no value yet from the command line or an earlier layer, and no flag that has one rules it out.
 bool is_open(const CLI::App& app, const std::vector<Chosen>& chosen, const CLI::Option& option) {
     if (!settable(option) || option.count() > 0) return false;
     const std::string& key = option.get_lnames().front();
@@ -84,7 +84,7 @@ bool is_open(const CLI::App& app, const std::vector<Chosen>& chosen, const CLI::
            std::none_of(chosen.begin(), chosen.end(), [&](const Chosen& c) { return c.flag == "--" + key; });
 }
 
-/// Calls `take` with each value that the file has of `key` for `host`, until it says no.
+/// Calls `take` with each value of `key` that the file has for `host`, until `take` returns false.
 void for_each_value(const ConfigFile& file, const std::string& key, const std::string& host,
                     const std::function<bool(const Setting&)>& take) {
     for (const HostBlock& block : file.blocks) {
@@ -116,7 +116,7 @@ Result<void> check_keys(const Layers& layers) {
     return {};
 }
 
-/// The settings of one file for flags that are still open, in the order of their lines.
+/// The settings of one file for flags that have no value yet, in the order of their lines.
 std::vector<const Setting*> open_settings(const CLI::App& app, const ConfigFile& file, const std::string& host,
                                           const std::vector<Chosen>& chosen) {
     std::vector<const Setting*> found;
@@ -180,7 +180,7 @@ Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, co
     }
     for (const ConfigFile& file : layers.files) {
         for (const Setting* setting : open_settings(app, file, host, chosen)) {
-            // What excludes what was just taken; a further value of one flag excludes nothing.
+            // A setting just taken may rule out this one. Further values of the same flag are allowed.
             if (ruled_out(app, chosen, setting->key)) continue;
             const CLI::Option& option = *option_named(app, setting->key);
             if (const auto taken = take(chosen_from(file, *setting), option); !taken) return taken.error();

@@ -1,4 +1,4 @@
-// Which value a flag takes that was not typed: the environment's, else the user's file's, else the system's.
+// Chooses the value of a flag that was not typed: first the environment's, then the user's file's, then the system's.
 #pragma once
 
 #include <functional>
@@ -16,28 +16,28 @@ class App;
 namespace udtx::apps {
 
 struct Layers {
-    std::vector<ConfigFile> files;                               ///< the first that has a value is taken
-    std::function<const char*(const std::string&)> environment;  ///< nullptr where a variable is not set
-    std::string home;                                            ///< for "~/" in names of files
-    std::vector<std::string> known;                              ///< keys of either tool: one file serves both
+    std::vector<ConfigFile> files;                               ///< the first file with a value wins
+    std::function<const char*(const std::string&)> environment;  ///< nullptr if a variable is not set
+    std::string home;                                            ///< for "~/" in file names
+    std::vector<std::string> known;                              ///< keys of both tools, because they share one file
 };
 
 struct Chosen {
-    std::string flag;  ///< "--rate"; more than one of it only where it may be repeated
+    std::string flag;  ///< "--rate"; several entries only for a repeatable flag
     std::string value;
     std::string origin;  ///< "UDTX_RATE", "/etc/udtx/config:3"
 };
 
-/// The keys a file may hold for `app`: its flags by their long names, but for those that ask for a text.
+/// The keys that a file may hold for `app`: the long names of its flags, without those that only print a text.
 [[nodiscard]] std::vector<std::string> setting_names(const CLI::App& app);
-/// The variable of a flag: UDTX_MIN_RATE for "min-rate".
+/// The environment variable of a flag: UDTX_MIN_RATE for "min-rate".
 [[nodiscard]] std::string variable_name(const std::string& key);
-/// For every flag of `app` that was not typed and is set elsewhere; a file's in the order of its lines, which decides
-/// among --include and --exclude. `app` has parsed the command line.
+/// The values of all flags of `app` that were not typed but are set elsewhere. A file's values are in the order of its
+/// lines, which decides among --include and --exclude. `app` must have parsed the command line.
 Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, const std::string& host);
-/// The value of a key that is no flag (hostname, port).
+/// The value of a key that is not a flag (hostname, port).
 [[nodiscard]] std::optional<Chosen> find_setting(const Layers& layers, const std::string& key, const std::string& host);
-/// The arguments that stand for `chosen`.
+/// Converts `chosen` to command-line arguments.
 [[nodiscard]] std::vector<std::string> as_arguments(const std::vector<Chosen>& chosen);
 
 }  // namespace udtx::apps

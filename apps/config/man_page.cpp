@@ -8,7 +8,8 @@
 namespace udtx::apps {
 namespace {
 
-/// Nothing in `text` is taken for a request or an escape, and a minus stays one that can be copied to a shell.
+/// Escapes `text` so that roff sees no requests and no escapes in it. A minus stays a plain one, so that users can copy
+/// it to a shell.
 std::string roff(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -45,7 +46,7 @@ void group(std::ostream& out, const CLI::App& app, const std::string& name) {
     for (const CLI::Option* one : options) option(out, *one);
 }
 
-/// A paragraph for each, with its name before it.
+/// Writes a paragraph for each entry, with the entry's name before it.
 void entries(std::ostream& out, const char* title, const std::vector<Manual::Entry>& all) {
     if (all.empty()) return;
     out << ".SH " << title << '\n';

@@ -1,4 +1,5 @@
-// Command line, environment and configuration files together, and the texts made from the definitions of the flags.
+// Parses the command line together with the environment and configuration files, and prints the texts made from the
+// definitions of the flags.
 #pragma once
 
 #include <functional>
@@ -21,34 +22,37 @@ namespace udtx::apps {
 
 struct Configured {
     EarlyText text = {};              ///< what --help, --show-config and --generate print
-    std::vector<Chosen> chosen = {};  ///< what was not typed
+    std::vector<Chosen> chosen = {};  ///< values that were not typed
     Origins origins = {};
-    std::optional<Chosen> host_name = {};  ///< HostName of the host's block: the address to dial for this host
-    std::optional<Chosen> port = {};       ///< Port likewise
+    std::optional<Chosen> host_name = {};  ///< HostName of the host's block: the address to connect to
+    std::optional<Chosen> port = {};       ///< Port of the host's block
 
-    /// HostName and Port where `url` is a name to look up; a port that was typed stays.
+    /// Applies HostName and Port to `url` if its host is a name to look up. A typed port has priority.
     [[nodiscard]] Result<void> place(Url& url) const;
 };
 
-/// The name that a target as typed, "udtx://HOST:PORT/x" or "[user@]HOST:PATH", is looked up by; empty if it has none.
+/// The host name in a typed target ("udtx://HOST:PORT/x" or "[user@]HOST:PATH"), by which Host blocks are found; empty
+/// if the target has none.
 [[nodiscard]] std::string host_of(std::string_view target);
 
-/// What is asked for only where it is needed.
+/// Callbacks for data that only some runs need.
 struct ToolFlags {
-    std::function<Subcommands()> subcommands;         ///< for completion
-    std::function<std::vector<std::string>()> known;  ///< the settings of both tools, which share their files
-    std::function<Manual(std::string_view)> manuals;  ///< by the name of a command
+    std::function<Subcommands()> subcommands;  ///< for completion
+    /// The settings of both tools, which share their configuration files.
+    std::function<std::vector<std::string>()> known;
+    std::function<Manual(std::string_view)> manuals;  ///< by the command's name
 };
 
-/// Parses; what is not typed comes from the environment and the files. `target` says, of an app that has parsed, whom
-/// this run dials.
+/// Parses `arguments`. Flags that are not typed take values from the environment and the files. After the parsing of
+/// `app`, `target` returns the target that this run connects to.
 Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string>& arguments,
                                     const std::function<std::string()>& target, const ToolFlags& flags);
-/// The same, then `check` of the command that was filled. `origins` is where its values came from; an error names it.
+/// Does the same, then calls `check` for the command that was filled. `origins` receives where its values came from,
+/// and an error names that place.
 Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& arguments,
                                  const std::function<std::string()>& target, const ToolFlags& flags, Origins& origins,
                                  const std::function<Result<void>()>& check);
-/// The first with given layers instead of this process's environment.
+/// Like parse_configured(), with the given layers in place of this process's environment.
 Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,
                                      const std::function<std::string()>& target, const Layers& layers);
 

@@ -12,7 +12,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Blanks at the ends are lost without quotes.
+/// Quotes values with blanks at the ends, because the parser strips bare ones.
 std::string in_a_file(const std::string& value) {
     constexpr const char* kBlanks = " \t";
     const bool bare =
@@ -21,12 +21,12 @@ std::string in_a_file(const std::string& value) {
 }
 
 void line(std::ostream& out, const std::string& key, const std::string& value, const std::string& origin) {
-    // What has no value is a comment, so that the rest is a file of settings.
+    // A key without a value becomes a comment, so that the output is a valid configuration file.
     out << std::left << std::setw(17) << (value.empty() ? "# " + key : key) << ' ' << std::setw(27)
         << (value.empty() ? "(not set)" : in_a_file(value)) << " # " << origin << '\n';
 }
 
-/// As a file would say it.
+/// The option's values as a configuration file would give them.
 std::vector<std::string> values_of(const CLI::Option& option) {
     const bool flag = option.get_items_expected_max() == 0;
     if (option.count() == 0 && option.get_expected_max() > 1) return {""};
@@ -35,7 +35,7 @@ std::vector<std::string> values_of(const CLI::Option& option) {
     return {option.as<bool>() ? "yes" : "no"};
 }
 
-/// Where each value of `option` comes from. What is not typed comes whole from one layer, in its order.
+/// The origin of each value of `option`. All values that are not typed come from one layer, in its order.
 std::vector<std::string> origins_of(const CLI::Option& option, const Configured& configured) {
     std::vector<std::string> origins;
     for (const Chosen& chosen : configured.chosen) {

@@ -1,4 +1,4 @@
-// --show-config: every setting with its value and where that comes from.
+// --show-config: prints every setting with its value and the value's origin.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class App;
 
 namespace udtx::apps {
 
-/// One line a setting: "key value  # origin". Without the comments it is a configuration file again.
+/// One line per setting: "key value  # origin". The output can be used as a configuration file.
 [[nodiscard]] std::string show_config(const CLI::App& app, const Configured& configured, const Layers& layers);
 
 }  // namespace udtx::apps

@@ -44,7 +44,7 @@ ControlSocket::Handler control_handler(RateGovernor* rates, ControlStatus status
 
 namespace {
 
-/// One object: the process number before what `status` says. Empty: it has gone meanwhile.
+/// One JSON object: the process number, then the fields of the answer to `status`. Empty: the process has ended since.
 std::string object_of(const std::string& pid) {
     const auto status = ask_control_socket(pid, "status");
     return status && status->starts_with("{") ? "{\"pid\":" + pid + "," + status->substr(1) + "\n" : std::string();

@@ -1,4 +1,4 @@
-// What a control socket understands: "rate 100M", "rate off", "rate auto", "status", "describe".
+// The commands of a control socket: "rate 100M", "rate off", "rate auto", "status", "describe".
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@
 
 namespace udtx::apps {
 
-/// How a transfer goes.
+/// Functions that report the state of a transfer.
 struct ControlStatus {
-    std::function<std::string()> json;   ///< one object
-    std::function<std::string()> lines;  ///< for people; a tab between two lines
+    std::function<std::string()> json;   ///< one JSON object
+    std::function<std::string()> lines;  ///< for users; a tab separates two lines
 };
-/// `rates` outlives the handler; null: the cap is not this side's.
+/// `rates` must outlive the handler. Null: this side does not control the cap.
 [[nodiscard]] ControlSocket::Handler control_handler(RateGovernor* rates, ControlStatus status);
 
-/// `TOOL ctl PID|SOCKET COMMAND...`, without the first two words.
+/// Runs `TOOL ctl PID|SOCKET COMMAND...`. `arguments` excludes the first two words.
 [[nodiscard]] ExitCode run_ctl(Log& log, const std::string& tool, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

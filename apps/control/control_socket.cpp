@@ -29,7 +29,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Who cannot be let in, for want of descriptors for one, waits so long.
+/// Pause before the next accept() if one fails, for example because no descriptors are left.
 constexpr std::chrono::milliseconds kRetryAcceptAfter{100};
 constexpr std::size_t kMaxLine = 4096;
 constexpr std::size_t kMaxAnswer = 1U << 20U;
@@ -51,7 +51,7 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
 
 UniqueFd make_socket() { return UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
-/// Up to the end of a line, or of the stream. Nothing: it did not come in time, or was too long.
+/// Reads up to the end of a line or of the stream. Empty: it was too long, or kPatience ran out.
 std::optional<std::string> read_line(int fd, std::size_t most) {
     const auto until = std::chrono::steady_clock::now() + kPatience;
     std::string line;
@@ -78,7 +78,7 @@ bool is_ours([[maybe_unused]] int fd) {
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
     return peer.uid == ::geteuid() || peer.uid == 0;
 #else
-    return true;  // the socket's mode and its directory's keep others out
+    return true;  // the modes of the socket and of its directory keep other users out
 #endif
 }
 
@@ -86,7 +86,8 @@ bool is_number(const std::string& text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Its process is gone, and nobody else's listens at `path`: numbers are of the space that one is in.
+/// True if the socket's process is gone and no process listens at `path`. The second test is needed because process
+/// numbers are per PID namespace.
 bool is_left_behind(const std::string& path, const std::string& pid) {
     const bool gone = ::kill(static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10)), 0) != 0 && errno == ESRCH;
     const auto address = address_of(path);
@@ -96,11 +97,11 @@ bool is_left_behind(const std::string& path, const std::string& pid) {
            errno == ECONNREFUSED;
 }
 
-/// What kill -9 or a crash left; returns the process numbers of the others.
+/// Removes sockets that kill -9 or a crash left behind. Returns the process numbers of the other sockets.
 std::vector<std::string> tidy(const std::string& directory) {
     std::vector<std::string> running;
     std::error_code ignored;
-    // A range-based loop throws where the directory cannot be read on.
+    // A range-based loop would throw if reading the directory fails midway.
     for (std::filesystem::directory_iterator at(directory, ignored), end; at != end; at.increment(ignored)) {
         const std::filesystem::path& path = at->path();
         const std::string pid = path.stem().string();
@@ -149,13 +150,13 @@ class ControlSocket::Impl {
             try {
                 if (is_ours(visitor.get())) serve(visitor.get());
             } catch (const std::exception&) {
-                // No memory for an answer: this visitor gets none.
+                // Out of memory: this visitor gets no answer.
             }
         }
     }
     void serve(int fd) {
         const auto line = read_line(fd, kMaxLine);
-        if (!line || line->empty()) return;  // somebody who only looked whether we are there
+        if (!line || line->empty()) return;  // the client only tested whether the socket answers
         const timeval patience{kPatience.count(), 0};
         ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
         const auto answer = handler_(*line);
@@ -182,7 +183,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(Handler handler) {
     const auto address = address_of(path);
     if (!address) return Error{ErrorCode::file_io, path + " is too long for a socket"};
     tidy(*directory);
-    ::unlink(path.c_str());  // of a process that had our number before
+    ::unlink(path.c_str());  // left by an earlier process with this process's number
     UniqueFd listener = make_socket();
     std::array<int, 2> wake{};
     const bool good =

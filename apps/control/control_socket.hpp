@@ -1,4 +1,4 @@
-// The way into a running transfer: a local socket that takes a line and gives a line. `udtx-send ctl` is its client.
+// Access to a running transfer: a local socket that reads one line and answers with one. `udtx-send ctl` is its client.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,11 @@ namespace udtx::apps {
 
 class ControlSocket {
   public:
-    /// To one line, without its end. Called on the socket's thread. An error goes back as such.
+    /// Answers one line, given without its line end. Runs on the socket's thread. An error is sent to the client as an
+    /// error.
     using Handler = std::function<Result<std::string>(const std::string& line)>;
 
-    /// As PID.sock in the runtime directory, mode 0600.
+    /// Opens PID.sock in the runtime directory, with mode 0600.
     static Result<std::unique_ptr<ControlSocket>> open(Handler handler);
     ~ControlSocket();
     ControlSocket(const ControlSocket&) = delete;
@@ -29,9 +30,9 @@ class ControlSocket {
     std::unique_ptr<Impl> impl_;
 };
 
-/// The process numbers of this user's transfers; what killed ones left behind is removed.
+/// Process numbers of this user's running transfers. Removes sockets that killed processes left behind.
 [[nodiscard]] Result<std::vector<std::string>> running_transfers();
-/// `target`: a process number, or the path of a socket. Gives the answer, or the error that came back.
+/// `target` is a process number or the path of a socket. Returns the answer, or the error that the process sent.
 [[nodiscard]] Result<std::string> ask_control_socket(const std::string& target, const std::string& line);
 
 }  // namespace udtx::apps

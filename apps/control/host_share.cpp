@@ -26,7 +26,7 @@ struct CloseDirectory {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-/// Interrupted calls are made again. 0 or an errno.
+/// Calls flock(), again after EINTR. Returns 0 or an errno.
 int lock(int fd, int how) {
     while (::flock(fd, how) != 0) {
         if (errno != EINTR) return errno;
@@ -34,7 +34,7 @@ int lock(int fd, int how) {
     return 0;
 }
 
-/// By the number in a name; where there are no locks.
+/// True if the process with the number in `name` runs. For file systems without locks.
 bool runs(std::string_view name) {
     int pid = 0;
     name.remove_prefix(kPrefix.size());
@@ -42,8 +42,8 @@ bool runs(std::string_view name) {
     return parsed.ec == std::errc() && pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
 }
 
-/// Whoever holds the lock of a file is alive. That nobody does may also mean that its process has only just made it:
-/// so it looks again after it has the lock.
+/// A locked file belongs to a running process. An unlocked file is taken for dead and removed, although its process may
+/// only just have created it. Therefore join() checks the file again once it holds the lock.
 bool is_alive(const std::string& directory, const std::string& name) {
     const std::string path = directory + "/" + name;
     const UniqueFd fd(open_file(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -73,10 +73,11 @@ Result<std::unique_ptr<HostShare>> HostShare::join(const std::string& directory)
             error = errno;
             break;
         }
-        // Where there are no locks, others go by the number of the process.
+        // If the file system has no locks, other processes check this process's number.
         static_cast<void>(lock(fd.get(), LOCK_EX));
         struct stat info {};
-        const bool there = ::fstat(fd.get(), &info) == 0 && info.st_nlink > 0;  // not taken for dead in between
+        // False if another process took the file for dead and removed it.
+        const bool there = ::fstat(fd.get(), &info) == 0 && info.st_nlink > 0;
         if (there) return std::unique_ptr<HostShare>(new HostShare(directory, name, std::move(fd)));
         error = EAGAIN;
     }

@@ -1,5 +1,5 @@
-// One rate for all transfers of a user on this host (--host-rate): each takes an equal share. A transfer is a file that
-// its process holds a lock on; the lock ends with the process, however that ends.
+// Shares one rate among all transfers of a user on this host (--host-rate): each transfer takes an equal part. Each
+// transfer has a file that its process locks. The lock ends with the process, also after a crash.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace udtx::apps {
 
 class HostShare {
   public:
-    /// Is counted from now on by the others whose table is this directory.
+    /// From now on the other transfers that use this directory count this one.
     static Result<std::unique_ptr<HostShare>> join(const std::string& directory);
     ~HostShare();
     HostShare(const HostShare&) = delete;
     HostShare& operator=(const HostShare&) = delete;
 
-    /// Transfers under way, this one included. Removes the files of dead ones.
+    /// Number of running transfers, including this one. Removes the files of ended processes.
     [[nodiscard]] std::size_t count() const;
 
   private:

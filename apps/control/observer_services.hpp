@@ -1,5 +1,5 @@
-// What of observing and steering a run follows from its flags, for whoever dials and whoever serves: metrics, JSON
-// stream, control socket, caps.
+// Services that follow from a run's flags, for the side that connects and for servers: metrics, JSON stream, control
+// socket, caps.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,16 @@
 
 namespace udtx::apps {
 
-/// The cap from now on; says once in the log where the host's rate cannot be shared.
+/// The cap from now on. Warns once in the log if the host's rate cannot be shared.
 [[nodiscard]] Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active);
 [[nodiscard]] RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base);
-/// Serves metrics where the user asked for them; null where not. Says so in the log.
+/// Serves metrics if the user asked for them, and logs the address; null if not.
 [[nodiscard]] Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,
                                                                 std::function<std::string()> page);
-/// A transfer that cannot be controlled is still one: says why in the log, with -v.
+/// The transfer continues without a control socket; the reason is then logged with -v. Returns null in this case.
 [[nodiscard]] std::unique_ptr<ControlSocket> open_control(Log& log, ControlSocket::Handler handler);
 
-/// Prints an object a second to standard output, or wherever `print` puts it.
+/// Prints one object a second with `print`, for example to standard output.
 class JsonTicker {
   public:
     using Print = std::function<void(const std::string& line)>;

@@ -1,5 +1,5 @@
-// The cap that holds at this moment: what the user asked for at the start, or has asked for since through the control
-// socket, the schedule, and the share of the host's rate.
+// Computes the current rate cap from the user's cap (given at the start or later through the control socket), the
+// schedule, and the share of the host's rate.
 #pragma once
 
 #include <memory>
@@ -20,17 +20,17 @@ class RateGovernor {
         Rate base = Rate::infinite();
         std::optional<Schedule> schedule{};
         Rate host = Rate::infinite();  ///< for all transfers of this user together
-        bool fixed = false;            ///< the cap is the rate: it cannot be lifted
+        bool fixed = false;            ///< the cap is also the sending rate, so it cannot be removed
     };
     explicit RateGovernor(Settings settings) : settings_(std::move(settings)) {}
 
-    /// One thread, now and then: the cap from now on. `active`: a transfer is under way; without one the host's rate
-    /// is left to the others.
+    /// The cap from now on. Always call it on the same thread, at intervals. `active`: a transfer is running; otherwise
+    /// other transfers share the host's rate among themselves.
     [[nodiscard]] Rate update(Instant now, bool active);
-    /// Any thread: in place of the rate and the schedule of the command line; nullopt: these again.
-    /// invalid_argument: no cap, where the policy needs one.
+    /// Any thread. Replaces the rate and the schedule of the command line; nullopt restores them. invalid_argument: the
+    /// wish removes the cap, but the policy needs one.
     Result<void> set(std::optional<Rate> wish);
-    /// Once, on the thread of update(): why the host's rate is not shared, if it is not.
+    /// Why the host's rate is not shared, if so; reported once. Call it on the thread of update().
     [[nodiscard]] std::optional<std::string> take_trouble();
 
   private:
@@ -42,7 +42,7 @@ class RateGovernor {
     std::optional<Instant> counted_;
     std::string trouble_;
     bool told_ = false;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::optional<Rate> wish_;
 };
 

@@ -15,7 +15,7 @@
 namespace udtx::apps {
 namespace {
 
-/// An answer is to stay short, however many there are.
+/// Limits that keep an answer short.
 constexpr std::size_t kMostSources = 16;
 constexpr std::size_t kMostServed = 100;
 

@@ -1,4 +1,5 @@
-// What a running transfer says of itself to whoever lists them: who, which end, which files, from where to where.
+// The description that a running transfer gives to clients that list transfers: user, end, files, source and
+// destination.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +10,34 @@
 
 namespace udtx::apps {
 
-/// Of this process; its number where it has no name.
+/// Name of this process's user; the user's number if it has no name.
 [[nodiscard]] std::string user_name();
 
 struct TransferCard {
     std::string program;  ///< "udtx-send"
-    std::string role;     ///< "sender" or "receiver" of one transfer; "server" of those who come
-    /// UDP: where it listens, or whom it dials; 0: that of the peer, which is not known yet.
+    std::string role;     ///< "sender" or "receiver" of one transfer; "server" for a process that serves several
+    /// UDP port where this process listens or to which it connects; 0: the peer's port, still unknown.
     std::uint16_t port = 0;
-    std::vector<std::string> sources{};  ///< a server's are its clients' affair
+    std::vector<std::string> sources{};  ///< empty for a server: its clients choose them
     std::string destination{};
-    std::string user = user_name();  ///< looked up before a sandbox cuts off the service that knows
+    std::string user = user_name();  ///< looked up before a sandbox cuts off the name service
 };
 
-/// One of those that a server has.
+/// One transfer of a server.
 struct ServedTransfer {
-    std::string who;        ///< its peer, with the name of its key
-    std::string directory;  ///< below which it lands, or from which it is taken; empty: standard output
+    std::string who;        ///< the peer, with the name of its key
+    std::string directory;  ///< directory below which files are stored or read; empty: standard output
     Observation seen;
 };
 
-/// Paths count from where the tool was started: for others they are absolute. "-", URLs and names of hosts stay.
+/// Makes a relative path absolute, because other processes have another working directory. Keeps "-", URLs and host
+/// names.
 [[nodiscard]] std::string seen_from_elsewhere(const std::string& path);
 
-/// What progress_json() says of `seen`, with the card's fields behind. `served`: of a server.
+/// The fields of progress_json() for `seen`, then those of the card. `served`: the transfers of a server.
 [[nodiscard]] std::string status_json(const TransferCard& card, const Observation& seen,
                                       const std::vector<ServedTransfer>& served = {});
-/// The same for people. The first line, and one for each that is served; a tab between two.
+/// The same for users: one line, and one more for each served transfer. A tab separates lines.
 [[nodiscard]] std::string status_lines(const TransferCard& card, const Observation& seen,
                                        const std::vector<ServedTransfer>& served = {});
 

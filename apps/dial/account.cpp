@@ -7,7 +7,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Takes at most so much away; returns what is left to take.
+/// Subtracts at most `amount` from `from`. Returns the part of `amount` that was not subtracted.
 std::uint64_t take_from(std::uint64_t& from, std::uint64_t amount) {
     const std::uint64_t taken = std::min(from, amount);
     from -= taken;
@@ -19,14 +19,14 @@ std::uint64_t take_from(std::uint64_t& from, std::uint64_t amount) {
 transfer::Progress Account::whole(transfer::Progress now) const {
     if (!carried_) return now;
     const transfer::Progress& before = progress_;
-    // What is found beyond that which was there before this command came over an earlier connection of it. Of what was
-    // on its way when that died, some was written and never told.
+    // The receiver had before.bytes_kept bytes before this command started. What it has beyond that came over an
+    // earlier connection of this command. It may have written more than it confirmed before that connection was lost.
     const std::uint64_t kept = now.bytes_kept - std::min(now.bytes_kept, before.bytes_kept);
     const std::uint64_t again = std::min(kept, std::max(before.bytes_done, before.bytes_sent));
     now.bytes_done = std::max(before.bytes_done, again + now.bytes_done);
     now.bytes_sent = std::max(now.bytes_done, again + now.bytes_sent);
     now.bytes_kept = before.bytes_kept + (kept - again);
-    // What is there counts into the connection's total until its file is through.
+    // A connection's total includes the bytes that the receiver has until their file is complete.
     const std::uint64_t most = now.totals_final ? now.bytes_total + again : UINT64_MAX;
     const std::uint64_t known = before.totals_final ? 0 : now.bytes_total;
     now.bytes_total = std::max(now.bytes_done, std::min(most, std::max(before.bytes_total, known)));
@@ -39,8 +39,8 @@ transfer::Outcome Account::whole(transfer::Outcome now) const {
     if (!carried_) return now;
     const transfer::Outcome& before = outcome_;
     const transfer::SentEarlier ours = std::exchange(now.sent_earlier, {});
-    // Delivered earlier: this connection finds them proven, and counts them itself, or the same already, or in the way.
-    // By their names, where there are names; else by how many there were.
+    // Earlier connections delivered before.files files. This connection counts each of them as delivered, as unchanged,
+    // or as skipped. Sent files are compared by name if names are known, otherwise only by their number.
     const std::uint64_t counted = std::min(before.files, std::max(ours.files, std::min(now.kept_files, now.files)));
     const std::uint64_t uncounted = before.files - counted;
     take_from(now.skipped, take_from(now.unchanged, uncounted + ours.stood_files + before.links));
@@ -51,7 +51,7 @@ transfer::Outcome Account::whole(transfer::Outcome now) const {
     now.bytes += before.bytes - std::min(before.bytes, counted_bytes) + ours.stood_bytes;
     now.bytes = std::max(before.bytes, now.bytes);
     now.erased += before.erased;
-    // As in the progress: what came over an earlier connection was sent by this command, told or not.
+    // As in the progress: bytes of an earlier connection count as sent by this command, confirmed or not.
     const std::uint64_t kept = now.kept_bytes - std::min(now.kept_bytes, before.kept_bytes);
     const std::uint64_t again = std::min(kept, std::max(before.sent_bytes, progress_.bytes_sent));
     const bool by_count = uncounted > 0 && ours.files == 0;

@@ -1,5 +1,5 @@
-// One account of a transfer over all the connections that it needs: what an earlier one proved counts once, and is no
-// news when a later one finds it at the receiver.
+// Adds up a transfer over all its connections. Data that an earlier connection delivered counts once, although a later
+// connection finds it at the receiver.
 #pragma once
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/progress.hpp"
@@ -8,10 +8,10 @@ namespace udtx::apps {
 
 class Account {
   public:
-    /// Of the present connection, as part of the whole.
+    /// Converts the current connection's figures to those of the whole transfer.
     [[nodiscard]] transfer::Progress whole(transfer::Progress now) const;
     [[nodiscard]] transfer::Outcome whole(transfer::Outcome now) const;
-    /// A connection is over; what it came to is given as part of the whole.
+    /// Call it when a connection has ended, with its figures converted by whole().
     void carry(const transfer::Progress& progress, const transfer::Outcome& outcome);
 
   private:

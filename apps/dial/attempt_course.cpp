@@ -11,13 +11,13 @@ namespace {
 [[noreturn]] void leave(const AttemptCourse& course, FinalReport report) {
     if (course.receipt) course.receipt->discard();
     course.observers->finish(report);
-    // The process may end in there: the control socket is to go before.
+    // leave() may end the process, so the control socket must be removed first.
     course.observers.reset();
     course.leave(report);
     std::abort();
 }
 
-/// Why the far end over ssh does not serve us, if that is why there is no connection.
+/// Why the remote end over ssh refuses to serve, if this is why there is no connection.
 std::optional<Error> refusal(RemoteEnd* remote, const transfer::Transfer& transfer) {
     if (remote == nullptr || transfer.connected_for() || transfer.cancelled()) return std::nullopt;
     const auto answer = remote->await_answer();
@@ -41,7 +41,8 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
     } while (!transfer.done());
     waiter.look_back();
     FinalReport report = course.report(waiter);
-    // A disk thread may sit in a call that nobody can end: a read of standard input, a file server that hangs.
+    // A disk thread may be blocked in a call that cannot be interrupted: a read of standard input, or a file server
+    // that hangs.
     if (report.code == ExitCode::interrupted) leave(course, std::move(report));
     return {std::move(report), end_of(transfer), waiter.last_moved()};
 }

@@ -1,4 +1,4 @@
-// An attempt from its first datagram to its report: the same whichever way the files go.
+// Runs an attempt from its first datagram to its report, for both directions of a transfer.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,17 @@
 
 namespace udtx::apps {
 
-/// All that is referred to outlives the run.
+/// All references must outlive the run.
 struct AttemptCourse {
     const CommonOptions& options;
     Log& log;
     SignalWaiter& signals;
     DataEnd end;
     std::unique_ptr<TransferObservers>& observers;
-    RemoteEnd* remote = nullptr;  ///< over ssh
+    RemoteEnd* remote = nullptr;  ///< set over ssh, else null
     std::optional<transfer::ReceiptFile> receipt{};
     std::function<FinalReport(const AttemptWaiter&)> report;
-    /// Of a transfer that has to be left behind unfinished: does not return. The observers are gone by then.
+    /// Ends a transfer that cannot finish. Does not return. The observers are destroyed before the call.
     std::function<void(const FinalReport&)> leave;
 };
 [[nodiscard]] Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer);

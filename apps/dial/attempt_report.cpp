@@ -12,10 +12,11 @@
 namespace udtx::apps {
 namespace {
 
-constexpr Duration kAskedFor = std::chrono::seconds(2);  // a path that has not answered by then does not work
+// A path without an answer within this time counts as not working.
+constexpr Duration kAskedFor = std::chrono::seconds(2);
 
-/// What the transfer knows of them. They are counted last: that some are not there does not change why the others were
-/// not delivered.
+/// Takes the missing sources out of `outcome.failed`. They are listed last, because they do not explain why other files
+/// were not delivered.
 std::vector<transfer::FailedFile> take_missing(transfer::Outcome& outcome) {
     const auto end = outcome.failed.begin() + static_cast<std::ptrdiff_t>(outcome.missing);
     std::vector<transfer::FailedFile> missing(std::make_move_iterator(outcome.failed.begin()),
@@ -43,8 +44,8 @@ void add_missing(FinalReport& report, std::vector<transfer::FailedFile> missing)
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
 }
 
-/// Who was not let in, found nothing of what was asked for, or only wanted to know, has delivered nothing that needs to
-/// be said.
+/// True if the error message should describe the delivery. There is none to describe without a connection, after a
+/// failed authentication, if no file was found, or in a dry run.
 bool worth_describing(const FinalReport& report, const transfer::Transfer& transfer) {
     const bool begun = report.progress.files_total + report.progress.bytes_total > 0;
     return transfer.connected_for() && begun && !report.dry_run &&
@@ -61,7 +62,7 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const transfer::T
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         const DialContext context = facts.context();
         report.error = explain(status.error(), context);
-        // Over ssh something listens there for sure: what refuses datagrams is on the way.
+        // Over ssh the remote end certainly listens, so a host or firewall on the path refuses the datagrams.
         const bool over_ssh = !context.ssh_host.empty();
         if (over_ssh && !transfer.connected_for() && report.code == ExitCode::network)
             report.code = ExitCode::udp_blocked;
@@ -75,8 +76,7 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const transfer::T
     }
 }
 
-/// One that does not work is told of while it is asked for, but a short transfer ends before; and scripts read only
-/// this.
+/// A path that fails is logged while udtx probes it, but a short transfer ends earlier. Scripts read only the report.
 void warn_of_silent_paths(FinalReport& report, const transfer::Transfer& transfer) {
     const auto connected_for = transfer.connected_for();
     if (!report.stats || report.stats->paths.size() < 2) return;

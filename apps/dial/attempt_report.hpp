@@ -1,4 +1,4 @@
-// The report of one connection's worth of a transfer, made by the side that dialled.
+// The report about one connection of a transfer, made by the side that connected.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,21 @@
 
 namespace udtx::apps {
 
-/// What the attempt's parts do not know themselves.
+/// Facts about the attempt that its parts do not know.
 struct AttemptFacts {
     const CommonOptions& options;
     DataEnd end;
     bool streaming = false;
     bool dry_run = false;
     std::string congestion{};
-    std::vector<transfer::FailedFile> missing{};     ///< sources that are not there, as others than the transfer say
-    std::function<DialContext()> context = nullptr;  ///< asked when there is an error to explain
+    std::vector<transfer::FailedFile> missing{};     ///< missing sources that were found outside the transfer
+    std::function<DialContext()> context = nullptr;  ///< called only if there is an error to explain
 };
 
-/// Counts what the connections before it came to.
+/// Includes the results of the earlier connections.
 [[nodiscard]] FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observers,
                                          const AttemptWaiter& waiter, const transfer::Transfer& transfer);
-/// Of an attempt that came to no transfer.
+/// The attempt failed before the transfer started.
 [[nodiscard]] Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error);
 
 }  // namespace udtx::apps

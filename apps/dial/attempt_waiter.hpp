@@ -1,5 +1,5 @@
-// Waits for the end of an attempt at a transfer that this side dialled: shows how it goes meanwhile, and ends it on a
-// signal.
+// Waits for the end of a transfer attempt by the side that connects. Meanwhile it shows progress, and a signal cancels
+// the attempt.
 #pragma once
 
 #include <optional>
@@ -19,25 +19,25 @@ class AttemptWaiter {
         DataEnd end;
         TransferObservers& observers;
         Log& log;
-        RemoteEnd* remote = nullptr;  ///< over ssh: heard at each turn
+        RemoteEnd* remote = nullptr;  ///< over ssh: polled at each turn
     };
-    /// All outlive it. Its end wakes the signal waiter.
+    /// All arguments must outlive it. The transfer's end wakes the signal waiter.
     AttemptWaiter(const Setup& setup, transfer::Transfer& transfer);
 
-    /// Until it is done, or nothing will come of it. False when it had to be left behind unfinished.
+    /// Returns true once the transfer is done or has no prospect. False: it must be abandoned unfinished.
     [[nodiscard]] bool wait();
-    /// When all is over: what the last turn has missed.
+    /// Call it after the end: observes what changed since the last turn.
     void look_back();
     [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
-    /// When something moved for the last time.
+    /// Time of the last progress.
     [[nodiscard]] Instant last_moved() const noexcept { return last_moved_; }
 
   private:
-    /// Hears the far end over ssh. False: nothing will come of it.
+    /// Polls the remote end over ssh. False: the attempt has no prospect.
     [[nodiscard]] bool listen();
     void show(Instant now);
     void look(Instant now);
-    /// False: leave at once.
+    /// False: exit at once.
     bool interrupt(int signal, Instant now);
 
     Setup setup_;

@@ -1,4 +1,4 @@
-// Who answers at udtx://HOST:PORT, and how the two know each other.
+// Resolves udtx://HOST:PORT to addresses, and loads the keys for authentication.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace udtx::apps {
 
-/// Own key, and the keys of --pin.
+/// The own key and the keys of --pin.
 [[nodiscard]] Result<Credentials> dialling_credentials(const CommonOptions& options, const std::string& pin);
-/// To be tried in turn.
+/// The caller tries them in this order.
 [[nodiscard]] Result<std::vector<Address>> addresses_of(const Url& url, AddressChoice choice);
 
 }  // namespace udtx::apps

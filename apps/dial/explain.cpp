@@ -7,7 +7,7 @@ namespace udtx::apps {
 
 namespace {
 
-/// The other side runs and listens: what fails is on the way.
+/// Over ssh the remote process runs and listens, so the fault is on the path.
 std::string explain_over_ssh(const Error& error, const DialContext& context, const std::string& where) {
     const std::string& host = context.ssh_host;
     const std::string port = "UDP port " + std::to_string(context.url.port);

@@ -1,4 +1,4 @@
-// From what the library reports to one line that names cause and remedy.
+// Turns an error of the library into one line with cause and remedy.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace udtx::apps {
 
 struct DialContext {
     Url url;
-    std::string targets{};  ///< who is dialled, where that is not `url`
+    std::string targets{};  ///< what this side connects to, if it is not `url`
     bool connected = false;
     bool identity = false;  ///< pinned keys instead of a shared one
-    Duration patience{};    ///< how long the handshake was waited for
-    std::string ssh_host;   ///< started there over ssh, and listens for sure; empty: not so
-    bool heard = false;     ///< datagrams came there
+    Duration patience{};    ///< how long this side waited for the handshake
+    std::string ssh_host;   ///< host on which ssh started the remote end, which certainly listens; empty: without ssh
+    bool heard = false;     ///< the remote end received datagrams
 };
-/// Of an end that was started over ssh.
+/// The context for a remote end that was started over ssh.
 [[nodiscard]] DialContext context_over_ssh(RemoteEnd& remote, const std::string& host, bool connected,
                                            const TransportConfig& config);
 [[nodiscard]] std::string explain(const Error& error, const DialContext& context);

@@ -12,11 +12,11 @@ namespace udtx::apps {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(200);
-// To ask a port costs a packet; to log in by ssh costs a login, which a server may count.
+// An attempt at a port costs a packet. An attempt over ssh costs a login, which a server may limit.
 constexpr Duration kLongestPause = std::chrono::seconds(2);
 constexpr Duration kLongestPauseOverSsh = std::chrono::seconds(15);
 
-/// What the attempts so far came to.
+/// State of all attempts so far.
 class Course {
   public:
     explicit Course(const ReconnectSetup& setup) : setup_(setup) {}
@@ -38,7 +38,7 @@ class Course {
         setup_.log.warn("the connection is lost; reconnecting, for " + format_elapsed(left()) + " at most");
     }
 
-    /// False: patience is over, or there was a signal.
+    /// False: the patience is used up, or a signal arrived.
     [[nodiscard]] bool wait() {
         const Instant until = monotonic_now() + std::min(pause_, left());
         pause_ = std::min(2 * pause_, setup_.over_ssh ? kLongestPauseOverSsh : kLongestPause);
@@ -53,19 +53,19 @@ class Course {
 
     void count() { ++reconnects_; }
 
-    /// Of patience.
+    /// Remaining patience.
     [[nodiscard]] Duration left() const {
         return std::max(moved_ + setup_.patience - monotonic_now(), Duration::zero());
     }
 
-    /// The report of the last attempt becomes that of the whole run.
+    /// Turns the report of the last attempt into that of the whole run.
     [[nodiscard]] FinalReport sum(FinalReport last) const {
         last.reconnects = reconnects_;
         last.elapsed = setup_.observers.since_start(monotonic_now());
         return last;
     }
 
-    /// The last connection's report, for a run that ends without another.
+    /// The report of the last connection, for a run that ends without a new one.
     [[nodiscard]] FinalReport give_up() const {
         FinalReport report = sum(*lost_);
         if (signal_) {

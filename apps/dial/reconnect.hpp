@@ -1,5 +1,5 @@
-// A transfer that outlives its connection: the side that dialled dials again, and what is proven at the receiver is not
-// sent again.
+// Lets a transfer survive the loss of its connection: the side that connected reconnects. Data that the receiver has
+// confirmed is not sent again.
 #pragma once
 
 #include <algorithm>
@@ -19,45 +19,45 @@
 
 namespace udtx::apps {
 
-/// One connection's worth of a transfer.
+/// One attempt: at most one connection of a transfer.
 struct Attempt {
     enum class End {
-        final,        ///< there is no point in another
-        lost,         ///< it was up, and fell silent
-        unreachable,  ///< it never was up
+        final,        ///< another attempt cannot help
+        lost,         ///< the connection existed and timed out
+        unreachable,  ///< no connection was made
     };
     FinalReport report;
     End end = End::final;
-    Instant last_moved{};  ///< when there was progress
+    Instant last_moved{};  ///< time of the last progress
 };
 
-/// Of a connection that is over.
+/// Classifies a connection that has ended.
 [[nodiscard]] Attempt::End end_of(const transfer::Transfer& transfer);
-/// Of an attempt that came to no connection: names and ssh go over the same lines.
+/// Classifies an attempt without a connection. Name lookup and ssh use the same network, so their errors count too.
 [[nodiscard]] Attempt::End end_of(const Error& error);
 
 struct ReconnectSetup {
-    Duration patience{};     ///< without progress, all attempts together
-    bool resumable = false;  ///< else there is but one attempt
+    Duration patience{};     ///< longest time without progress, over all attempts
+    bool resumable = false;  ///< false: only one attempt
     bool over_ssh = false;   ///< each attempt logs in
     Log& log;
     SignalWaiter& signals;
     TransferObservers& observers;
 };
 
-/// Makes attempts until one has a final end or patience is over. `attempt(left)`: what is left of patience, none at the
-/// first. The last report counts what the connections before it came to.
+/// Makes attempts until one is final or the patience is used up. `left` in `attempt(left)` is the remaining patience;
+/// it is empty for the first attempt. The last report includes the results of the earlier connections.
 [[nodiscard]] FinalReport keep_trying(const ReconnectSetup& setup,
                                       const std::function<Attempt(std::optional<Duration> left)>& attempt);
 
-/// Dialling again ends with patience.
+/// Limits the handshake of a reconnect to the remaining patience.
 inline void dial_within(TransportConfig& config, std::optional<Duration> left) {
     constexpr Duration kLeast = std::chrono::milliseconds(1);
     if (left) config.handshake_timeout = std::min(config.handshake_timeout, std::max(*left, kLeast));
 }
 
-/// Runs what may block for as long as names are looked up or ssh tries. Those who observe hear of the outage meanwhile,
-/// if there was a connection before.
+/// Runs `make`, which may block while names are looked up or ssh connects. If `again`, the observers are updated about
+/// the outage meanwhile.
 template <class Make>
 [[nodiscard]] auto make_while_observed(TransferObservers& observers, bool again, const Make& make) {
     if (!again) return make();
@@ -65,7 +65,7 @@ template <class Make>
     try {
         made = std::async(std::launch::async, make);
     } catch (const std::system_error&) {
-        return make();  // no thread to be had: they hear of it afterwards
+        return make();  // no thread is available: the observers are updated afterwards
     }
     while (made.wait_for(SignalWaiter::kTurn) != std::future_status::ready) {
         observers.look_at_nothing(monotonic_now(), TransferObservers::Screen::leave);

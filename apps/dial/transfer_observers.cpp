@@ -12,7 +12,7 @@
 
 namespace udtx::apps {
 namespace {
-/// A shorter silence is worth no line of the log.
+/// A shorter silence is not logged.
 constexpr Duration kWorthALine = std::chrono::seconds(5);
 }  // namespace
 
@@ -109,7 +109,7 @@ void TransferObservers::clear_screen() {
     if (display_) display_->finish();
 }
 
-/// Once, and once more when it is over.
+/// Logs the silence once, and its end once.
 void TransferObservers::tell_silence() {
     const Duration unanswered = silence_.unanswered();
     if (!silence_.outage()) {

@@ -1,4 +1,4 @@
-// All who observe one transfer, and who may change its cap: JSON stream, metrics, control socket, schedule.
+// All observers of one transfer, and all that may change its cap: JSON stream, metrics, control socket, schedule.
 #pragma once
 
 #include <memory>
@@ -21,45 +21,47 @@
 
 namespace udtx::apps {
 
-/// Of a transfer that this side dialled, over all its connections. One thread, but for what the servers ask.
+/// Observes a transfer by the side that connected, over all its connections. Use it on one thread; the servers' threads
+/// only call latest() and the control handler.
 class TransferObservers {
   public:
-    /// Which transfer.
+    /// Describes the transfer.
     struct Subject {
         DataEnd end;
         std::string peer;
         bool streaming = false;
-        std::optional<Duration> tries_again_for = std::nullopt;  ///< where silence does not end it
-        TransferCard card{};                                     ///< for whoever lists it
+        std::optional<Duration> tries_again_for = std::nullopt;  ///< set if the side reconnects after a silence
+        TransferCard card{};                                     ///< for clients that list transfers
     };
-    /// `print`: where the JSON stream goes.
+    /// `print` writes the JSON stream.
     static Result<std::unique_ptr<TransferObservers>> start(const CommonOptions& options, Log& log, Subject subject,
                                                             JsonTicker::Print print);
 
-    /// Progress is shown there, too.
+    /// Also shows progress on `terminal`.
     void show_on(Terminal& terminal);
     [[nodiscard]] const Account& account() const noexcept { return account_; }
 
     [[nodiscard]] Duration since_start(Instant now) const { return now - *start_; }
 
-    /// A connection is to come.
+    /// Call it before each connection.
     void begin_connection(Instant now);
-    /// It was lost, and what it came to is carried over.
+    /// The connection was lost; the account keeps its results.
     void lost(Instant now, const FinalReport& report);
 
-    /// The cap to begin with.
+    /// The cap at the start.
     [[nodiscard]] Rate first_cap(Instant now);
-    /// A sender's cap, if it is another one than at the last call.
+    /// A sender's cap if it differs from the one at the last call.
     [[nodiscard]] std::optional<Rate> new_cap(Instant now);
-    /// `glance.progress` is the connection's own; `at` and the silence are put in here.
+    /// `glance.progress` is that of the current connection. look() fills in `at` and the silence.
     void look(Instant now, Glance glance);
     enum class Screen { ours, leave };
-    /// Between two connections; `leave`: somebody else may be asking for a password there.
+    /// Updates the observers between two connections. `leave`: leaves the screen alone, because another program may be
+    /// asking for a password there.
     void look_at_nothing(Instant now, Screen screen);
-    /// The line of progress goes.
+    /// Erases the progress line.
     void clear_screen();
-    /// When all is over and has been looked at: puts the limits into the report, writes the page's, and tells those who
-    /// observe it.
+    /// Call it after the last look(). Puts the limits into the report, writes the page's report, and updates those who
+    /// have the page open.
     void finish(FinalReport& report);
     [[nodiscard]] Observation latest() const { return observer_.latest(); }
 
@@ -73,10 +75,10 @@ class TransferObservers {
     const CommonOptions& options_;
     Log& log_;
     Subject subject_;
-    std::optional<Instant> start_;  // of the first connection
+    std::optional<Instant> start_;  // start of the first connection
     Account account_;
     Silence silence_;
-    std::optional<Duration> told_silence_;  // it had lasted so long when it was last seen
+    std::optional<Duration> told_silence_;  // its length when it was last logged
     std::optional<ProgressDisplay> display_;
     Screen screen_ = Screen::ours;
     Observer observer_;

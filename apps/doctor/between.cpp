@@ -6,11 +6,11 @@
 namespace udtx::apps {
 namespace {
 
-/// Where the user named none: as many as mosh users open.
+/// Example ports if the user named none: the first of the range that mosh uses.
 constexpr PortRange kExamplePorts{60000, 60010};
-/// What encapsulation by one tunnel leaves of kUsualMtu.
+/// MTU that remains of kUsualMtu after the encapsulation of one tunnel.
 constexpr unsigned kTunnelMtu = 1400;
-constexpr unsigned kSearchStep = 32;  // by which the search for the largest datagram may stay below the MTU
+constexpr unsigned kSearchStep = 32;  // bytes by which the search for the largest datagram may stay below the MTU
 constexpr Duration kClocksApart = std::chrono::seconds(1);
 
 std::string open_ports(PortRange ports) {
@@ -29,7 +29,7 @@ Finding blocked(const PathProbe& probe, const std::string& host, PortRange ports
         finding.remedy = "fix on " + host + " with: " + open_ports(ports.first == 0 ? kExamplePorts : ports);
         return finding;
     }
-    // Where answers get lost cannot be told from here: each end has to let its part through.
+    // This end cannot find out where answers are dropped, so each end must let its part through.
     const std::string answers = " ct state established,related accept";
     finding.remedy = "let answers out on " + host + " with: sudo nft insert rule inet filter output" + answers +
                      "; in here with: sudo nft insert rule inet filter input" + answers +

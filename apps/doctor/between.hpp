@@ -1,4 +1,4 @@
-// What lies between this host and one that ssh reaches, as a doctor sees it.
+// Examines the network between this host and one that ssh reaches, for `doctor`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace udtx::apps {
 
-/// UDP both ways, the largest packets that pass, the clocks. `ports`: those that -O named.
+/// Examines UDP in both directions, the largest packets that pass, and the clocks. `ports` are the ports of -O.
 [[nodiscard]] std::vector<Finding> examine_between(const PathProbe& probe, const std::string& host, PortRange ports);
 
 }  // namespace udtx::apps

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kMostBytes = 256U << 20U;
 constexpr Duration kMostTime = std::chrono::seconds(2);
 
-/// It begins a page: what the kernel copies fastest.
+/// Aligned to a page, because the kernel copies that fastest.
 struct alignas(4096) Block {
     std::array<std::byte, 1U << 20U> bytes;
 };
@@ -32,7 +32,8 @@ std::string speed_text(const char* what, std::uint64_t bytes, Duration time) {
     return std::string(what) + " " + format_byte_rate(Rate::from_bytes(bytes, std::max(time, Duration(1))));
 }
 
-/// Calls `step(offset)`, a block each time, until enough was done; the bytes, or the first errno as a negative number.
+/// Calls `step(offset)` once per block until enough is done. Returns the bytes, or the first errno as a negative
+/// number.
 template <class Step>
 std::int64_t repeat(std::uint64_t most, Step&& step) {
     const Instant start = monotonic_now();
@@ -63,7 +64,7 @@ std::vector<Finding> examine_disk(const std::string& directory) {
     ::unlink(name.c_str());
     const auto memory = std::make_unique<Block>();
     const std::span block(memory->bytes);
-    // Zeros are nothing to a disk that compresses.
+    // A disk that compresses would store zeros without work.
     std::minstd_rand random(1);
     for (std::byte& byte : block) byte = static_cast<std::byte>(random());
     Instant start = monotonic_now();

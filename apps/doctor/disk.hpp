@@ -1,4 +1,4 @@
-// How fast the disk of a directory is, or why nothing can be written there.
+// Measures the speed of a directory's disk, or reports why writing fails.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace udtx::apps {
 
-/// Writes and reads a temporary file for some seconds at most.
+/// Writes and reads a temporary file for a few seconds at most.
 [[nodiscard]] std::vector<Finding> examine_disk(const std::string& directory);
 
 }  // namespace udtx::apps

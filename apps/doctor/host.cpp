@@ -21,9 +21,9 @@
 namespace udtx::apps {
 namespace {
 
-/// So long each cipher is measured.
+/// Time for measuring each cipher.
 constexpr std::chrono::milliseconds kCipherTime{60};
-/// By this a processor without instructions for AES is still fast enough.
+/// Above this rate a processor without AES instructions is still fast enough.
 constexpr Rate kFastCipher = Rate::bytes_per_second(0.5e9);
 constexpr Duration kSlowTimer = std::chrono::milliseconds(1);
 
@@ -34,7 +34,7 @@ std::string first_line(const char* path) {
     return line;
 }
 
-/// How late a sleep of a millisecond ends, mostly.
+/// The median lateness of a sleep of one millisecond.
 Duration timer_lateness() {
     constexpr Duration kSleep = std::chrono::milliseconds(1);
     std::array<Duration, 21> late{};

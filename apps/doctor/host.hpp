@@ -1,4 +1,4 @@
-// What of this host slows transfers down: network, timers, clock, processor, disk.
+// Finds what slows transfers down on this host: network, timers, clock, processor, disk.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 namespace udtx::apps {
 
 [[nodiscard]] std::vector<Finding> examine_host(const DoctorCommand& command);
-/// Prints what was found on standard output, and gives the code to end with.
+/// Prints the findings on standard output. Returns the exit code.
 [[nodiscard]] ExitCode show_host(Log& log, const DoctorCommand& command);
 
 }  // namespace udtx::apps

@@ -1,4 +1,4 @@
-// What of this host's network slows transfers down: socket buffers, offloads, MTU.
+// Finds what slows transfers down in this host's network: socket buffers, offloads, MTU.
 #pragma once
 
 #include <vector>

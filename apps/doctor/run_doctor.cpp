@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kProgram = "udtx-recv";
 constexpr std::chrono::milliseconds kSoon{2000};
 
-/// HOST:PORT or a URL: a receiver that runs. Anything else is a name for ssh.
+/// True for HOST:PORT or a URL, which name a running receiver. Anything else is a host name for ssh.
 bool is_receiver(const std::string& host) {
     if (looks_like_url(host)) return true;
     const std::size_t colon = host.rfind(':');
@@ -28,7 +28,7 @@ bool is_receiver(const std::string& host) {
            host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
 }
 
-/// For ssh, as a place for files.
+/// The host as an ssh destination with a path.
 std::string ssh_place(const std::string& host) { return looks_like_ssh(host) ? host : host + ":"; }
 std::string url_of(const std::string& host) { return looks_like_url(host) ? host : "udtx://" + host + "/"; }
 
@@ -42,11 +42,11 @@ Result<void> check_host(const std::string& host) {
 }
 
 struct FarEnd {
-    std::string text;  ///< as it printed it
+    std::string text;  ///< as the remote end printed it
     ExitCode code = ExitCode::ok;
 };
 
-/// What the other end says of itself.
+/// The findings of the remote end about itself.
 Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, const SshTarget& target,
                            Terminal& terminal) {
     std::string words = (ssh.remote_bin.empty() ? kProgram : ssh.remote_bin) + std::string(" doctor");

@@ -1,4 +1,4 @@
-// `udtx-send doctor`: this host, and with a host the other end and the path to it.
+// `udtx-send doctor`: examines this host, and if a host is given, also the other end and the path to it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace udtx::apps {
 
-/// Without the first word.
+/// `arguments` excludes the first word.
 [[nodiscard]] ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

@@ -20,12 +20,12 @@ std::uint64_t files_found(const FinalReport& report) {
     return std::max({report.progress.files_total, report.progress.files_done, report.outcome.files});
 }
 
-/// Found, and neither delivered nor there already.
+/// Number of files that were found but neither delivered nor present before.
 std::uint64_t files_missing(const FinalReport& report) {
     return files_found(report) - std::max(report.progress.files_done, report.outcome.files);
 }
 
-/// What was there, and what is there no more.
+/// Describes entries that were present before, and deleted ones.
 std::string left_and_deleted(const transfer::Outcome& outcome) {
     std::string line;
     if (outcome.unchanged > 0) line += ", " + format_count(outcome.unchanged) + " unchanged";
@@ -34,7 +34,7 @@ std::string left_and_deleted(const transfer::Outcome& outcome) {
     return line;
 }
 
-/// Sums over the paths; gauges of the first.
+/// Counters summed over the paths. `first` gives the other figures.
 struct Totals {
     std::uint64_t sent_packets = 0;
     std::uint64_t lost_packets = 0;
@@ -92,7 +92,7 @@ void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
     json.end_array();
 }
 
-/// What this path carried: the sender knows what was acknowledged, the receiver what came.
+/// Bytes that this path carried. A sender counts acknowledged bytes, a receiver received ones.
 std::uint64_t carried(const FinalReport& report, const PathStats& path) {
     return report.receives ? path.received_bytes : path.delivered_bytes;
 }
@@ -209,7 +209,7 @@ std::string summary_line(const FinalReport& report) {
     line += ", " + format_bytes(outcome.bytes);
     line += left_and_deleted(outcome);
     if (report.dry_run) return line;
-    // Holes of sparse files are delivered without being sent.
+    // Holes of sparse files are delivered but not sent.
     if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
     if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there already";
     if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");

@@ -22,7 +22,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Who cannot be let in, for want of descriptors for one, waits so long.
+/// Pause before the next accept() if one fails, for example because no descriptors are left.
 constexpr std::chrono::milliseconds kAcceptAgainAfter{200};
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -37,7 +37,7 @@ bool equal_names(std::string_view a, std::string_view b) {
     return !a.empty() && beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
 }
 
-/// Without port and brackets.
+/// The host name without port and brackets.
 std::string_view name_in(std::string_view host_field) {
     if (host_field.starts_with('[')) return host_field.substr(1, host_field.find(']') - 1);
     return host_field.substr(0, host_field.rfind(':'));
@@ -49,7 +49,8 @@ std::vector<std::string> short_names() {
     return {name, name.substr(0, name.find('.'))};
 }
 
-/// Whoever runs a name server elsewhere has no say in what ours, or /etc/hosts, make of our own name.
+/// Collects this host's names. It uses only the host's own resolver and /etc/hosts, so other name servers cannot add a
+/// name.
 std::vector<std::string> all_names() {
     std::vector<std::string> names = short_names();
     const std::string name = names.front();
@@ -60,14 +61,15 @@ std::vector<std::string> all_names() {
     addrinfo* found = nullptr;
     if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) == 0) {
         const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-        // An alias may lead to any name.
+        // An alias may have any canonical name, so only one that extends this host's short name counts.
         const std::string_view full = found->ai_canonname == nullptr ? "" : found->ai_canonname;
         if (equal_names(full.substr(0, with_dot.size()), with_dot)) names.emplace_back(full);
     }
     return names;
 }
 
-/// A name server that does not answer must hold up neither the page nor the tool's end.
+/// Looks up the names on a separate thread, because a name server that does not answer must not delay the page or the
+/// end of the tool.
 const std::shared_future<std::vector<std::string>>& names_being_found() {
     static const std::shared_future<std::vector<std::string>> names = [] {
         std::packaged_task<std::vector<std::string>()> find(all_names);
@@ -75,7 +77,7 @@ const std::shared_future<std::vector<std::string>>& names_being_found() {
         try {
             std::thread(std::move(find)).detach();
         } catch (const std::system_error&) {
-            // No thread to wait for a name server: the short names will do.
+            // Without a thread for the lookup, the short names must suffice.
             std::promise<std::vector<std::string>> known;
             known.set_value(short_names());
             found = known.get_future().share();
@@ -89,7 +91,7 @@ const std::shared_future<std::vector<std::string>>& names_being_found() {
 
 bool is_own_host(std::string_view host_field, std::string_view own) {
     std::string_view name = name_in(host_field);
-    if (name.ends_with('.')) name.remove_suffix(1);  // the root of all names, which may be written
+    if (name.ends_with('.')) name.remove_suffix(1);  // a trailing dot (the DNS root) is permitted
     error_code not_an_address;
     (void)asio::ip::make_address(std::string(name), not_an_address);
     if (!not_an_address || equal_names(name, "localhost") || equal_names(name, own)) return true;
@@ -128,7 +130,7 @@ class HttpServer::Impl {
         if (error)
             return Error{ErrorCode::network, "cannot listen on " + to_string(address) + "/tcp: " + error.message()};
         accept();
-        (void)names_being_found();  // begins
+        (void)names_being_found();  // starts the lookup
         try {
             thread_ = std::thread([this] { run(); });
         } catch (const std::system_error& failed) {
@@ -151,7 +153,8 @@ class HttpServer::Impl {
     void end_streams(Duration at_most) {
         std::promise<void> over;
         asio::post(context_, [&] {
-            // A visit that has nothing to write leaves the list at once.
+            // finish() removes a visit from the set at once if it has nothing left to write. Therefore iterate over a
+            // copy.
             const auto streams = visitors_->streams;
             for (HttpVisit* visit : streams) visit->finish();
             deadline_.expires_after(at_most);
@@ -161,7 +164,7 @@ class HttpServer::Impl {
     }
 
   private:
-    /// A visit that needs more than there is ends; the others go on.
+    /// If a visit runs out of a resource, its exception ends that visit; the other visits continue.
     void run() {
         for (;;) {
             try {
@@ -193,7 +196,7 @@ class HttpServer::Impl {
             if (!error && visitors_->present < kMaxVisitors) {
                 std::make_shared<HttpVisit>(std::move(socket), visitors_)->begin();
             }
-            if (error) return retry_later();  // no descriptors left, for one
+            if (error) return retry_later();  // for example, no descriptors are left
             accept();
         });
     }

@@ -1,5 +1,5 @@
-// A small HTTP server on a thread of its own, for those who observe: one answer a connection, GET and HEAD only. Some
-// answers are streams of events that go on for as long as the visitor stays.
+// A small HTTP server on its own thread, for observers of a transfer. It answers one GET or HEAD request per
+// connection. Some answers are event streams that last until the visitor leaves.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 namespace udtx::apps {
 
 struct HttpRequest {
-    std::string target;  ///< what stands behind GET
+    std::string target;  ///< the target after GET
     std::string host;    ///< the Host field
 };
 
@@ -25,17 +25,17 @@ struct HttpReply {
     std::string type = "text/plain; charset=utf-8";
     std::string body{};
     std::vector<std::pair<std::string, std::string>> fields{};
-    bool events = false;  ///< the body is the beginning, publish() goes on
+    bool events = false;  ///< the body is the start of a stream, publish() sends the rest
 };
 
 class HttpServer {
   public:
-    /// Called on the server's thread.
+    /// Runs on the server's thread.
     using Handler = std::function<HttpReply(const HttpRequest& request)>;
-    /// So many streams at a time; whoever comes then is told to come back later.
+    /// Most streams at a time. A further visitor gets 503.
     static constexpr std::size_t kMaxStreams = 16;
 
-    /// No host: the loopback address only. Port 0 picks a free one.
+    /// Without a host, listens only on the loopback address. Port 0 picks a free port.
     static Result<std::unique_ptr<HttpServer>> start(const HostPort& where, Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
@@ -45,10 +45,10 @@ class HttpServer {
     [[nodiscard]] std::string address() const;
     [[nodiscard]] bool on_loopback() const;
 
-    /// Any thread: to all streams. A visitor who has not taken the last one yet gets the newest when they have; what
-    /// came in between they miss.
+    /// Any thread. Sends `text` to all streams. A visitor that still receives an earlier text gets the newest one next,
+    /// and misses those in between.
     void publish(std::string text);
-    /// Ends the streams; waits until their visitors have taken what was published, for at most so long.
+    /// Ends the streams. Waits for at most `at_most` until the visitors have received everything published.
     void end_streams(Duration at_most);
 
   private:
@@ -57,13 +57,13 @@ class HttpServer {
     std::unique_ptr<Impl> impl_;
 };
 
-/// A page that only its own host's names lead to cannot be read by a script that was loaded from elsewhere under a name
-/// which its owner then points here (DNS rebinding): the Host field must be an address, localhost, one of this host's
-/// names (with what the resolver adds to it, if that answers in time) or `own`, the name that the user gave. The server
-/// answers others with 421.
+/// Protects against DNS rebinding: a script from another site could read the page if the owner of that site's name
+/// pointed the name at this host. Therefore the Host field must be an address, localhost, a name of this host, or
+/// `own`, the name that the user gave. This host's names include those from its resolver if it answers in time. The
+/// server answers other requests with 421.
 [[nodiscard]] bool is_own_host(std::string_view host_field, std::string_view own);
 
-/// Server-sent events (HTML Living Standard 9.2): one event of that name; `data` has no line breaks.
+/// Formats a server-sent event (HTML Living Standard 9.2) with that name. `data` must have no line breaks.
 inline constexpr const char* kEventsType = "text/event-stream";
 [[nodiscard]] std::string event_text(std::string_view name, std::string_view data);
 

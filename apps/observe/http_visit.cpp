@@ -12,11 +12,11 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::chrono::seconds kPatience{5};
-/// A visitor of a stream who takes nothing for so long is gone.
+/// A stream's visitor that reads nothing for this time counts as gone.
 constexpr std::chrono::seconds kStreamPatience{30};
 constexpr std::size_t kMaxRequestBytes = 8192;
 constexpr std::size_t kMaxDrained = 256 * 1024;
-/// What the kernel keeps of a stream for a slow visitor.
+/// Bytes of a stream that the kernel buffers for a slow visitor.
 constexpr int kStreamBuffer = 256 * 1024;
 
 template <class Response>
@@ -55,7 +55,7 @@ void HttpVisit::refuse(Error error) {
     if (!spoken || error == http::error::end_of_stream || error == http::error::partial_message) return;
     HttpReply reply{400, "text/plain; charset=utf-8", "this is no request\n"};
     if (error == http::error::body_limit) reply = {413, reply.type, "the body is too long\n"};
-    // Without an end of the first line there is no target yet.
+    // If the first line has no end, the target is empty.
     if (error == http::error::header_limit && parser_.get().target().empty())
         reply = {414, reply.type, "the address is too long\n"};
     else if (error == http::error::header_limit)
@@ -111,7 +111,7 @@ void HttpVisit::open_stream(HttpReply reply) {
     notice_departure();
     set_head(head_, reply, parser_.get().version());
     writing_ = std::make_shared<const std::string>(std::move(reply.body));
-    stream_.expires_after(kStreamPatience);  // for writing only, as the reading has begun
+    stream_.expires_after(kStreamPatience);  // applies to writes only, because the read has already started
     http::async_write_header(stream_, head_writer_, [self = shared_from_this()](Error error, std::size_t) {
         if (error) return self->leave();
         self->write(self->writing_);

@@ -1,4 +1,4 @@
-// One visitor of the HTTP server: a request and its answer. Used on the server's thread only.
+// One visit to the HTTP server: a request and its answer. Use it only on the server's thread.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct HttpVisitors {
     std::unordered_set<HttpVisit*> streams{};
 };
 
-/// Lives as long as one of its operations is under way; a stream always reads.
+/// Lives as long as one of its operations is pending. A stream always has a read pending.
 class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
   public:
     using Socket = boost::asio::ip::tcp::socket;
@@ -34,16 +34,16 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     HttpVisit& operator=(const HttpVisit&) = delete;
 
     void begin();
-    /// The next event of a stream.
+    /// Sends the next event of a stream.
     void offer(Text text);
-    /// Ends a stream when all that was offered is on its way.
+    /// Ends a stream after everything offered is sent.
     void finish();
 
   private:
     using Error = boost::beast::error_code;
 
     void answer();
-    /// Of what is no request; nothing where nobody is there to be told.
+    /// Answers an invalid request; no answer if the visitor has gone.
     void refuse(Error error);
     [[nodiscard]] HttpReply reply_to(bool head) const;
     void send(HttpReply reply, bool with_body);
@@ -53,7 +53,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     void written(Error error);
     void leave();
     void close();
-    /// The rest of what they say: closed on, it would take our answer with it.
+    /// Reads and drops the rest of the visitor's data. Closing the socket with unread data would discard the answer.
     void drain();
 
     boost::beast::tcp_stream stream_;
@@ -61,10 +61,10 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     boost::beast::flat_buffer buffer_;
     boost::beast::http::request_parser<boost::beast::http::string_body> parser_;
     boost::beast::http::response<boost::beast::http::string_body> response_;
-    // of a stream
+    // used by a stream
     boost::beast::http::response<boost::beast::http::empty_body> head_;
     boost::beast::http::response_serializer<boost::beast::http::empty_body> head_writer_{head_};
-    std::array<char, 4096> ignored_{};  ///< what the visitor says after the request
+    std::array<char, 4096> ignored_{};  ///< bytes after the request, which are ignored
     std::size_t drained_ = 0;
     Text writing_;  ///< null: nothing is being written
     Text next_;

@@ -16,7 +16,7 @@ using transfer::EntryType;
 struct Change {
     std::uint8_t bit;
     char letter;
-    std::size_t column;  // among the eleven
+    std::size_t column;  // index among the eleven letters
     const char* name;
 };
 constexpr std::array<Change, 7> kChanges{{{change::kContent, 'c', 2, "content"},

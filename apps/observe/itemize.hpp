@@ -1,4 +1,5 @@
-// One line, or one object, for an entry of a dry run: what would be done with it, and why. The letters are rsync's.
+// Formats one entry of a dry run as a line or an object: what a real run would do with it, and why. The letters are
+// rsync's.
 #pragma once
 
 #include <string>
@@ -6,9 +7,9 @@
 
 namespace udtx::apps {
 
-/// rsync's eleven letters, YXcstpoguax. `receives`: the files come here.
+/// rsync's eleven letters, YXcstpoguax. `receives`: this side receives the files.
 [[nodiscard]] std::string itemized_letters(const transfer::PlannedEntry& entry, bool receives);
-/// The letters, the name, and where a link leads.
+/// The letters, the name, and a link's target.
 [[nodiscard]] std::string itemized_line(const transfer::PlannedEntry& entry, bool receives);
 /// The same as a JSON object; with `event` it has the key "event".
 [[nodiscard]] std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bool event);

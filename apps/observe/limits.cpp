@@ -13,16 +13,15 @@ constexpr Names kNames{"sender_disk", "input",      "receiver_disk", "receive_wi
                        "rate_cap",    "sender_cpu", "receiver_cpu",  "small_data",     "elsewhere", "outage"};
 constexpr Names kTexts{"sender disk", "input pipe", "receiver disk", "receive window", "network",           "path loss",
                        "rate cap",    "sender CPU", "receiver CPU",  "small data",     "sender or network", "outage"};
-/// What a tick adds is worth so much of it a tick later: at ten ticks a second, about the last second counts.
+/// Factor per tick by which older packet counts fade. At ten ticks a second, about the last second counts.
 constexpr double kFading = 0.9;
 constexpr double kEnoughPackets = 50.0;
-/// A flush that takes longer than the round trip of its news is the disk's.
+/// A flush that takes longer than this plus a round trip is slow because of the receiver's disk.
 constexpr Duration kQuickFlush = std::chrono::milliseconds(50);
 
 double part(Duration some, Duration whole) { return to_seconds(some) / to_seconds(whole); }
 
-/// What held bytes back for most of the tick. The time since the connection was last looked at goes to what held it
-/// then.
+/// What held bytes back for most of the tick. Time since the hold times were last updated counts for the present hold.
 SendHold longest_hold(const LimitSample& from, const LimitSample& to, Duration time) {
     HoldTimes spent{};
     Duration rest = time;
@@ -75,7 +74,7 @@ void LimitMeter::count(const LimitSample& sample, Duration time) {
         unanswered_[limit] += time;
         return;
     }
-    // Answered after all, or an outage since it began.
+    // If the peer has answered, the unanswered time counts for its own limits. In an outage all of it counts as outage.
     for (std::size_t i = 0; i < kLimits; ++i) time_[sample.outage ? limit : i] += std::exchange(unanswered_[i], {});
     time_[limit] += time;
 }
@@ -95,7 +94,7 @@ Limit LimitMeter::of_sender(const LimitSample& s, Duration time) {
         case SendHold::cap:
             return Limit::rate_cap;
         case SendHold::host:
-            // Something may leave and this host does not come round to it, or its interface does not take it.
+            // Data may be sent, but this host has no time for it, or its interface does not accept it.
             return part(s.protocol - before.protocol, time) >= 0.5 ? Limit::sender_cpu : Limit::network;
         case SendHold::network:
             break;

@@ -1,5 +1,5 @@
-// Looks at a running transfer ten times a second, and keeps what it saw for all who ask: the progress lines, the JSON
-// stream, the metrics, the control socket.
+// Samples a running transfer ten times a second and keeps the result for all readers: progress lines, JSON stream,
+// metrics, control socket.
 #pragma once
 
 #include <map>
@@ -24,20 +24,20 @@ struct Observation {
     transfer::Progress progress;
     bool streaming = false;
     std::optional<ConnectionStats> stats;
-    Rate rate;                       ///< bytes done, of the last two seconds or so
-    std::map<PathId, Rate> paths;    ///< the same of what each path carries
-    std::optional<Duration> silent;  ///< an outage: no answer for so long
+    Rate rate;                       ///< of the bytes done, over about the last two seconds
+    std::map<PathId, Rate> paths;    ///< as `rate`, for what each path carries
+    std::optional<Duration> silent;  ///< an outage: time without an answer
     std::optional<Limit> limited_by;
     std::vector<LimitShare> limits;
-    Rate cap = Rate::infinite();  ///< as it is now
+    Rate cap = Rate::infinite();  ///< the cap at present
 };
 
-/// What a tick brings.
+/// The inputs of one tick.
 struct Glance {
     Duration at{};
     transfer::Progress progress;
     std::optional<ConnectionStats> stats{};
-    Duration stats_age{};  ///< how long before `at` they were taken
+    Duration stats_age{};  ///< age of `stats` at `at`
     Duration protocol{};   ///< see LimitSample
     Duration process{};    ///< processor time of all threads
     Duration writing{};
@@ -50,13 +50,13 @@ class Observer {
   public:
     Observer(DataEnd end, bool streaming, std::string peer);
 
-    // --- one thread
-    /// Before anything has moved: it turned out which end this is.
+    // --- functions for one thread
+    /// Sets which end this is, once it is known. Call it before any data has moved.
     void become(DataEnd end);
     void look(const Glance& glance);
-    /// What is looked at from now on is another connection of the same transfer.
+    /// Later calls of look() are about another connection of the same transfer.
     void begin_connection();
-    // --- any thread
+    // --- functions for any thread
     [[nodiscard]] Observation latest() const;
 
   private:
@@ -67,14 +67,14 @@ class Observer {
     bool over_ = false;
     RateMeter rate_{RateMeter::kShortWindow};
     std::map<PathId, RateMeter> paths_;
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     Observation latest_;
 };
 
-/// Processor time of this process so far.
+/// Processor time that this process has used.
 [[nodiscard]] Duration process_time() noexcept;
 
-/// Several transfers as one: the sums; of one alone everything.
+/// Several transfers as one: sums. A single transfer is returned unchanged.
 [[nodiscard]] Observation sum_of(const std::vector<Observation>& transfers);
 
 /// One line of JSON. The manual pages list its fields (options/manual_output.cpp).

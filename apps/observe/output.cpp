@@ -12,7 +12,7 @@ namespace udtx::apps {
 ExitCode print_output(Log& log, std::string_view text, ExitCode code) {
     const int failed = write_all(STDOUT_FILENO, text);
     if (failed == 0) return code;
-    // EBADF: standard output was closed when we were started.
+    // EBADF: standard output was closed at the start of the program.
     log.error("cannot write to standard output: " +
               (failed == EBADF ? std::string("it is closed") : std::generic_category().message(failed)));
     return code == ExitCode::ok ? ExitCode::file_io : code;

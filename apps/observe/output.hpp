@@ -1,4 +1,4 @@
-// How a run ends: what is printed, and what becomes of its code when that cannot be.
+// Prints the output at the end of a run, and sets the exit code if printing fails.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace udtx::apps {
 
-/// To standard output. When it cannot be written, says so and turns success into file_io.
+/// Prints to standard output. If that fails, logs an error and turns success into file_io.
 [[nodiscard]] ExitCode print_output(Log& log, std::string_view text, ExitCode code);
-/// Ends a run that has not begun: one line, and the object of --json if it is wanted.
+/// Ends a run that has not started: prints one line, and the object of --json if `json`.
 [[nodiscard]] ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool json);
-/// A log that could not be written turns success into file_io.
+/// Turns success into file_io if the log could not be written.
 void check_log(Log& log, FinalReport& report);
 
 }  // namespace udtx::apps

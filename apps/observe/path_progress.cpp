@@ -27,7 +27,7 @@ void PathMeters::sample(Duration now, const ConnectionStats& stats) {
     std::erase_if(meters_, [&](const auto& item) { return !is_there(item); });
     for (const PathStats& path : stats.paths) {
         Meter& meter = meters_[path.id];
-        if (path.received_packets < meter.last.received_packets) meter = {};  // of another connection, in fact
+        if (path.received_packets < meter.last.received_packets) meter = {};  // the path belongs to a new connection
         meter.bytes.sample(now, end_ == DataEnd::sender ? path.delivered_bytes : path.received_bytes);
         meter.sent.sample(now, path.sent_packets);
         meter.lost.sample(now, path.lost_packets);

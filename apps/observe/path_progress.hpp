@@ -1,4 +1,4 @@
-// How each path of a connection does at present: the lines below the progress line, with -v.
+// Shows how each path of a connection performs at present: the lines below the progress line, with -v.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace udtx::apps {
 
-/// Which end we are: the sender of the data knows what was delivered, lost and sent again, the receiver what comes.
+/// The end that this process is. The data's sender knows what was delivered, lost and retransmitted; the receiver knows
+/// what arrives.
 enum class DataEnd { sender, receiver };
 
 class PathMeters {
@@ -20,8 +21,8 @@ class PathMeters {
     explicit PathMeters(DataEnd end) : end_(end) {}
 
     void sample(Duration now, const ConnectionStats& stats);
-    /// One line for each open path, at most `columns` wide; none where there is but one. Rate and loss are those of the
-    /// last two seconds or so.
+    /// One line for each open path, at most `columns` wide; empty if there is only one path. Rate and loss are those of
+    /// about the last two seconds.
     [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
 
   private:

@@ -11,13 +11,13 @@
 namespace udtx::apps {
 namespace {
 
-// Of the list in an object; --json-stream has no such bound.
+// Bytes of the list in one JSON object. --json-stream has no such limit.
 constexpr std::size_t kMaxKeptBytes = 256U << 20U;
 
-/// Of the one transfer of this process.
+/// The list kept for the only transfer of this process.
 struct Kept {
     std::mutex mutex;
-    std::string objects;  // with commas between them
+    std::string objects;  // separated by commas
     bool cut = false;
     bool wanted = false;
 };
@@ -66,7 +66,7 @@ transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
         const std::string line = listing.form == Form::objects ? itemized_json(entry, listing.receives, true)
                                                                : itemized_line(entry, listing.receives);
         std::cout << line + '\n';
-        // The objects of progress come by another way: no line may be cut by one.
+        // Progress objects bypass this buffer. The flush after each object keeps every line whole.
         if (listing.form == Form::objects) std::cout.flush();
     };
 }

@@ -1,4 +1,4 @@
-// What --dry-run lists on standard output, and -v of what --delete took away.
+// The list that --dry-run prints on standard output, and the list of deletions that -v with --delete prints.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@ struct PlanListing {
     enum class Form {
         none,
         lines,
-        objects,  ///< each a line of --json-stream
+        objects,  ///< one line of --json-stream each
         kept      ///< for the object of --json
     };
     Form form = Form::none;
-    bool verbose = false;   ///< also what would stay as it is
-    bool receives = false;  ///< the files come here
+    bool verbose = false;   ///< also lists entries that would stay unchanged
+    bool receives = false;  ///< this side receives the files
 };
-/// For a dry run whose user wants to see it.
+/// The listing for a dry run, as the user's flags ask for it.
 [[nodiscard]] PlanListing listing_of(const TreeOptions& tree, const CommonOptions& common, bool receives);
-/// Any thread may call it. `log` outlives it. What an earlier one has kept is forgotten.
+/// The returned callback may run on any thread. `log` must outlive it. Forgets what an earlier listing has kept.
 [[nodiscard]] transfer::PlanCallback plan_listing(Log& log, PlanListing listing);
-/// Puts what was kept into the report. A list that could not be written is an error.
+/// Puts the kept list into the report. A list that could not be written is an error.
 void check_listing(Log& log, FinalReport& report);
 
 }  // namespace udtx::apps

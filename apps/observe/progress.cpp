@@ -14,7 +14,7 @@ namespace {
 std::string percentage(const ProgressView& view) {
     if (!view.totals_known || view.bytes_total == 0) return "  -- ";
     double share = static_cast<double>(view.bytes_done) / static_cast<double>(view.bytes_total);
-    // 100 % is for a finished transfer only, whatever rounding says.
+    // Only a finished transfer shows 100 %, although a share may round up to it.
     if (share > 0.999) share = view.bytes_done >= view.bytes_total && view.totals_final ? 1.0 : 0.999;
     std::array<char, 16> buffer{};
     std::snprintf(buffer.data(), buffer.size(), "%5.1f%%", share * 100.0);
@@ -73,7 +73,7 @@ std::string format_progress(const ProgressView& view, std::size_t columns) {
 
 void RateMeter::sample(Duration now, std::uint64_t total) {
     samples_.push_back({now, total});
-    // One sample older than the window stays, so that the window is always covered.
+    // Keeps one sample older than the window, so that the samples always cover the window.
     while (samples_.size() > 2 && samples_[1].at + window_ <= now) samples_.pop_front();
 }
 

@@ -1,4 +1,4 @@
-// The progress line: what it says, and how fast things go.
+// The progress line, and the meter of its rates.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,20 @@ struct ProgressView {
     std::uint64_t files_done = 0;
     std::uint64_t files_total = 0;
     bool totals_final = false;  ///< the scan is over
-    bool totals_known = true;   ///< false for a pipe: nobody knows how much will come
+    bool totals_known = true;   ///< false for a pipe, whose length is unknown
     Rate rate;
     std::optional<Duration> remaining;
     std::string name;    ///< file being sent, raw bytes
-    std::string notice;  ///< stands in place of rates and phase: nothing moves
+    std::string notice;  ///< shown in place of rates and phase while nothing moves
 };
 
-/// At most `columns` wide; the parts that matter least go first when there is no room.
+/// At most `columns` wide. If space is short, the least important parts are dropped first.
 [[nodiscard]] std::string format_progress(const ProgressView& view, std::size_t columns);
 
 /// Rate over the last few seconds, from samples of a growing counter.
 class RateMeter {
   public:
-    /// Of the rate that is shown as that of now.
+    /// Window of the current rate.
     static constexpr Duration kShortWindow = std::chrono::seconds(2);
 
     explicit RateMeter(Duration window) : window_(window) {}

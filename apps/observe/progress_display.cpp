@@ -6,8 +6,8 @@
 namespace udtx::apps {
 namespace {
 
-/// So often a line is shown anew, and so often another one is printed: a little less than the fifth of a second and the
-/// second that are meant, since whoever asks comes every SignalWaiter::kTurn.
+/// Intervals for redrawing a status line and for printing a new line. They are a little below the intended 0.2 s and 1
+/// s, because callers come every SignalWaiter::kTurn.
 constexpr Duration kRedrawInterval = std::chrono::milliseconds(180);
 constexpr Duration kLineInterval = std::chrono::milliseconds(980);
 
@@ -64,7 +64,7 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
     view.name = progress.current_name;
     view.notice = notice_;
     if (stats) paths_.sample(now, *stats);
-    // The last column stays free: some terminals wrap as soon as it is written.
+    // Leaves the last column free, because some terminals wrap as soon as it is written.
     const std::size_t columns = mode_ == Mode::redraw ? terminal_.columns() - 1 : kLineColumns;
     show(format_progress(view, columns), stats ? paths_.lines(columns) : std::vector<std::string>());
 }
@@ -75,7 +75,7 @@ void ProgressDisplay::show(const std::string& line, std::vector<std::string> pat
         for (const std::string& path : paths) terminal_.line(path);
         return;
     }
-    paths.resize(std::min(paths.size(), terminal_.rows() - 1));  // more could not be erased again
+    paths.resize(std::min(paths.size(), terminal_.rows() - 1));  // more lines could not be erased
     std::string all = line;
     for (const std::string& path : paths) all += "\n" + path;
     terminal_.status(all);

@@ -1,4 +1,4 @@
-// Shows how a transfer goes while it runs, and notices when it goes no more.
+// Shows the progress of a running transfer.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@
 
 namespace udtx::apps {
 
-/// Redraws a status line on a terminal (5 a second), or prints a line a second elsewhere; below it one for each path,
-/// when asked to.
+/// Redraws a status line on a terminal (5 times a second), or prints a line a second elsewhere. On request it adds one
+/// line per path.
 class ProgressDisplay {
   public:
     enum class Mode { off, redraw, lines };
 
-    /// `with_paths`: update() is to be given the statistics.
+    /// `with_paths`: update() gets the statistics.
     ProgressDisplay(Terminal& terminal, Mode mode, DataEnd end, bool with_paths)
         : terminal_(terminal), mode_(mode), with_paths_(with_paths && mode != Mode::off), paths_(end) {}
     [[nodiscard]] bool with_paths() const noexcept { return with_paths_; }
-    /// `streaming`: the source is a pipe, nobody knows its length. `stats`: of the one connection that there is.
+    /// `streaming`: the source is a pipe of unknown length. `stats` are those of the only connection.
     void update(Duration now, const transfer::Progress& progress, bool streaming,
                 const std::optional<ConnectionStats>& stats);
     void finish();
-    /// What keeps everything from moving; empty: nothing does.
+    /// The reason why nothing moves; empty: the transfer moves.
     void set_notice(std::string notice) { notice_ = std::move(notice); }
 
     [[nodiscard]] static Mode choose(bool quiet, bool forced, const Terminal& terminal);
@@ -42,7 +42,7 @@ class ProgressDisplay {
     std::string notice_;
     PathMeters paths_;
     std::optional<Duration> last_shown_;
-    /// Of the rate that the ETA is made from, which should not jump about.
+    /// Window of the rate for the ETA, long enough to keep the ETA steady.
     static constexpr Duration kEtaWindow = std::chrono::seconds(15);
 
     RateMeter recent_{RateMeter::kShortWindow};

@@ -15,7 +15,7 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 std::string number(double value) {
     if (!std::isfinite(value)) return value > 0.0 ? "+Inf" : "NaN";
     std::array<char, 64> buffer{};
-    // Not printf: the decimal point must not follow the locale.
+    // to_chars, because printf's decimal point depends on the locale.
     const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
     return error == std::errc() ? std::string(buffer.data(), end) : "NaN";
 }
@@ -50,7 +50,7 @@ class Exposition {
     std::string text_;
 };
 
-// Names as `promtool check metrics` wants them: base units, unlike what people type and read here; _total for counters.
+// Names that `promtool check metrics` accepts: base units, unlike the units of other output, and _total for counters.
 struct TransferMetric {
     const char* name;
     const char* type;

@@ -10,13 +10,13 @@
 namespace udtx::apps {
 
 struct MetricsView {
-    std::string role;  ///< "sender", "receiver", or "server" where there may be both
+    std::string role;  ///< "sender", "receiver", or "server" for a process that can do both
     std::string version;
-    std::vector<Observation> transfers{};  ///< under way
+    std::vector<Observation> transfers{};  ///< running ones
     std::uint64_t transfers_ended = 0;
-    std::uint64_t transfers_failed = 0;  ///< of those
-    std::uint64_t bytes_ended = 0;       ///< that those moved
-    std::uint64_t refused = 0;           ///< handshakes
+    std::uint64_t transfers_failed = 0;  ///< among transfers_ended
+    std::uint64_t bytes_ended = 0;       ///< moved by transfers_ended
+    std::uint64_t refused = 0;           ///< refused handshakes
 };
 
 inline constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";

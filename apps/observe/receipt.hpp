@@ -1,4 +1,4 @@
-// --receipt: written while the transfer runs, named when it was confirmed.
+// --receipt: the file is written during the transfer, and gets its name when the transfer is confirmed.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace udtx::apps {
 
-/// None where that is not asked for.
+/// Empty if the user did not ask for a receipt.
 [[nodiscard]] Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options);
-/// What was delivered counts, and what is wrong with its receipt is said.
+/// Reports a fault of the receipt. The files remain delivered.
 void judge_receipt(FinalReport& report);
 
 }  // namespace udtx::apps

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kListed = 10;
 
-/// Prints some of `items`, and how many more there are of `count`.
+/// Prints some of `items`, then how many of the `count` items are left out.
 template <class Item, class Print>
 void list(Log& log, const std::vector<Item>& items, std::uint64_t count, const ShowOptions& options, Print&& print) {
     const std::size_t shown = options.verbose ? items.size() : std::min(items.size(), kListed);
@@ -25,7 +25,8 @@ void list(Log& log, const std::vector<Item>& items, std::uint64_t count, const S
 void show_report(Log& log, const FinalReport& report, const ShowOptions& options) {
     const transfer::Outcome& outcome = report.outcome;
     list(log, outcome.warnings, outcome.warnings.size(), options, [](const std::string& warning) { return warning; });
-    // A single failure is the error line; so is one kind of thing that could not be set, if nothing failed.
+    // A single failure is printed as the error line. So is a single kind of attribute that could not be set, if nothing
+    // failed.
     for (const transfer::Unset& unset : outcome.unset) {
         if (outcome.unset.size() + outcome.failed_count > 1) log.warn(options.from + describe(unset));
     }
@@ -38,7 +39,7 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
         const std::string line = transport_line(report);
         if (!line.empty() && options.transport) log.info(options.from + line);
         if (!line.empty() && !options.transport) log.detail(options.from + line);
-        // Of a receiver's many transfers each would have one.
+        // A receiver of many transfers would print this line for each, so there it is a detail.
         if (const std::string limits = limit_line(report.limits); !limits.empty()) {
             options.transport ? log.info(options.from + limits) : log.detail(options.from + limits);
         }
@@ -51,7 +52,7 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
 }
 
 std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
-    // What was refused, or does not verify, is so the next time.
+    // A refusal or a failed verification would occur again.
     const ErrorCode code = outcome.status.ok() ? ErrorCode::interrupted : outcome.status.error().code;
     const bool line = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
                       code == ErrorCode::udp_blocked;

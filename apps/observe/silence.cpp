@@ -4,7 +4,7 @@
 
 namespace udtx::apps {
 namespace {
-/// An answer, and one more try, of a line as slow as this one.
+/// Round trips for an answer and one retry. This raises the limit on a slow path.
 constexpr int kRoundTrips = 4;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// For how long a peer has left unanswered what was sent to it.
+// Measures how long a peer has left sent data unanswered.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace udtx::apps {
 
 class Silence {
   public:
-    /// Longer than answers take on any line, or a busy host.
+    /// Longer than an answer takes on any path or from a busy host.
     static constexpr Duration kOutage = std::chrono::seconds(3);
 
-    /// `stats`: of the connection; nothing while there is none.
+    /// `stats`: of the connection; empty while there is none.
     void look(Duration at, const std::optional<ConnectionStats>& stats);
-    /// The connection is given up: silence lasts until another is heard.
+    /// The connection is given up. The silence lasts until another connection receives a packet.
     void lost(Duration at);
 
-    /// Zero while there is nothing to answer, or it is being answered.
+    /// Zero while nothing waits for an answer, or answers arrive.
     [[nodiscard]] Duration unanswered() const noexcept { return since_ ? at_ - *since_ : Duration(); }
     [[nodiscard]] bool outage() const noexcept { return lost_ || unanswered() >= longest_; }
 

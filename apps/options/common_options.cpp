@@ -15,9 +15,10 @@
 namespace udtx::apps {
 namespace {
 
-// Lines come back after half a minute of nothing, and the session should still be there.
+// A network may recover after half a minute, and the session should survive that.
 constexpr Duration kSilence = std::chrono::seconds(60);
-// Who only receives has nothing to send: a server that was started anew hears of it, and says so, by these.
+// A side that only receives has nothing else to send. With keep-alives it learns soon that a server has restarted,
+// because the server then reports the unknown connection.
 constexpr Duration kKeepAlive = std::chrono::seconds(1);
 
 std::string joined(const std::vector<std::string>& names, const char* between) {
@@ -194,7 +195,7 @@ std::vector<std::string> CommonOptions::for_other_side() const {
     if (no_resume) words.emplace_back("--no-resume");
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
-    // By the name that every version on the other side understands.
+    // Uses the old name, because every version on the other side understands it.
     if (threads != 1) words.insert(words.end(), {"--streams", threads_text});
     return words;
 }
@@ -211,7 +212,7 @@ TransportConfig CommonOptions::transport() const {
     config.keep_alive = kKeepAlive;
     if (timeout) {
         config.handshake_timeout = std::min(config.handshake_timeout, *timeout);
-        // The user's patience also bounds how long a silent peer is waited for, in both directions.
+        // The user's timeout also limits how long a silent peer is waited for, in both directions.
         config.idle_timeout = *timeout;
         config.keep_alive = std::min(config.keep_alive, *timeout / 4);
     }
@@ -227,7 +228,7 @@ transfer::DialOptions CommonOptions::dial(TransportConfig config, std::vector<Ad
 }
 
 Error key_error(Error error, const std::string& option) {
-    // A damaged key is like a wrong one.
+    // A damaged key gets the same code as a wrong one.
     if (error.code == ErrorCode::malformed) error.code = ErrorCode::authentication;
     if (!option.empty()) error.message = option + ": " + error.message;
     return error;

@@ -1,4 +1,4 @@
-// What both tools let the user set.
+// The settings that both tools share.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class App;
 namespace udtx::apps {
 
 struct CommonOptions {
-    // As typed; check() turns them into what follows.
+    // As typed. check() converts them to the members below.
     std::string psk_file_text;
     std::string identity_text;
     std::string rate_text;
@@ -37,8 +37,8 @@ struct CommonOptions {
     std::string log_text;
     std::string receipt_text;
     std::string congestion = TransportConfig().congestion;
-    std::string policy_text = "fair";  // of the sender
-    std::string min_rate_text;         // of the sender
+    std::string policy_text = "fair";  // at the sender
+    std::string min_rate_text;         // at the sender
     bool verbose = false;
     bool quiet = false;
     bool json = false;
@@ -51,31 +51,32 @@ struct CommonOptions {
     ObservingOptions observing;
     RateOptions rates;
 
-    Rate rate = Rate::infinite();  ///< of --rate or --bwlimit
+    Rate rate = Rate::infinite();  ///< from --rate or --bwlimit
     Rate min_rate{};
     Policy policy = Policy::fair;
-    std::optional<Duration> timeout;            ///< no progress for so long ends the transfer
+    std::optional<Duration> timeout;            ///< longest time without progress
     std::uint32_t max_datagram = 0;             ///< UDP payload
-    std::optional<std::uint64_t> max_memory{};  ///< bytes; none: transfer::default_window_memory()
-    std::uint32_t threads = 1;                  ///< that packets pass through
+    std::optional<std::uint64_t> max_memory{};  ///< bytes; empty: transfer::default_window_memory()
+    std::uint32_t threads = 1;                  ///< for packet processing
     AddressChoice addresses = AddressChoice::any;
-    Origins origins;  ///< of what was not typed
+    Origins origins;  ///< origins of values that were not typed
 
     void add_to(CLI::App& app);
     Result<void> check();
-    /// Over ssh a key is made for each transfer: none may be typed, and what a file of settings has is for others.
+    /// Over ssh, each transfer gets a fresh key. A typed key is an error. Keys from configuration files are for other
+    /// transfers.
     [[nodiscard]] Result<void> check_no_keys(const CLI::App& app) const;
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
     [[nodiscard]] transfer::LinkOptions link(TransportConfig config) const;
-    /// To one of the peer's addresses.
+    /// Connects to one of the peer's addresses.
     [[nodiscard]] transfer::DialOptions dial(TransportConfig config, std::vector<Address> peer) const;
-    /// For a side that dials again: its patience is for more than one connection.
+    /// For a side that reconnects: shortens the timeouts, because the user's patience covers more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;
-    /// What of it the other side is to be started with over ssh.
+    /// The flags that the other side is started with over ssh.
     [[nodiscard]] std::vector<std::string> for_other_side() const;
-    /// For reports: what --cc names, or "low" where that policy has a controller of its own.
+    /// For reports: the controller of --cc, or "low" if that policy has its own controller.
     [[nodiscard]] std::string congestion_in_use() const;
 
   private:
@@ -85,7 +86,7 @@ struct CommonOptions {
 /// The error of a key file, with the option that named it.
 [[nodiscard]] Error key_error(Error error, const std::string& option);
 Result<Credentials> load_credentials(const CommonOptions& options);
-/// Opens the file of --log, if there is to be one.
+/// Opens the file of --log if the user gave one.
 [[nodiscard]] Result<void> open_log(Log& log, const CommonOptions& options);
 
 }  // namespace udtx::apps

@@ -10,7 +10,7 @@ namespace {
 
 Error doubtful(const std::string& why) { return usage("--shard auto: " + why + ": type --shard K/N"); }
 
-/// A variable that has to be a number. nullopt: it is not set.
+/// The number in a variable. nullopt: the variable is not set.
 Result<std::optional<std::size_t>> number_in(const Environment& environment, const char* name) {
     const auto text = environment(name);
     if (!text) return std::optional<std::size_t>();
@@ -22,7 +22,7 @@ Result<std::optional<std::size_t>> number_in(const Environment& environment, con
     return std::optional(value);
 }
 
-/// What the two variables say together.
+/// The shard that the two variables give together.
 Result<transfer::Shard> shard_in(const Environment& environment, const char* index_name, const char* count_name) {
     const auto index = number_in(environment, index_name);
     if (!index) return index.error();
@@ -39,8 +39,8 @@ Result<transfer::Shard> shard_in(const Environment& environment, const char* ind
     return transfer::Shard{**index, **count};
 }
 
-/// A later --array=2,5 for two that failed has a count of 2: only an array from 0 without gaps says which shard this
-/// is.
+/// A rerun with --array=2,5 for two failed shards has a count of 2. Only an array from 0 without gaps identifies the
+/// shard.
 Result<transfer::Shard> array_task(const Environment& environment) {
     const auto least = number_in(environment, "SLURM_ARRAY_TASK_MIN");
     if (!least) return least.error();

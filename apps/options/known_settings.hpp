@@ -1,4 +1,4 @@
-// The settings of both tools, since they share their configuration files.
+// The settings of both tools, because they share their configuration files.
 #pragma once
 
 #include <string>

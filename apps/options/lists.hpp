@@ -1,4 +1,4 @@
-// The lists of names and of patterns that files hold: --files-from and --exclude-from. Text in, values out.
+// Parses the text of files with names and patterns: --files-from and --exclude-from.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@
 
 namespace udtx::apps {
 
-/// --files-from: a name a line, or up to each NUL. invalid_argument: one leads out of the source.
+/// --files-from: one name per line, or separated by NUL. invalid_argument: a name leads out of the source.
 [[nodiscard]] Result<std::vector<std::string>> parse_names(std::string_view text, bool by_nul);
 
-/// As rsync reads it: "- " and "+ " say what a rule is, whatever brought it, and "!" forgets those before it.
+/// Adds a rule as rsync reads it: "- " and "+ " at the front set its kind and override `included`, and "!" drops all
+/// rules before it.
 [[nodiscard]] Result<void> add_rule(transfer::FilterRules& rules, bool included, std::string pattern);
-/// --exclude-from: a rule a line.
+/// --exclude-from: one rule per line.
 [[nodiscard]] Result<void> add_rules(transfer::FilterRules& rules, std::string_view text);
 
 }  // namespace udtx::apps

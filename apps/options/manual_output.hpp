@@ -8,7 +8,7 @@
 
 namespace udtx::apps {
 
-/// `command`: as for manual_of(). Empty: it prints no JSON, or its manual has no list.
+/// `command`: as for manual_of(). Empty: the command prints no JSON, or its manual has no list.
 [[nodiscard]] std::vector<Manual::Output> output_of(std::string_view command);
 
 }  // namespace udtx::apps

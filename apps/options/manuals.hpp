@@ -7,7 +7,7 @@
 
 namespace udtx::apps {
 
-/// `command`: "udtx-send", "udtx-recv verify" ... as CLI::App::get_name() gives it.
+/// `command`: "udtx-send", "udtx-recv verify" and so on, as CLI::App::get_name() gives it.
 [[nodiscard]] Manual manual_of(std::string_view command);
 
 }  // namespace udtx::apps

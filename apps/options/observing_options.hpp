@@ -1,4 +1,4 @@
-// What the user wants to see of a transfer beside the progress line.
+// Flags for observing a transfer besides the progress line.
 #pragma once
 
 #include <optional>

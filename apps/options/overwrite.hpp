@@ -1,4 +1,4 @@
-// --overwrite as it was typed, at either end.
+// Parses --overwrite, at either end.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace udtx::apps {
 
-/// "never", "diff" or "always"
+/// Accepts "never", "diff" or "always".
 [[nodiscard]] inline Result<transfer::Overwrite> parse_overwrite(const std::string& text) {
     if (text == "never") return transfer::Overwrite::never;
     if (text == "diff") return transfer::Overwrite::diff;

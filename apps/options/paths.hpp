@@ -1,4 +1,4 @@
-// --path as it was typed.
+// Parses --path.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ class App;
 
 namespace udtx::apps {
 
-/// Most --path options.
+/// The largest number of --path options.
 inline constexpr std::size_t kMostPaths = 8;
 
-/// "LOCAL[,REMOTE][,weight=N]"
+/// Parses "LOCAL[,REMOTE][,weight=N]".
 [[nodiscard]] Result<PathRequest> parse_path(const std::string& text);
 
-/// Over which ways the side that dials reaches the other.
+/// The paths from the side that connects to the other side.
 struct PathOptions {
-    // As typed; check() turns them into what follows.
+    // As typed. check() converts them to the members below.
     std::vector<std::string> texts;
     std::string multipath_text = "aggregate";
 
@@ -31,12 +31,12 @@ struct PathOptions {
 
     void add_to(CLI::App& app);
     Result<void> check();
-    /// One path carries all while it works.
+    /// True: one path carries all data while it works.
     [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
-    /// Puts them into `dial`, whose addresses are those of the peer. `again`: all were there once, and one that is away
-    /// now is left out.
+    /// Adds the paths to the options of a connection, whose addresses are the peer's. `again`: all paths existed at an
+    /// earlier connection, so one that is missing now is left out.
     [[nodiscard]] Result<void> apply(transfer::DialOptions& dial, bool again = false) const;
-    /// For messages: the hosts and ports that are dialled for `url`, "big.example:7011/udp".
+    /// For messages: the hosts and ports to connect to for `url`, "big.example:7011/udp".
     [[nodiscard]] std::string targets(const Url& url) const;
 };
 

@@ -1,4 +1,4 @@
-// Rates as the user gives them, beside --rate: rsync's --bwlimit, a schedule, a rate for the whole host.
+// Rate flags besides --rate: rsync's --bwlimit, a schedule, a rate for the whole host.
 #pragma once
 
 #include <optional>

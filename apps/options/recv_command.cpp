@@ -60,7 +60,7 @@ Result<void> take_url_source(RecvCommand& command, const std::string& text) {
     return {};
 }
 
-/// What a pull has no use for, by name.
+/// Rejects flags that a pull does not use.
 Result<void> check_flags_of_pull(const RecvCommand& command) {
     const Origins& origins = command.common.origins;
     const RateOptions& rates = command.common.rates;
@@ -73,7 +73,7 @@ Result<void> check_flags_of_pull(const RecvCommand& command) {
             return usage(std::string(flag) + " is for a receiver that listens, and not for a pull (HOST:SRC, udtx://)");
         }
     }
-    // The sender there has neither a clock of ours nor this host's other transfers.
+    // The remote sender does not know this host's local time or its other transfers.
     const std::array<std::pair<const char*, bool>, 2> sending{
         {{"--schedule", !rates.schedule_text.empty()}, {"--host-rate", !rates.host_rate_text.empty()}}};
     for (const auto& [flag, set] : sending) {
@@ -85,7 +85,7 @@ Result<void> check_flags_of_pull(const RecvCommand& command) {
     return {};
 }
 
-/// Keys, paths and congestion control: which of them a pull takes depends on whom it dials.
+/// Keys, paths and congestion control: the permitted flags depend on whether a pull uses ssh or a URL.
 Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) {
     const Origins& origins = command.common.origins;
     const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !origins.has(flag); };
@@ -105,7 +105,7 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
     return {};
 }
 
-/// The last is where to, the others are on one host.
+/// The last target is the destination. The others are sources on one host.
 Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     std::vector<std::string> texts = command.targets;
     if (texts.size() < 2) return usage("the destination is missing: udtx-recv [flags] " + texts.front() + " DEST");
@@ -141,7 +141,7 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     return {};
 }
 
-/// "fd:3": the socket of a systemd unit, for one.
+/// "fd:3" names an inherited socket, for example that of a systemd unit.
 Result<void> check_listen(RecvCommand& command) {
     const std::string_view text = command.listen_text;
     if (text.starts_with("fd:")) {
@@ -158,7 +158,7 @@ Result<void> check_listen(RecvCommand& command) {
     return {};
 }
 
-/// What a receiver that listens has no use for, by name.
+/// Rejects flags that a listening receiver does not use.
 Result<void> check_flags_of_server(const CLI::App& app, const RecvCommand& command) {
     const Origins& origins = command.common.origins;
     if (const auto flag = command.ssh.typed(origins)) {
@@ -209,7 +209,8 @@ Result<void> check(const CLI::App& app, RecvCommand& command) {
     return {};
 }
 
-/// invalid_argument names a typed flag that would do nothing. What a file or the environment sets is for both.
+/// invalid_argument names a typed flag that would have no effect. Settings from files and the environment serve both
+/// modes.
 Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command) {
     const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !command.common.origins.has(flag); };
     if (!command.pulls()) {

@@ -31,39 +31,40 @@ struct RecvCommand {
     std::vector<std::string> targets;  ///< as typed
     std::string max_rate_text;
     bool one_off = false;
-    bool to_stdout = false;  ///< "-"
+    bool to_stdout = false;  ///< the destination is "-"
     SshOptions ssh;
     bool allow_delete = false;
     bool allow_set_id = false;
     bool allow_read = false;
-    std::uint64_t min_free = 0;  ///< bytes of the disk that stay free
+    std::uint64_t min_free = 0;  ///< bytes of the disk to keep free
     std::size_t protocol_threads = 1;
     std::string sandbox_text = "auto";
-    std::string pin;    ///< of a pull from a server: its public key, or a file of them
-    PathOptions paths;  ///< likewise
+    std::string pin;    ///< of a pull from a server: its public key, or a file with public keys
+    PathOptions paths;  ///< of a pull from a server
     TreeOptions tree;   ///< of a pull
 
     HostPort listen;
     int inherited_socket = -1;  ///< --listen fd:N
     SandboxMode sandbox = SandboxMode::automatic;
     Rate max_rate = Rate::infinite();
-    transfer::Overwrite overwrite = transfer::Overwrite::always;  ///< the stricter of this and the sender's
-    std::vector<SshTarget> sources;                               ///< of a pull over ssh, all on one host
-    std::optional<Url> server;                                    ///< of a pull from a server
-    std::vector<std::string> server_paths;                        ///< what is asked for there
-    std::string destination;                                      ///< of a pull
+    /// This side's value. The stricter of it and the sender's applies.
+    transfer::Overwrite overwrite = transfer::Overwrite::always;
+    std::vector<SshTarget> sources;         ///< of a pull over ssh; all on one host
+    std::optional<Url> server;              ///< of a pull from a server
+    std::vector<std::string> server_paths;  ///< paths that a pull requests from the server
+    std::string destination;                ///< of a pull
 
-    /// Else others come, and send or fetch.
+    /// False: this side listens, and others connect to send or fetch.
     [[nodiscard]] bool pulls() const { return server || !sources.empty(); }
-    /// Over ssh: the flags of a pull that are for the sender.
+    /// A pull over ssh: the flags for the sender.
     [[nodiscard]] std::vector<std::string> for_sender() const;
-    /// What is asked for. Over ssh the sources are told in another way.
+    /// What a pull requests. Over ssh the sources are passed in another way.
     [[nodiscard]] transfer::Selection selection() const;
 };
 
-/// The flags and arguments, bound to `command`.
+/// Defines the flags and arguments, bound to `command`.
 void define_options(CLI::App& app, RecvCommand& command);
-/// Fills `command`; also on errors as far as it got.
+/// Fills `command`. After an error it holds what was parsed before.
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command);
 
 }  // namespace udtx::apps

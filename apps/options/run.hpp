@@ -1,4 +1,4 @@
-// What one run of a tool has from its beginning: what was asked for, and how it speaks and listens.
+// The objects that one run of a tool uses from its start: command, log, terminal, signals.
 #pragma once
 
 #include "common/log.hpp"

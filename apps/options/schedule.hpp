@@ -1,4 +1,4 @@
-// Rate caps by the time of day: "08:00,512M 18:00,off".
+// Rate caps by time of day: "08:00,512M 18:00,off".
 #pragma once
 
 #include <string_view>
@@ -11,10 +11,11 @@ namespace udtx::apps {
 
 class Schedule {
   public:
-    /// Entries HH:MM,RATE in any order, with blanks or ';' between them; RATE as --rate has it, or "off" for no cap.
+    /// Parses entries HH:MM,RATE in any order, separated by blanks or ';'. RATE is as for --rate, or "off" for no cap.
     static Result<Schedule> parse(std::string_view text);
 
-    /// The cap at this minute of the day, 0 to 1439: that of the last entry before, where need be of the day before.
+    /// The cap at this minute of the day, 0 to 1439. It is that of the last earlier entry, if necessary from the day
+    /// before.
     [[nodiscard]] Rate at(int minute) const;
     [[nodiscard]] bool ever_off() const;
 
@@ -23,10 +24,10 @@ class Schedule {
         int minute = 0;
         Rate rate;
     };
-    std::vector<Entry> entries_;  // by time, at least one
+    std::vector<Entry> entries_;  // sorted by time, at least one
 };
 
-/// By the local clock.
+/// In local time.
 [[nodiscard]] int minute_of_day();
 
 }  // namespace udtx::apps

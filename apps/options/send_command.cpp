@@ -18,7 +18,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Where to: over ssh or by a URL, each with flags of its own.
+/// Parses the destination: ssh or a URL. Each has its own flags.
 Result<void> take_place(const CLI::App& app, SendCommand& command, const std::string& text) {
     if (!looks_like_ssh(text)) {
         auto url = parse_url(text);
@@ -33,13 +33,13 @@ Result<void> take_place(const CLI::App& app, SendCommand& command, const std::st
     return command.common.check_no_keys(app);
 }
 
-/// As scp would read a source. A file that is called so is meant if it is there.
+/// True if scp would read the source as remote. A local file with that name has priority.
 bool is_remote(const std::string& source) {
     return looks_like_url(source) || (looks_like_ssh(source) && ::access(source.c_str(), F_OK) != 0);
 }
 
-/// What standard input is called there. By URL it may have no name: whether the receiver writes to its standard output
-/// only that one knows.
+/// Checks the file name for standard input at the destination. A URL needs no name, because only the receiver knows
+/// whether it writes to its standard output.
 Result<void> check_name_of_stream(const SendCommand& command) {
     const std::string& path = command.remote ? command.remote->path : command.url.path;
     const std::string leaf = path.substr(path.rfind('/') + 1);
@@ -51,7 +51,7 @@ Result<void> check_name_of_stream(const SendCommand& command) {
     return usage("standard input needs a name, and " + where + " is a directory: udtx-send - " + inside + "NAME");
 }
 
-/// The last positional is the destination.
+/// The last positional argument is the destination.
 Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     if (command.sources.empty())
         return usage(

@@ -22,7 +22,7 @@ namespace udtx::apps {
 struct SendCommand {
     CommonOptions common;
     TreeOptions tree;
-    std::string pin;                   ///< a public key, or a file of them
+    std::string pin;                   ///< a public key, or a file with public keys
     std::vector<std::string> sources;  ///< as typed
     PathOptions paths;
     std::string reinject_text = "on";
@@ -32,20 +32,20 @@ struct SendCommand {
 
     SshOptions ssh;
 
-    std::optional<SshTarget> remote;  ///< started over ssh
-    Url url;                          ///< without `remote`
+    std::optional<SshTarget> remote;  ///< the other side is started there over ssh
+    Url url;                          ///< used if `remote` is empty
 
     [[nodiscard]] TransportConfig transport() const;
-    /// The name of the controller that runs.
+    /// The name of the controller in use.
     [[nodiscard]] std::string congestion_in_use() const;
-    /// There is, or may be, something to continue.
+    /// True if an interrupted transfer can continue.
     [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming(); }
     [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }
 };
 
-/// The flags and arguments, bound to `command`.
+/// Defines the flags and arguments, bound to `command`.
 void define_options(CLI::App& app, SendCommand& command);
-/// Fills `command`; also on errors as far as it got, so that the caller knows whether --json was given.
+/// Fills `command`. After an error it holds what was parsed before, so the caller knows whether --json was given.
 Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command);
 
 }  // namespace udtx::apps

@@ -14,7 +14,7 @@
 namespace udtx::apps {
 namespace {
 
-/// "3/8".
+/// Parses "3/8".
 std::optional<transfer::Shard> parse_shard(const std::string& text) {
     const char* const end = text.data() + text.size();
     transfer::Shard shard;
@@ -88,7 +88,7 @@ std::optional<transfer::PathRange> ShardOptions::part() const {
 
 std::string ShardOptions::name_of(const std::vector<std::string>& sources) const {
     if (!job.empty()) return job;
-    // The same on each host, wherever the sources lie there.
+    // Uses only the last part of each source, so that the name is the same on every host.
     std::string all;
     for (const std::string& source : sources) {
         const std::size_t end = source.find_last_not_of('/');

@@ -1,4 +1,4 @@
-// Which part of a tree this process moves, of a job that many processes share.
+// Selects the part of a tree that this process transfers, if many processes share the job.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +19,33 @@ class App;
 namespace udtx::apps {
 
 struct ShardOptions {
-    // As typed; check() turns them into what follows.
+    // As typed. check() converts them to the members below.
     std::string text;
     std::string plan_file;
-    std::string job;           ///< empty: the names of the sources
-    std::string rate_text;     ///< empty: none
-    std::string servers_text;  ///< empty: the one of the URL
+    std::string job;           ///< empty: made from the names of the sources
+    std::string rate_text;     ///< empty: no rate
+    std::string servers_text;  ///< empty: the server of the URL
 
     std::optional<transfer::Shard> shard;
-    Rate rate = Rate::infinite();  ///< of all shards together
-    transfer::Split split;         ///< for as many, as soon as there is one
+    Rate rate = Rate::infinite();  ///< rate of all shards together
+    transfer::Split split;         ///< for this number of shards; set once it is known
 
     void add_to(CLI::App& app);
-    /// Reads the plan.
+    /// Also reads the plan.
     Result<void> check();
-    /// With a shard: what it moves.
+    /// The part that the shard transfers; empty without a shard.
     [[nodiscard]] std::optional<transfer::PathRange> part() const;
-    /// What the receiver is told of it, for what goes to there; only with a shard.
+    /// The description of the shard for the receiver of `destination`. Call it only with a shard.
     [[nodiscard]] transfer::JobShard of_job(const std::vector<std::string>& sources,
                                             const std::string& destination) const;
-    /// Of the transfer to there; only with a shard.
+    /// The number of the transfer to `destination`. Call it only with a shard.
     [[nodiscard]] std::uint64_t number(const std::vector<std::string>& sources, const std::string& destination) const;
-    /// There is no plan: the sources are to be walked.
+    /// True if there is no plan, so that the sources must be scanned.
     [[nodiscard]] bool needs_split() const noexcept { return shard && plan_file.empty(); }
-    /// Of several servers, the one that this shard talks to; `url` is what was typed.
+    /// Chooses this shard's server if there are several. `url` is the typed one.
     [[nodiscard]] Result<void> choose_server(std::optional<Url>& url) const;
-    /// Of shards that begin at the same time one would find what another has just made, and take it for the place where
-    /// the tree goes: the place has to be clear. `inside`: it is a directory, whether it exists or not.
+    /// If shards start at the same time, one may find a directory that another has just made and take it for the parent
+    /// of the tree. So the destination must be unambiguous. `inside`: it is a directory, whether it exists or not.
     [[nodiscard]] Result<void> check_place(const std::string& destination, bool inside) const;
 
   private:

@@ -1,4 +1,4 @@
-// How the other side is started: the flags for ssh.
+// The ssh flags: how the other side is started.
 #pragma once
 
 #include <optional>
@@ -17,30 +17,31 @@ class App;
 namespace udtx::apps {
 
 struct SshOptions {
-    // As typed; check() turns them into what follows.
+    // As typed. check() converts them to the members below.
     std::string port_text;
     std::string identity;
     std::string command_text = "ssh";
     std::string remote_bin;  ///< empty: the program's own name
     std::string udp_port_text;
 
-    std::vector<std::string> command;  ///< of --ssh, taken apart
+    std::vector<std::string> command;  ///< --ssh, split into words
     PortRange udp_ports;
-    std::optional<Duration> patience;  ///< --timeout: for ssh to reach the host and agree on keys, not for a password
+    /// --timeout: limits the time in which ssh reaches the host and agrees on keys, without the password prompt.
+    std::optional<Duration> patience;
 
     void add_to(CLI::App& app);
-    /// What says how to log in, and which program there is meant.
+    /// Adds only the flags for the login and for the program on the other side.
     void add_login_to(CLI::App& app);
     Result<void> check();
-    /// The command line that says the same.
+    /// The flags that give the same options.
     [[nodiscard]] std::vector<std::string> as_flags() const;
-    /// The first of the flags that was typed, and not set by a file.
+    /// The first flag that was typed; flags from files do not count.
     [[nodiscard]] std::optional<std::string> typed(const Origins& origins) const;
-    /// Is --ssh OpenSSH's client, as far as its name tells?
+    /// True if --ssh is OpenSSH's client, judged by its name.
     [[nodiscard]] bool is_openssh() const;
 };
 
-/// Into words at white space; quotes and backslashes as in a shell, nothing else is special.
+/// Splits into words at white space. Quotes and backslashes work as in a shell; all other characters are literal.
 Result<std::vector<std::string>> split_command(const std::string& text);
 
 }  // namespace udtx::apps

@@ -10,7 +10,7 @@
 namespace udtx::apps {
 namespace {
 
-/// A parser of its own, for the texts that name every flag.
+/// Makes a separate parser, for the texts that list every flag.
 template <class Command, class Define>
 std::shared_ptr<const CLI::App> subcommand(Define define) {
     struct Both {

@@ -1,6 +1,5 @@
-// The first words that make other programs of the tools, with the flags of each: keygen, plan,
-// verify, receipt, clean, doctor, ctl.
-// Arguments are those after the word.
+// The subcommands of the tools, chosen by the first word, with their flags: keygen, plan, verify, receipt, clean,
+// doctor, ctl. The parsers get the arguments after that word.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ class App;
 
 namespace udtx::apps {
 
-/// `udtx-send keygen [--identity] FILE`, without the first word.
+/// `udtx-send keygen [--identity] FILE`
 struct KeygenCommand {
     bool identity = false;
     std::vector<std::string> files;  ///< as typed
@@ -29,7 +28,7 @@ struct KeygenCommand {
 void define_keygen(CLI::App& app, KeygenCommand& command);
 Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command);
 
-/// `udtx-send plan -N COUNT SRC...`, without the first word.
+/// `udtx-send plan -N COUNT SRC...`
 struct PlanCommand {
     std::size_t shards = 0;
     std::vector<std::string> sources;
@@ -37,19 +36,19 @@ struct PlanCommand {
 void define_plan(CLI::App& app, PlanCommand& command);
 Result<EarlyText> parse_plan_command(std::vector<std::string> arguments, PlanCommand& command);
 
-/// `udtx-recv verify RECEIPT DIR`, without the first word.
+/// `udtx-recv verify RECEIPT DIR`
 struct VerifyCommand {
     bool json = false;
     std::vector<std::string> names;  ///< as typed
 
-    std::string repair_list;  ///< where the names of what differs go
+    std::string repair_list;  ///< file for the names of differing entries
     std::string receipt;
     std::string directory;
 };
 void define_verify(CLI::App& app, VerifyCommand& command);
 Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command);
 
-/// `udtx-recv receipt merge OUT IN...`, without the first word.
+/// `udtx-recv receipt merge OUT IN...`
 struct ReceiptCommand {
     std::vector<std::string> words;  ///< as typed
 
@@ -59,7 +58,7 @@ struct ReceiptCommand {
 void define_receipt(CLI::App& app, ReceiptCommand& command);
 Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, ReceiptCommand& command);
 
-/// `udtx-recv clean DIR`, without the first word.
+/// `udtx-recv clean DIR`
 struct CleanCommand {
     bool dry_run = false;
     bool json = false;
@@ -69,7 +68,7 @@ struct CleanCommand {
 void define_clean(CLI::App& app, CleanCommand& command);
 Result<EarlyText> parse_clean_command(std::vector<std::string> arguments, CleanCommand& command);
 
-/// `doctor [HOST]` of either tool, without the first word.
+/// `doctor [HOST]` of either tool
 struct DoctorCommand {
     std::string directory = ".";
     bool json = false;
@@ -79,27 +78,27 @@ struct DoctorCommand {
     std::string rate;
     std::vector<std::string> hosts;  ///< as typed
 
-    std::string host;  ///< for ssh, or HOST:PORT; empty: this host only
+    std::string host;  ///< host name for ssh, or HOST:PORT of a receiver; empty: this host only
     SshOptions ssh;
-    std::vector<std::string> for_host;  ///< flags for the probe
+    std::vector<std::string> for_host;  ///< flags for the probe of the host
 };
-/// `dials`: the tool can be given a host.
+/// The last parameter says whether the tool accepts a host.
 void define_doctor(CLI::App& app, DoctorCommand& command, bool dials);
-/// Help text, if that was asked for.
+/// Returns the help text if the user asked for it.
 [[nodiscard]] Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
                                                               DoctorCommand& command);
 
-/// `ctl [PID|SOCKET COMMAND...]` of either tool, without the first word.
+/// `ctl [PID|SOCKET COMMAND...]` of either tool
 struct CtlCommand {
     bool json = false;
     std::vector<std::string> words;
 };
-/// `tool`: whose subcommand it is; both have it.
+/// `tool` is the name of the tool; both have this subcommand.
 void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool);
 
-/// keygen, plan, doctor, ctl.
+/// Subcommands of udtx-send: keygen, plan, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_send();
-/// verify, clean, doctor, ctl.
+/// Subcommands of udtx-recv: verify, receipt, clean, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_recv();
 
 }  // namespace udtx::apps

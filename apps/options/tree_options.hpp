@@ -1,4 +1,4 @@
-// What of a tree is sent, and what is done about what is there already.
+// Selects which entries of a tree are sent, and how entries that already exist are treated.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ class App;
 
 namespace udtx::apps {
 
-/// It would also replace the receipt of what was delivered before.
+/// A dry run would also replace the receipt of an earlier delivery.
 inline constexpr const char* kNoReceiptOfNothing =
     "--receipt lists what was delivered, and --dry-run delivers nothing: leave one of them out";
 
 struct TreeOptions {
-    // As typed; check() turns them into what follows.
+    // As typed. check() converts them to the members below.
     std::vector<std::string> excludes;
     std::vector<std::string> includes;
     std::vector<std::string> exclude_files;
@@ -49,12 +49,12 @@ struct TreeOptions {
     transfer::Overwrite overwrite = transfer::Overwrite::diff;
 
     void add_to(CLI::App& app, const std::string& overwrite_help);
-    /// After the parse: `app` knows the order of the patterns. Reads the files that were named. `streaming`: one end
-    /// is a pipe; else there are so many sources.
+    /// Call it after the parse, because `app` knows the order of the patterns. Reads the files that were named.
+    /// `streaming`: one end is a pipe; otherwise `sources` is the number of sources.
     Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);
-    /// The first of the flags that choose or compare which was typed, and not set by a file.
+    /// The first typed flag that selects or compares entries; flags from files do not count.
     [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
-    /// Beside the sources.
+    /// The selection without its sources.
     [[nodiscard]] transfer::Selection selection(const CommonOptions& common) const;
 
   private:

@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view kHeadMark = "<!-- head -->";
 constexpr std::string_view kScriptsMark = "<!-- scripts -->";
 
-// Whatever a peer's file names do, nothing from elsewhere is loaded and nothing is told to elsewhere.
+// Content security policy: the page loads nothing from other hosts and sends nothing to them, whatever a peer's file
+// names contain.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";
@@ -25,7 +26,7 @@ std::string assemble(std::string_view html, std::string_view head, std::string_v
     return out.append(html.substr(scripts_at + kScriptsMark.size()));
 }
 
-/// JSON in which nothing can end the element that holds it.
+/// JSON that cannot end the script element around it.
 std::string inside_script(std::string_view json) {
     std::string out;
     for (const char c : json) {

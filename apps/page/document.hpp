@@ -1,4 +1,4 @@
-// The page as it is served, and as one file with everything in it.
+// The page in two forms: served as several files, or as one file with everything in it.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace udtx::apps {
 
-/// What the page consists of, by its address; 404 for what it does not have.
+/// The file of the page at this address; 404 if there is none.
 [[nodiscard]] HttpReply page_file(const PageAssets& assets, std::string_view target);
-/// Works from anywhere and loads nothing. `nonce`: random, so that only the scripts which are meant to may run.
+/// The page as one file that works anywhere and loads nothing. `nonce` is random, so that only the page's own scripts
+/// run.
 [[nodiscard]] std::string page_with_data(const PageAssets& assets, std::string_view data, std::string_view nonce);
 
 }  // namespace udtx::apps

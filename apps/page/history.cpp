@@ -7,7 +7,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Of those that are known.
+/// Mean of the values that are known.
 class Mean {
   public:
     void add(double value) {

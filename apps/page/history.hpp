@@ -1,4 +1,4 @@
-// How a transfer went so far, in as many samples as fit a chart: when they are full, neighbours become one.
+// The history of a transfer, in as many samples as fit a chart. When they are full, neighbouring samples are merged.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace udtx::apps {
 
-/// Of one path in one interval. Not a number: not known at this end.
+/// One path in one interval. A value that this end does not know is NaN.
 struct LineSample {
     std::uint32_t line = 0;   ///< see PageData
-    double rate_bps = 0.0;    ///< what it carries
+    double rate_bps = 0.0;    ///< carried by the path
     double rtt_ms = 0.0;      ///< smoothed
-    double loss = 0.0;        ///< of the packets of this interval, 0 to 1
+    double loss = 0.0;        ///< share of this interval's packets, 0 to 1
     double congestion = 0.0;  ///< congestion degree, 0 to 1
     double in_flight = 0.0;   ///< bytes
 };
@@ -21,13 +21,13 @@ struct LineSample {
 struct Sample {
     double at = 0.0;        ///< seconds since the start
     double rate_bps = 0.0;  ///< file bytes done
-    double cap_bps = 0.0;   ///< not a number: there is none
+    double cap_bps = 0.0;   ///< NaN: there is no cap
     double done = 0.0;      ///< file bytes
-    double queued = 0.0;    ///< file bytes handed to the transport and not known to be written
+    double queued = 0.0;    ///< file bytes handed to the transport, without confirmation that they are written
     std::vector<LineSample> lines{};
 };
 
-/// Several in a row as one: the means, and of what grows the last.
+/// Merges consecutive samples: means, and the last value of growing counters.
 [[nodiscard]] Sample merged(std::span<const Sample> samples);
 
 class History {
@@ -40,8 +40,8 @@ class History {
 
   private:
     std::vector<Sample> samples_;
-    std::vector<Sample> waiting_;  ///< fewer than stride_
-    std::size_t stride_ = 1;       ///< so many that came are one of samples_
+    std::vector<Sample> waiting_;  ///< fewer than stride_ samples
+    std::size_t stride_ = 1;       ///< input samples per element of samples_
 };
 
 }  // namespace udtx::apps

@@ -20,7 +20,7 @@ namespace udtx::apps {
 namespace {
 
 constexpr Duration kInterval = std::chrono::seconds(1);
-/// Visitors should hear how it ended, and nobody should wait for a browser that is asleep.
+/// Visitors should see how the transfer ended, but a sleeping browser must not delay the end.
 constexpr Duration kFarewell = std::chrono::milliseconds(300);
 constexpr const char* kEvent = "state";
 

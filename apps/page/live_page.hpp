@@ -1,4 +1,4 @@
-// The page that shows a transfer while it runs (--http), and after it (--report).
+// The page that shows a transfer: while it runs (--http), and afterwards (--report).
 #pragma once
 
 #include <memory>
@@ -17,23 +17,24 @@
 
 namespace udtx::apps {
 
-/// Of a run that begins now.
+/// The subject of a run that starts now.
 [[nodiscard]] PageSubject page_subject(DataEnd end, std::string where, bool one_off);
 
-/// The page of a run. One thread.
+/// The page of a run. Use it on one thread.
 class LivePage {
   public:
-    /// Null where the user asked for neither. Opens the report, and nothing else yet.
+    /// Null if the user asked for neither. Opens only the report file.
     static Result<std::unique_ptr<LivePage>> open(const ObservingOptions& options, PageSubject subject, Log& log);
 
-    /// Shows it where --http says, which takes threads, and says in the log where.
+    /// Serves the page at the address of --http, and logs the address. Starts threads.
     [[nodiscard]] Result<void> serve();
-    /// As often as one likes: true when the next sample is due.
+    /// True when the next sample is due. Callers may ask at any interval.
     [[nodiscard]] bool due(Duration at) const;
     void tick(Duration at, std::vector<Observation> transfers);
-    /// One of many has come to its end. `whose`: "to 192.0.2.1:40000 (bob)", of that peer.
+    /// One of several transfers has ended. `whose` names its peer: "to 192.0.2.1:40000 (bob)".
     void ended(const std::string& peer, const std::string& whose, const FinalReport& report);
-    /// The last that visitors hear; writes the report. A report that could not be written turns success into file_io.
+    /// Sends the final state to visitors and writes the report. A report that could not be written turns success into
+    /// file_io.
     void finish(Duration at, std::vector<Observation> transfers, FinalReport& report);
 
   private:
@@ -48,7 +49,7 @@ class LivePage {
     std::optional<Duration> last_;
     mutable std::mutex mutex_;  // guards data_
     PageData data_;
-    std::unique_ptr<HttpServer> server_;  // goes first: its thread asks for what is above
+    std::unique_ptr<HttpServer> server_;  // destroyed first, because its thread uses the members above
 };
 
 }  // namespace udtx::apps

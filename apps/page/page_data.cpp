@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t grown(std::uint64_t from, std::uint64_t to) { return to > from ? to - from : 0; }
 
-/// For each path that is in use.
+/// Calls `action` for each path in use.
 template <class Transfers, class Do>
 void for_each_path(Transfers& transfers, const Do& action) {
     for (const Observation& seen : transfers) {
@@ -27,7 +27,7 @@ void write_limit(JsonWriter& json, Limit limit) {
     json.key("name").string(name_of(limit)).key("text").string(text_of(limit));
 }
 
-/// What a transfer and the sum of all have.
+/// Writes the fields that a transfer and the sum of all transfers share.
 void write_progress(JsonWriter& json, const Observation& seen) {
     const transfer::Progress& progress = seen.progress;
     json.key("phase").string(transfer::to_string(progress.phase));
@@ -60,7 +60,8 @@ void write_progress(JsonWriter& json, const Observation& seen) {
     json.end_array();
 }
 
-/// Arrays, since there are many: [at, rate, cap, done, queued, [[line, rate, rtt, loss, cd, in_flight], ...]].
+/// Writes arrays, because there are many samples: [at, rate, cap, done, queued, [[line, rate, rtt, loss, cd,
+/// in_flight], ...]].
 void write_sample(JsonWriter& json, const Sample& sample) {
     json.begin_array().number(sample.at).number(std::round(sample.rate_bps)).number(sample.cap_bps);
     json.number(std::round(sample.done)).number(std::round(sample.queued)).begin_array();
@@ -83,7 +84,7 @@ void PageData::look(Duration at, std::vector<Observation> transfers) {
         const auto line = lines_.find({seen.peer, path.id});
         if (line != lines_.end()) still.insert(*line);
     });
-    // A connection that takes the place of a lost one goes on where that ended.
+    // A transfer that reconnects keeps its lines: the new connection continues them.
     for (const Observation& seen : transfers_) {
         if (seen.stats) continue;
         for (const auto& line : lines_) {
@@ -102,7 +103,7 @@ void PageData::sample() {
     newest_.done = static_cast<double>(sum.progress.bytes_done);
     newest_.queued =
         sends() ? static_cast<double>(grown(sum.progress.bytes_done, sum.progress.bytes_sent)) : std::nan("");
-    // A line that was begun goes on, however fast others are; what room there is goes to the fastest.
+    // A line in the chart continues although other paths are faster. Free lines go to the fastest paths.
     const auto drawn = lines_;
     for_each_path(transfers_, [&](const Observation& seen, const PathStats& path) {
         if (drawn.contains({seen.peer, path.id})) draw(seen, path, lines_.at({seen.peer, path.id}));
@@ -119,7 +120,7 @@ void PageData::draw(const Observation& seen, const PathStats& path, Line& line) 
     const auto rate = seen.paths.find(path.id);
     sample.rate_bps = rate == seen.paths.end() ? 0.0 : rate->second.bps();
     sample.rtt_ms = path.smoothed_rtt > Duration::zero() ? in_milliseconds(path.smoothed_rtt) : std::nan("");
-    // Only the sender of the data knows these: what a receiver sends are acknowledgements.
+    // Only the data's sender knows these values: a receiver sends only acknowledgements.
     sample.loss = sample.congestion = sample.in_flight = std::nan("");
     if (seen.sends) {
         const auto sent = static_cast<double>(grown(line.sent_packets, path.sent_packets));

@@ -1,5 +1,5 @@
-// What the page shows, as JSON: the figures of now, how they came to be, and what has ended. The object is for the
-// script of the page (assets/web), which has the same version: its fields may change.
+// The data of the page, as JSON: current figures, their history, and ended transfers. The page's script (assets/web)
+// has the same version, so the object's fields may change.
 #pragma once
 
 #include <cstddef>
@@ -18,39 +18,39 @@
 
 namespace udtx::apps {
 
-/// Which tool this is, and what it does.
+/// Describes the tool and its task.
 struct PageSubject {
     DataEnd end = DataEnd::sender;
     std::string version;
     std::string where;           ///< "to host:7011", "from host", "into /data"
     std::int64_t started_s = 0;  ///< Unix time
-    bool one_off = true;         ///< ends with its transfer
+    bool one_off = true;         ///< the process ends with its transfer
 };
 
 class PageData {
   public:
-    static constexpr std::size_t kMaxTransfers = 40;  ///< shown one by one, fastest first
-    static constexpr std::size_t kMaxLines = 8;       ///< drawn at a time
-    static constexpr std::size_t kMaxLabels = 32;     ///< of lines that were drawn; the oldest is forgotten first
+    static constexpr std::size_t kMaxTransfers = 40;  ///< shown singly, fastest first
+    static constexpr std::size_t kMaxLines = 8;       ///< drawn at the same time
+    static constexpr std::size_t kMaxLabels = 32;     ///< labels of lines that were drawn; the oldest is dropped first
     static constexpr std::size_t kMaxEnded = 20;
     static constexpr std::size_t kMaxFailures = 100;
 
     explicit PageData(PageSubject subject) : subject_(std::move(subject)) {}
 
-    /// What is under way now.
+    /// Takes the running transfers.
     void look(Duration at, std::vector<Observation> transfers);
-    /// Takes a sample of it.
+    /// Adds a sample of the latest look() to the history.
     void sample();
-    /// One of many has come to its end. `whose`: the peer and what else is known of it.
+    /// One of several transfers has ended. `whose`: the peer and other facts about it.
     void ended(const std::string& peer, const std::string& whose, const FinalReport& report);
-    /// There is no more to come.
+    /// The run has ended.
     void over(const FinalReport& report);
 
-    /// With all samples, or with the newest.
+    /// With all samples, or with the newest only.
     [[nodiscard]] std::string json(bool with_history) const;
 
   private:
-    /// A path of a peer: its line in the charts, and its counters when the last sample was taken.
+    /// A path of a peer: its line in the charts, and its counters at the last sample.
     struct Line {
         std::uint32_t id = 0;
         std::uint64_t sent_packets = 0;
@@ -75,7 +75,7 @@ class PageData {
     PageSubject subject_;
     Duration at_{};
     std::vector<Observation> transfers_;  // fastest first
-    std::map<LineKey, Line> lines_;       // of those under way
+    std::map<LineKey, Line> lines_;       // of running transfers
     std::deque<Label> labels_;
     std::uint32_t next_line_ = 0;
     History history_;

@@ -23,7 +23,7 @@ std::string directory_of(const std::string& path) {
     return directory.empty() ? "." : directory.string();
 }
 
-/// What a link leads to: a new file gets that name.
+/// Resolves links, because the new file gets the name of a link's target.
 std::string real_name(const std::string& path) {
     std::error_code unknown;
     const auto real = std::filesystem::weakly_canonical(path, unknown);
@@ -38,7 +38,7 @@ UniqueFd nameless_in([[maybe_unused]] const std::string& directory) {
 #endif
 }
 
-/// 0 or an errno.
+/// Gives the open file the name `path`. Returns 0 or an errno.
 int give_name([[maybe_unused]] int fd, [[maybe_unused]] const std::string& path) {
 #ifdef O_TMPFILE
     const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd);

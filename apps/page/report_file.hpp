@@ -1,4 +1,4 @@
-// The file of --report, which is written when all is over.
+// The file of --report, written at the end of the run.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace udtx::apps {
 
 class ReportFile {
   public:
-    /// Better now than after a night of copying: file_io where it could not be written. An earlier report stays until
-    /// there is one to take its place. Before a process gives up the right to make files.
+    /// Tests at the start whether the file can be written; file_io if not. An earlier report stays until the new one
+    /// replaces it. Call it before the process gives up the right to create files.
     static Result<ReportFile> open(const std::string& path);
 
-    /// Makes the file where it has been removed since.
+    /// Creates the file again if it was removed meanwhile.
     [[nodiscard]] Result<void> write(std::string_view text) const;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -23,7 +23,7 @@ class ReportFile {
     ReportFile(std::string path, UniqueFd spare);
 
     std::string path_;
-    UniqueFd spare_;  // has no name yet; none where the file system has no such files
+    UniqueFd spare_;  // a file without a name; empty if the file system does not support that
 };
 
 }  // namespace udtx::apps

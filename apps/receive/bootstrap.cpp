@@ -26,13 +26,13 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     const auto transfer = request.fields.number("transfer");
     if (!shape || !transfer) return Error{ErrorCode::protocol, "the request over ssh says not what is to come"};
     Assignment assignment;
-    // What the user set there for this side, as if it had been typed here.
+    // Applies the flags that the sender's user set for this side, as if they had been typed here.
     std::vector<std::string> arguments = request.fields.all("argument");
     arguments.insert(arguments.end(), {"--config", "none", "--listen", ":0", "--one-off", "--dir", "."});
     const auto parsed = parse_recv_command(arguments, assignment.command);
     if (!parsed) return parsed.error();
     const std::string destination = expand_home(request.fields.get("destination"));
-    // Before the place is made.
+    // Test before the destination is created.
     assignment.fresh = is_fresh(destination, request.fields.all("name"), *transfer);
     assignment.dry_run = !request.fields.get("dry-run").empty();
     auto landing = find_landing(destination, *shape, *transfer, assignment.dry_run);
@@ -70,8 +70,8 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
         .rename = assignment->landing.rename,
         .resume = !options.no_resume,
         .dry_run = assignment->dry_run,
-        .allow_erase = true,   // whoever came over ssh could delete by ssh ...
-        .allow_set_id = true,  // ... and set any mode
+        .allow_erase = true,   // an ssh user could delete over ssh too ...
+        .allow_set_id = true,  // ... and could set any mode
     };
     auto transfer =
         transfer::await_sender(await_request(*request, std::move(*socket), options, config_of(options)), what);

@@ -9,7 +9,7 @@
 
 namespace udtx::apps {
 
-/// Removes what transfers that ended early left.
+/// Removes the files that aborted transfers left.
 [[nodiscard]] ExitCode run_clean(Log& log, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

@@ -28,7 +28,7 @@ Error cannot_write(const std::string& path, const std::string& why) {
     return {ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
 }
 
-/// As --receipt does: in the place of a file, also of one that a link leads to, and of nothing else.
+/// As for --receipt, OUT may only replace a regular file, possibly through a link.
 Result<std::string> place_of(const std::string& path) {
     struct stat st = {};
     if (::stat(path.c_str(), &st) != 0) return path;
@@ -38,7 +38,7 @@ Result<std::string> place_of(const std::string& path) {
     return failed ? path : real.string();
 }
 
-/// A new file beside `path`, under a name that nothing has: an input may have any other.
+/// Creates a new file beside `path`, under an unused name, because an input may have any name.
 UniqueFd open_beside(const std::string& path, std::string& name) {
     for (unsigned i = 0;; ++i) {
         name = path + ".udtx-merge" + (i == 0 ? "" : std::to_string(i));
@@ -47,13 +47,13 @@ UniqueFd open_beside(const std::string& path, std::string& name) {
     }
 }
 
-/// 0 or an errno. Not all file systems know syncs.
+/// Returns 0 or an errno. Some file systems do not support fsync(), which is not an error.
 int sync_merged(int fd) {
     if (again([&] { return ::fsync(fd); }) == 0) return 0;
     return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
 }
 
-/// What stands there stays until all of the new one is on the disk.
+/// The existing file stays until the new one is completely on the disk.
 Result<void> replace_file(const std::string& path, const std::string& text) {
     const auto place = place_of(path);
     if (!place) return place.error();
@@ -69,7 +69,7 @@ Result<void> replace_file(const std::string& path, const std::string& text) {
     return cannot_write(path, std::strerror(error));
 }
 
-/// Its receipt would be gone, and with it what the merge can be made of again.
+/// True if OUT is also an input. Then that shard's receipt would be lost, and the merge could not be repeated.
 bool is_input(const ReceiptCommand& command) {
     return std::ranges::any_of(command.inputs, [&](const std::string& input) {
         std::error_code missing;

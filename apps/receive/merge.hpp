@@ -9,7 +9,7 @@
 
 namespace udtx::apps {
 
-/// Makes one receipt of those of all shards.
+/// Merges the receipts of all shards into one.
 [[nodiscard]] ExitCode run_receipt(Log& log, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

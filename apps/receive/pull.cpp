@@ -20,14 +20,14 @@
 namespace udtx::apps {
 namespace {
 
-/// Of a run, over all its connections.
+/// State of a run over all its connections.
 struct Fetching {
     const RecvRun& run;
     std::unique_ptr<TransferObservers>& observers;
     LeaveReceiver leave;
 };
 
-/// Sources that are not there, as the sender said over ssh; one that cannot be heard has said nothing.
+/// Missing sources, as the sender reported over ssh. Empty if it sent no answer.
 std::vector<transfer::FailedFile> missing_over_ssh(const PullRoute& route) {
     std::vector<transfer::FailedFile> files;
     if (!route.remote) return files;
@@ -91,7 +91,7 @@ Result<std::unique_ptr<TransferObservers>> observe_pull(const RecvRun& run, Dura
 
 TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
     TransportConfig config = command.common.transport();
-    // The cap is for what comes. Over ssh the sender was started with it, a server hears of it in the handshake.
+    // The cap applies to received data. Over ssh the sender was started with it; a server gets it in the handshake.
     config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
     if (resumable(command)) command.common.leave_time_to_reconnect(config);
     dial_within(config, route.left);
@@ -103,7 +103,7 @@ Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const Pull
     transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
     request.dial = command.common.dial(config_of(command, route), route.addresses);
     request.events.log = fetching.run.log.sink();
-    // Over ssh the addresses are what ssh found; paths of a file of settings are for servers.
+    // Over ssh the addresses come from ssh. Paths from configuration files apply only to servers.
     if (command.server) {
         const auto applied = command.paths.apply(request.dial, route.left.has_value());
         if (!applied) return applied.error();
@@ -114,7 +114,7 @@ Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const Pull
     return request;
 }
 
-/// One connection's worth of a transfer.
+/// One attempt: at most one connection.
 Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     const RecvRun& run = fetching.run;
     const CommonOptions& options = run.command.common;

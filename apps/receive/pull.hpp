@@ -1,5 +1,5 @@
-// udtx-recv HOST:SRC... DEST, where udtx-send is started over ssh, and udtx-recv udtx://HOST/SRC... DEST, from a
-// server: this side dials, and receives.
+// Pulls: udtx-recv HOST:SRC... DEST starts udtx-send over ssh, and udtx-recv udtx://HOST/SRC... DEST asks a server.
+// This side connects and receives.
 #pragma once
 
 #include "observe/final_report.hpp"
@@ -8,7 +8,7 @@
 namespace udtx::apps {
 
 using LeaveReceiver = void (*)(const RecvRun&, const FinalReport&);
-/// Ends by `leave` as run_receiver() does.
+/// Runs a pull. Calls `leave` in the same cases as run_receiver().
 [[nodiscard]] FinalReport run_pull(const RecvRun& run, LeaveReceiver leave);
 
 }  // namespace udtx::apps

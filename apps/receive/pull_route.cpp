@@ -16,7 +16,7 @@
 namespace udtx::apps {
 namespace {
 
-/// The same for each run of the same command: what the sender there takes for where things go.
+/// Identifies the destination. It is the same for each run of a command, so the sender recognises the transfer.
 std::string identity_of(const RecvCommand& command) {
     std::error_code ignored;
     return std::filesystem::absolute(command.destination, ignored).lexically_normal().string();
@@ -39,7 +39,7 @@ transfer::Selection selection_of(const RecvCommand& command) {
 Result<void> add_selection(const RecvCommand& command, BootstrapFields& request) {
     auto blocks = transfer::pack(selection_of(command));
     if (!blocks) return blocks.error();
-    // One field each: a line may be long, but not without end.
+    // One field per block, because lines have a maximum length.
     for (std::string& block : *blocks) request.add("selection", std::move(block));
     return {};
 }
@@ -53,12 +53,12 @@ std::uint64_t number_of(const RecvCommand& command) {
         for (const std::string& path : command.server_paths) sources.push_back('/' + path);
         return transfer::transfer_number(authority(*command.server), "/", sources, identity_of(command));
     }
-    // As typed: where the home directory there lies is not known here.
+    // Paths as typed, because this side does not know the remote home directory.
     for (const SshTarget& target : command.sources) sources.push_back(target.path);
     return transfer::transfer_number(command.sources.front().login(), "~", sources, identity_of(command));
 }
 
-/// Nothing of what comes stands here. What patterns stand for is not known.
+/// True if the destination has none of the files that will come. If the sources are patterns, their names are unknown.
 bool expects_nothing_here(const RecvCommand& command) {
     std::vector<std::string> sources;
     bool patterns = command.tree.names.has_value();

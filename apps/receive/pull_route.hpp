@@ -1,4 +1,4 @@
-// Where a pull comes from, and how that place is reached: over ssh, or from a server by its URL.
+// The source of a pull, and how to reach it: over ssh, or at a server by its URL.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@ namespace udtx::apps {
 struct PullRoute {
     Credentials credentials;
     std::vector<Address> addresses;
-    std::string peer;                   ///< for people
-    std::unique_ptr<RemoteEnd> remote;  ///< over ssh: it lives as long as the transfer
-    std::optional<Duration> left{};     ///< of the user's patience, when it is dialled again
+    std::string peer;                   ///< name for messages
+    std::unique_ptr<RemoteEnd> remote;  ///< over ssh; must live as long as the transfer
+    std::optional<Duration> left{};     ///< rest of the user's patience, when reconnecting
 };
 
-/// Over ssh it blocks until the sender there listens.
+/// Over ssh it blocks until the sender listens.
 [[nodiscard]] Result<PullRoute> find_route(const RecvRun& run);
-/// Where things land, and what is asked for.
+/// The destination and the selection.
 [[nodiscard]] transfer::ReceiveOptions receive_options(const RecvRun& run, const PullRoute& route);
 [[nodiscard]] DialContext context_of(const RecvCommand& command, const PullRoute& route, bool connected);
-/// The same command continues.
+/// True if the same command continues an aborted transfer.
 [[nodiscard]] bool resumable(const RecvCommand& command);
 
 }  // namespace udtx::apps

@@ -10,7 +10,7 @@
 
 namespace udtx::apps {
 
-/// `arguments` without the first word. Differences go to standard output, one a line.
+/// `arguments` excludes the first word. Prints each difference as a line on standard output.
 [[nodiscard]] ExitCode run_verify(Log& log, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

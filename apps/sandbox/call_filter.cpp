@@ -33,21 +33,23 @@ constexpr std::uint32_t kProcessor = AUDIT_ARCH_X86_64;
 #else
 constexpr std::uint32_t kProcessor = AUDIT_ARCH_AARCH64;
 #endif
-/// The other numbering of x86-64's calls ("x32") begins here.
+/// First number of the other numbering of x86-64's calls ("x32").
 constexpr std::uint32_t kOtherNumbering = 0x40000000;
-/// SECCOMP_FILTER_FLAG_SPEC_ALLOW: the filter shall not slow the processor down.
+/// SECCOMP_FILTER_FLAG_SPEC_ALLOW: keeps speculative execution enabled, so that the filter does not slow the processor.
 constexpr unsigned kNoMitigation = 1U << 2U;
 
-/// Newer ones by number, which is the same on all processors: headers may be older than the system.
+/// Newer calls are listed by number, because headers may be older than the kernel. These numbers are the same on all
+/// processors.
 constexpr auto kRefused = std::to_array<long>({
-    // Other programs, and the memory of other processes. Landlock lets programs in memory start.
+    // Starting programs, and access to the memory of other processes. Landlock does not stop the start of programs from
+    // memory.
     SYS_execve,
     SYS_execveat,
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
     438L /* pidfd_getfd */,
-    // What is mounted where, and files by number instead of by name.
+    // Mounts, and access to files by number instead of by name.
     SYS_mount,
     SYS_umount2,
     SYS_pivot_root,
@@ -69,7 +71,7 @@ constexpr auto kRefused = std::to_array<long>({
     443L /* quotactl_fd */,
     467L /* open_tree_attr */,
     SYS_fanotify_init,
-    // Attributes by name, wherever it leads; those of what is open stay.
+    // Attributes by name, because a name may lead anywhere. Calls on open files stay permitted.
     SYS_setxattr,
     SYS_lsetxattr,
     SYS_removexattr,
@@ -77,7 +79,7 @@ constexpr auto kRefused = std::to_array<long>({
     463L /* setxattrat */,
     466L /* removexattrat */,
     469L /* file_setattr */,
-    // The kernel: its code, its clocks, and what of it was broken most.
+    // The kernel's code and clocks, and its parts with the most vulnerabilities.
     SYS_kexec_load,
     SYS_init_module,
     SYS_finit_module,
@@ -108,12 +110,13 @@ constexpr auto kRefused = std::to_array<long>({
 #endif
 });
 
-/// What a receiver asks of descriptors. Others type into a terminal, change the flags of files, or make and delete what
-/// file systems have of their own: such calls need no right to write.
+/// ioctls that a receiver uses. Others type into a terminal, change the flags of files, or create and delete objects of
+/// a file system. They need no write permission.
 constexpr auto kControls =
     std::to_array<std::uint32_t>({FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ, FICLONE, FS_IOC_GETFLAGS,
                                   SIOCGIFINDEX, 0x802C542A /* TCGETS2 */, 0x80705864 /* XFS_IOC_FSGEOMETRY_V1 */});
-constexpr std::uint32_t kNamespaces = 0x7E020080;  // CLONE_NEW*, for a new mount, user, network... of a child
+// CLONE_NEW*: new mount, user, network and other namespaces of a child.
+constexpr std::uint32_t kNamespaces = 0x7E020080;
 constexpr long kClone3 = 435;
 
 constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
@@ -125,8 +128,8 @@ sock_filter skip_unless(std::uint32_t value, std::size_t lines) {
 }
 void add(std::vector<sock_filter>& lines, std::initializer_list<sock_filter> more) { lines.insert(lines.end(), more); }
 
-/// Where the number of the call is loaded: what becomes of the call if an argument, of which the system sees 32 bits,
-/// is one of these, and if it is none.
+/// Decides a call by an argument, of which only the low 32 bits are compared. `listed` is the verdict if the argument
+/// is in `values`, else `other`. The call's number must be loaded.
 void decide_by(std::vector<sock_filter>& lines, long call, std::size_t argument, std::span<const std::uint32_t> values,
                std::uint32_t listed, std::uint32_t other) {
     static_assert(std::endian::native == std::endian::little);
@@ -136,7 +139,7 @@ void decide_by(std::vector<sock_filter>& lines, long call, std::size_t argument,
     lines.push_back(end(other));
 }
 
-/// The same: refuses the call with any of these bits in its first argument.
+/// Refuses the call if its first argument has any of these bits. The call's number must be loaded.
 void refuse_bits(std::vector<sock_filter>& lines, long call, std::uint32_t bits) {
     add(lines, {skip_unless(static_cast<std::uint32_t>(call), 4), load(offsetof(seccomp_data, args)),
                 BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), end(kRefuse), end(SECCOMP_RET_ALLOW)});
@@ -147,7 +150,8 @@ std::vector<sock_filter> program() {
         load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kProcessor, 1, 0),      end(kRefuse),
         load(offsetof(seccomp_data, nr)),   BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbering, 0, 1), end(kRefuse)};
     for (const long number : kRefused) add(lines, {skip_unless(static_cast<std::uint32_t>(number), 1), end(kRefuse)});
-    // Its flags lie in memory. Without it the C library asks for a thread in the older way.
+    // The flags of clone3 are in memory, which a filter cannot read. After ENOSYS the C library uses clone() for a
+    // thread.
     add(lines, {skip_unless(kClone3, 1), end(SECCOMP_RET_ERRNO | ENOSYS)});
     refuse_bits(lines, SYS_clone, kNamespaces);
     constexpr std::array<std::uint32_t, 1> kItself{0};
@@ -157,7 +161,8 @@ std::vector<sock_filter> program() {
     return lines;
 }
 
-/// The filter above has seen to the processor. Pairs are refused as well: one half can be turned to somebody else.
+/// The filter above has already checked the processor. It refuses pairs too, because one half could be connected to
+/// another process.
 std::vector<sock_filter> program_of_sockets() {
     constexpr std::array<std::uint32_t, 1> kLocal{AF_UNIX};
     std::vector<sock_filter> lines{load(offsetof(seccomp_data, nr))};
@@ -171,10 +176,11 @@ std::vector<sock_filter> program_of_sockets() {
 Result<void> take(std::vector<sock_filter> lines, unsigned flags) {
     const sock_fprog text{static_cast<unsigned short>(lines.size()), lines.data()};
     long done = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | kNoMitigation, &text);
-    // Linux before 4.17 knows no such flag.
+    // Linux before 4.17 does not know this flag.
     if (done < 0 && errno == EINVAL) done = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &text);
     if (done == 0) return {};
-    const int error = done > 0 ? EBUSY : errno;  // it is the number of a thread that cannot follow
+    // A positive result is the number of a thread that cannot take the filter.
+    const int error = done > 0 ? EBUSY : errno;
     return Error{ErrorCode::file_io, "seccomp: " + std::generic_category().message(error), error};
 }
 

@@ -1,4 +1,4 @@
-// Linux's seccomp: system calls that no receiver makes, and that somebody who took one over would, are refused.
+// Linux's seccomp: refuses system calls that a receiver never makes, but that an attacker in its process would make.
 #pragma once
 
 #include "udtx/result.hpp"
@@ -7,8 +7,8 @@ namespace udtx::apps {
 
 /// Needs PR_SET_NO_NEW_PRIVS.
 Result<void> enter_call_filter();
-/// From now on, in all threads: no new sockets of this machine's own kind, by which other programs take orders. After
-/// enter_call_filter() in the thread that started them.
+/// From now on, refuses new local (AF_UNIX) sockets in all threads, because other programs take commands over them.
+/// Call it after enter_call_filter(), in the thread that started the others.
 Result<void> refuse_local_sockets();
 
 }  // namespace udtx::apps

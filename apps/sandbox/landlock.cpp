@@ -18,14 +18,14 @@ namespace udtx::apps {
 #ifdef __linux__
 namespace {
 
-// As in linux/landlock.h, whose version is the one of the machine that builds. The numbers of the calls are the same on
+// Copied from linux/landlock.h, which may be old on the machine that builds. The numbers of the calls are the same on
 // all processors.
 constexpr long kCreateRuleset = 444;
 constexpr long kAddRule = 445;
 constexpr long kRestrictSelf = 446;
 constexpr std::uint32_t kAskVersion = 1;
 constexpr int kPathBeneath = 1;
-constexpr std::uint64_t kScopes = 0b11;  // abstract sockets, signals: to processes in here only
+constexpr std::uint64_t kScopes = 0b11;  // abstract sockets and signals reach only processes in the same sandbox
 
 namespace access {
 constexpr std::uint64_t kExecute = 1U << 0U;
@@ -36,7 +36,7 @@ constexpr std::uint64_t kMakeDirectory = 1U << 7U;
 constexpr std::uint64_t kMakeFile = 1U << 8U;
 constexpr std::uint64_t kMakeSocket = 1U << 9U;
 constexpr std::uint64_t kMakeLink = 1U << 12U;
-constexpr std::uint64_t kMakeAny = 0x7FU << 6U;  // devices and pipes as well, which nobody has a right to here
+constexpr std::uint64_t kMakeAny = 0x7FU << 6U;  // includes devices and pipes, which no rule permits
 constexpr std::uint64_t kRefer = 1U << 13U;
 constexpr std::uint64_t kTruncate = 1U << 14U;
 constexpr std::uint64_t kDeviceControl = 1U << 15U;
@@ -57,7 +57,7 @@ Error failed(const std::string& what) {
     return {ErrorCode::file_io, "Landlock: " + what + ": " + std::generic_category().message(error), error};
 }
 
-/// All that changes something. Reading stays free: names, time zones and libraries are read when they are needed.
+/// All rights that change something. Reading stays free, because names, time zones and libraries are read on demand.
 std::uint64_t handled_by(int version) {
     std::uint64_t all = access::kExecute | access::kWriteFile | access::kRemoveDirectory | access::kRemoveFile |
                         access::kMakeAny | access::kRefer;
@@ -70,7 +70,7 @@ class Rules {
   public:
     Rules(int ruleset, std::uint64_t handled) : ruleset_(ruleset), handled_(handled) {}
 
-    /// What cannot be had is left out: less is allowed then, not all.
+    /// Leaves out a path that cannot be opened. The process then has fewer rights.
     void allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false, int flags = 0) {
         for (const std::string& path : paths) {
             UniqueFd at(open_file(path.c_str(), O_PATH | O_CLOEXEC | flags));
@@ -79,7 +79,7 @@ class Rules {
             }
             const BeneathRule rule{rights & handled_, at.get()};
             if (at && ::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) == 0) continue;
-            // A pipe that came with a descriptor is of no directory, and no rule binds it.
+            // An inherited pipe belongs to no directory, and no rule restricts it.
             if (!at || errno != EBADFD) left_out_.push_back({path, std::generic_category().message(errno)});
         }
     }
@@ -100,7 +100,7 @@ int landlock_version() noexcept {
 
 Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlaces& places) {
     const Ruleset attributes{handled_by(version), 0, version >= 6 ? kScopes : 0};
-    // An older system takes no fields that it does not know.
+    // An older kernel rejects fields that it does not know.
     const std::size_t size = version >= 6 ? sizeof attributes : sizeof attributes.handled_fs;
     const UniqueFd ruleset(static_cast<int>(::syscall(kCreateRuleset, &attributes, size, 0)));
     if (!ruleset) return failed("no rules");
@@ -109,12 +109,12 @@ Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlace
     constexpr std::uint64_t kContent = access::kWriteFile | access::kTruncate;
     constexpr std::uint64_t kTree =
         kNames | kContent | access::kMakeDirectory | access::kRemoveDirectory | access::kMakeLink | access::kRefer;
-    // As a directory: what is mounted when it is needed is mounted now.
+    // O_DIRECTORY triggers an automount now, which would otherwise occur at the first use.
     rules.allow(places.trees, kTree, false, O_DIRECTORY);
     rules.allow(places.files, kContent, true);
     rules.allow(places.renames, kNames);
     rules.allow(places.links, access::kMakeFile);
-    // Shares of the host's rate are files that are opened to be locked.
+    // Shares of the host's rate are files that are opened for locking.
     rules.allow(places.runtime, kNames | access::kWriteFile | access::kMakeSocket);
     if (::syscall(kRestrictSelf, ruleset.get(), 0) != 0) return failed("not taken");
     return std::move(rules).left_out();

@@ -1,5 +1,5 @@
-// Linux's Landlock: a process gives up the right to write elsewhere, root too. By its system calls: no library is
-// needed.
+// Linux's Landlock: the process, even as root, gives up the right to write outside given places. Uses the system calls
+// directly, without a library.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace udtx::apps {
 
-/// The least version that can move names between directories, which hard links need: Linux 5.19.
+/// The least version in which files can move between directories, which hard links need: Linux 5.19.
 inline constexpr int kLeastLandlock = 2;
-/// From here on files elsewhere cannot be emptied, either: Linux 6.2.
+/// From this version on, Landlock also stops truncation of files elsewhere: Linux 6.2.
 inline constexpr int kLandlockTruncates = 3;
 
-/// Of this system; 0: none.
+/// Version of this system; 0: none.
 [[nodiscard]] int landlock_version() noexcept;
-/// Needs PR_SET_NO_NEW_PRIVS. Those of the places that cannot be had, which are read only then.
+/// Needs PR_SET_NO_NEW_PRIVS. Returns the places that could not be opened, which become read-only.
 Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlaces& places);
 
 }  // namespace udtx::apps

@@ -10,14 +10,14 @@
 namespace udtx::apps {
 namespace {
 
-/// Builds that look for bugs or measure write reports of their own, wherever they were told to.
+/// Instrumented builds write their own reports to configured places, so `automatic` gives them no sandbox.
 #ifdef UDTX_INSTRUMENTED
 constexpr bool kInstrumented = true;
 #else
 constexpr bool kInstrumented = false;
 #endif
 
-/// No program that is started gets more rights than its parent: without it an ordinary user may take no filter.
+/// Started programs get no more rights than their parent. Without this, an ordinary user may not install a filter.
 bool give_up_new_rights() {
 #ifdef __linux__
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
@@ -52,7 +52,7 @@ Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
         if (mode == SandboxMode::on) return Error{ErrorCode::file_io, "--sandbox on: the system has none"};
         return Sandbox{"no sandbox: the system has none"};
     }
-    // Files are named before the filter, which knows no names.
+    // Landlock comes first, because it handles files by name. The filter distinguishes only calls.
     const auto kept = keep_to(places);
     const auto filtered = enter_call_filter();
     for (const Error* failed : {kept ? nullptr : &kept.error(), filtered ? nullptr : &filtered.error()}) {

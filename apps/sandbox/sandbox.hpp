@@ -1,5 +1,4 @@
-// What a receiver may do on this machine once it serves: write below the directories that it was given, and start
-// nothing.
+// Limits what a serving receiver may do on this machine: write below the given directories, and start no programs.
 #pragma once
 
 #include <string>
@@ -10,18 +9,18 @@
 
 namespace udtx::apps {
 
-/// --sandbox: as far as the system can, or all of it or nothing, or none.
+/// The modes of --sandbox. automatic: as much as the system can do; on: all of it or an error; off: none.
 enum class SandboxMode { automatic, on, off };
-/// "auto", "on" or "off"
+/// Accepts "auto", "on" or "off".
 [[nodiscard]] Result<SandboxMode> parse_sandbox_mode(std::string_view text);
 
-/// Whatever is open already stays usable. The rest is read only.
+/// Files that are already open stay usable. Everything else is read-only.
 struct SandboxPlaces {
-    std::vector<std::string> trees;    ///< directories: everything below them, on other file systems as well
-    std::vector<std::string> files;    ///< written at the end; made empty where they are missing
-    std::vector<std::string> renames;  ///< directories: names come and go
-    std::vector<std::string> links;    ///< directories: what is open gets a name
-    std::vector<std::string> runtime;  ///< directories: sockets and files that are locked come and go
+    std::vector<std::string> trees;    ///< directories: everything below them, including other file systems
+    std::vector<std::string> files;    ///< files written at the end; created empty if missing
+    std::vector<std::string> renames;  ///< directories in which names are created and removed
+    std::vector<std::string> links;    ///< directories in which open files get names
+    std::vector<std::string> runtime;  ///< directories in which sockets and locked files are created and removed
 };
 
 struct PlaceLeftOut {
@@ -30,18 +29,18 @@ struct PlaceLeftOut {
 };
 
 struct Sandbox {
-    std::string line;                      ///< what holds
-    bool failed = false;                   ///< the system has one and did not give it
-    std::vector<PlaceLeftOut> left_out{};  ///< places that cannot be written
-    bool confined = false;                 ///< nothing is written elsewhere
-    bool filtered = false;                 ///< calls are refused
+    std::string line;                      ///< describes the sandbox in force
+    bool failed = false;                   ///< the system supports a sandbox, but it failed
+    std::vector<PlaceLeftOut> left_out{};  ///< places that stay read-only
+    bool confined = false;                 ///< the process writes only below its directories
+    bool filtered = false;                 ///< system calls are filtered
 };
 
-/// Holds for this thread and for all that it starts from now on, to the end of the process. An error: `on`, and the
-/// system cannot.
+/// Restricts this thread and all threads that it starts later, until the process ends. Returns an error if the mode is
+/// `on` and the system cannot do it.
 Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places);
-/// When the sockets are open that other programs of this machine may call: no more of those, in no thread that was
-/// started since. An error as above.
+/// Call it once all local sockets for other programs are open. No thread that was started since may open more. Errors
+/// as for enter_sandbox().
 Result<void> seal_sandbox(SandboxMode mode, const Sandbox& sandbox);
 
 }  // namespace udtx::apps

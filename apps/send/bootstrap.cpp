@@ -27,11 +27,11 @@ struct Assignment {
     SendCommand command;
     CheckedSources sources;
     SourceShape shape = SourceShape::several;
-    UniqueFd stream;  ///< of the one file that goes to standard output there
+    UniqueFd stream;  ///< the one file that the other side writes to standard output
     transfer::SendOptions what;
 };
 
-/// A name that exists stands for itself, others are patterns as in a shell.
+/// Expands a typed source. An existing name stands for itself; other names are patterns as in a shell.
 void expand(const std::string& typed, std::vector<std::string>& out) {
     const std::string path = typed.empty() ? "." : expand_home(typed);
     struct stat info {};
@@ -42,7 +42,7 @@ void expand(const std::string& typed, std::vector<std::string>& out) {
         out.push_back(path);
     }
     ::globfree(&found);
-    // "-" is standard input, and that is ours.
+    // "-" would mean this process's standard input.
     if (out.back() == "-") out.back() = "./-";
 }
 
@@ -62,7 +62,7 @@ Result<void> open_stream(Assignment& assignment) {
     return {};
 }
 
-/// What of a tree was asked for.
+/// Applies the selection of the tree from the request.
 Result<void> choose(const BootstrapFields& fields, Assignment& assignment) {
     auto selection = transfer::unpack_selection(fields.all("selection"));
     if (!selection) return selection.error();
@@ -81,7 +81,7 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     std::vector<std::string> sources;
     for (const std::string& typed : request.fields.all("source")) expand(typed, sources);
     if (sources.empty()) return Error{ErrorCode::protocol, "the request over ssh names no source"};
-    // What the user set there for this side, as if it had been typed here.
+    // Applies the flags that the receiver's user set for this side, as if they had been typed here.
     std::vector<std::string> arguments = request.fields.all("argument");
     arguments.insert(arguments.end(), {"--config", "none", "--"});
     arguments.insert(arguments.end(), sources.begin(), sources.end());

@@ -1,4 +1,4 @@
-// udtx-send as it is started over ssh: sends what was asked for on standard input, once, then ends.
+// udtx-send when it is started over ssh: sends once what standard input requests, then ends.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace udtx::apps {
 
-/// `arguments`: what came after --bootstrap. Errors that come before there is a connection are told on standard output
-/// (docs/using/ssh.md). Ends the process by itself when threads may still sit in a disk call.
+/// `arguments`: the words after --bootstrap. Errors before the connection are reported on standard output
+/// (docs/using/ssh.md). It ends the process itself if threads may still be blocked in a disk call.
 [[nodiscard]] ExitCode send_by_bootstrap(const std::vector<std::string>& arguments);
 
 }  // namespace udtx::apps

@@ -11,10 +11,10 @@
 
 namespace udtx::apps {
 
-/// Prints where a tree is cut.
+/// Prints where a tree is split into shards.
 [[nodiscard]] ExitCode run_plan(Log& log, std::vector<std::string> arguments);
 
-/// With --shard and without --plan: walks the sources and cuts them as each of the other shards does.
+/// For --shard without --plan: scans the sources and splits them in the same way as each of the other shards.
 [[nodiscard]] Result<void> split_sources(SendCommand& command, Log& log);
 
 }  // namespace udtx::apps

@@ -23,7 +23,8 @@ namespace udtx::apps {
 namespace {
 
 constexpr Rate kGentle = Rate::bits_per_second(500e3);
-constexpr Rate kMostGentle = Rate::bits_per_second(5e6);  // a shaper lets pairs through faster than what follows
+// An upper bound, because a shaper lets packet pairs pass faster than the packets after them.
+constexpr Rate kMostGentle = Rate::bits_per_second(5e6);
 constexpr double kGentleShare = 0.05;
 constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the year 2116
 
@@ -36,7 +37,7 @@ double loss_of(const PathStats& path) {
     return static_cast<double>(path.lost_packets) / static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
 }
 
-/// Why the far end over ssh does not serve us, if it has said so.
+/// Why the remote end over ssh refuses to serve, if it has reported that.
 std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
     if (!remote) return std::nullopt;
     const auto answer = remote->answer();
@@ -44,8 +45,9 @@ std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
     return remote->gone() ? std::optional(remote->ended_early()) : std::nullopt;
 }
 
-/// What the line carries: no more than left, whatever a late acknowledgement makes of the moment. A look falls between
-/// two datagrams, so that a count of them between two looks may be one too many: the lower bound is told.
+/// The rate that the path carries: the lower of the sent and the delivered rate, because late acknowledgements can
+/// raise the latter. A window may count one datagram too many, because samples fall between datagrams. So rate()
+/// subtracts one datagram and gives a lower bound.
 class Carried {
   public:
     void sample(Instant at, const ConnectionStats& stats) {
@@ -72,14 +74,14 @@ class Carried {
     std::uint64_t datagram_ = 0;
 };
 
-/// A twentieth of the line, as packet pairs show it.
+/// Caps the rate at a twentieth of the bottleneck rate that packet pairs measure.
 void keep_gentle(transfer::Transfer& transfer, const ConnectionStats& stats) {
     Rate line;
     for (const PathStats& path : stats.paths) line = line + path.congestion.mtr;
     transfer.set_max_rate(std::clamp(line * kGentleShare, kGentle, kMostGentle));
 }
 
-/// While bytes are on their way: looks at the line, and ends on a signal.
+/// Samples the path while data is in flight. A signal ends it.
 void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, transfer::Transfer& transfer,
                    TransferObservers& observers, PathProbe& probe) {
     Carried carried;
@@ -113,7 +115,7 @@ void write_path(JsonWriter& json, const PathStats& path) {
     json.key("sent_packets").number(path.sent_packets).end_object();
 }
 
-/// As for files into the home directory, of which none will come.
+/// A request as for files into the home directory, although no file will be sent.
 BootstrapFields request_for_nothing() {
     BootstrapFields request;
     request.add("shape", std::string(to_string(SourceShape::several)));
@@ -123,12 +125,12 @@ BootstrapFields request_for_nothing() {
 }
 
 Error explained(const SendCommand& command, const SendRoute& route, const Error& error, bool connected) {
-    // Over ssh something listens there for sure: what refuses datagrams is on the way.
+    // Over ssh the remote end certainly listens, so a host or firewall on the path refuses the datagrams.
     const bool blocked = route.remote && !connected && error.code == ErrorCode::network;
     return {blocked ? ErrorCode::udp_blocked : error.code, explain(error, context_of(command, route, connected))};
 }
 
-/// What the other side told over ssh was on its way for half a round trip.
+/// How far the remote clock is ahead. The remote time travelled for half a round trip over ssh.
 std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<ConnectionStats>& stats) {
     const auto told = route.remote ? route.remote->reply().number("clock") : std::nullopt;
     if (!told || *told > kFarthestClock) return std::nullopt;

@@ -1,4 +1,4 @@
-// --probe-only: what the line to a receiver can do.
+// --probe-only: measures the path to a receiver.
 #pragma once
 
 #include <optional>
@@ -17,25 +17,25 @@ struct PathProbe {
     std::optional<Error> error;  ///< explained for the user
     std::optional<Duration> handshake;
     std::optional<ConnectionStats> stats;
-    Rate reached;         ///< of the last two seconds
-    bool gentle = false;  ///< `reached` says nothing of what the line takes
+    Rate reached;         ///< over the last two seconds
+    bool gentle = false;  ///< the load was gentle, so `reached` is not the capacity of the path
     std::vector<LimitShare> limits;
     std::string buffer_advice;
-    bool heard = false;                   ///< over ssh: datagrams came there
-    std::optional<LocalLink> link{};      ///< that the first path leaves by
-    std::optional<Duration> clock_ahead;  ///< of the other side's clock; as exact as ssh is quick
+    bool heard = false;                   ///< over ssh: the remote end received datagrams
+    std::optional<LocalLink> link{};      ///< interface of the first path
+    std::optional<Duration> clock_ahead;  ///< of the remote clock against this one; the error is about ssh's delay
 };
 enum class ProbeLoad {
-    full,    ///< what the line takes, up to --rate
-    gentle,  ///< without --rate a twentieth of what packet pairs show of it, 500 kbit/s to 5 Mbit/s
+    full,    ///< as much as the path carries, up to --rate
+    gentle,  ///< without --rate: a twentieth of the rate that packet pairs measure, 500 kbit/s to 5 Mbit/s
 };
-/// To a receiver that listens; over ssh to one that is started for it.
+/// Probes the path to a listening receiver; over ssh it starts a receiver for the probe.
 [[nodiscard]] PathProbe probe_path(const SendRun& run, ProbeLoad load);
 
 [[nodiscard]] std::vector<std::string> describe(const PathProbe& probe);
 [[nodiscard]] std::string to_json(const PathProbe& probe);
 
-/// Prints either, and gives the code to end with.
+/// Prints the result as lines or as JSON. Returns the exit code.
 [[nodiscard]] ExitCode show_probe(const SendRun& run, const PathProbe& probe);
 
 }  // namespace udtx::apps

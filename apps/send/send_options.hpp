@@ -1,4 +1,4 @@
-// From the command line to what a transfer is told.
+// Converts the command line to the options of a transfer.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace udtx::apps {
 
-/// The same in each run of the same command; 0: it is not to be continued. `where`: the destination as typed, with its
-/// host if the path alone does not tell it.
+/// Identifies the transfer. The number is the same for each run of a command; 0: the transfer cannot be continued.
+/// `where`: the destination as typed, with the host if the path alone does not identify it.
 [[nodiscard]] std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources,
                                       const std::string& where);
-/// The destination is `where`, for the receiver to judge.
+/// `where` is the destination, which the receiver checks.
 [[nodiscard]] transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,
                                                  const std::string& where);
 

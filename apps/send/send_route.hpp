@@ -1,4 +1,4 @@
-// The way to a receiver: by a URL with the user's keys, or over ssh with a key made for this run.
+// The route to a receiver: by a URL with the user's keys, or over ssh with a key made for this run.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ namespace udtx::apps {
 struct SendRoute {
     Credentials credentials;
     std::vector<Address> addresses;
-    std::unique_ptr<RemoteEnd> remote{};  ///< over ssh: it lives as long as what it was started for
-    std::optional<Duration> left{};       ///< of the user's patience, when it is dialled again
+    std::unique_ptr<RemoteEnd> remote{};  ///< over ssh; must live as long as the transfer or probe
+    std::optional<Duration> left{};       ///< rest of the user's patience, when reconnecting
 };
-/// `request`: over ssh, what the receiver is started for; the flags for it are added here.
+/// `request`: over ssh, the task of the receiver. This function adds the flags for it.
 [[nodiscard]] Result<SendRoute> find_route(const SendRun& run, BootstrapFields request);
 
-/// Who is dialled, and how that went so far.
+/// What this side connects to, and the state of the connection.
 [[nodiscard]] DialContext context_of(const SendCommand& command, const SendRoute& route, bool connected);
 
 }  // namespace udtx::apps

@@ -25,7 +25,7 @@
 namespace udtx::apps {
 namespace {
 
-/// The destination as typed: what makes this command the same as another.
+/// The destination as typed. It identifies repeated runs of the same command.
 std::string where_of(const SendCommand& command) {
     const auto& remote = command.remote;
     return remote ? remote->login() + ':' + remote->path : command.url.path;
@@ -34,16 +34,16 @@ std::string where_of(const SendCommand& command) {
 transfer::SendOptions what_to_send(const SendCommand& command, const std::vector<std::string>& sources) {
     transfer::SendOptions options = send_options(command, sources, where_of(command));
     if (!command.remote) return options;
-    // The receiver was started for that very place; a stream says how it is called there.
+    // The receiver was started for this destination. A stream still needs its file name there.
     const std::string& path = command.remote->path;
     options.destination = command.streaming() ? path.substr(path.rfind('/') + 1) : std::string();
     return options;
 }
 
-/// Of the receiver that is started over ssh.
+/// The request to the receiver that is started over ssh.
 BootstrapFields request_for(const SendCommand& command, const std::vector<std::string>& sources) {
     BootstrapFields request;
-    // Where some of the sources are missing, what was asked for still counts.
+    // The shape follows from the typed sources, although some may be missing.
     const SourceShape shape = command.sources.size() == 1 ? shape_of(sources) : SourceShape::several;
     request.add("shape", std::string(to_string(shape)));
     request.add("destination", command.remote->path);
@@ -67,7 +67,7 @@ TransferCard card_of(const SendCommand& command) {
     return card;
 }
 
-/// Of a run, over all its connections.
+/// State of a run over all its connections.
 struct Sending {
     const SendRun& run;
     const CheckedSources& sources;
@@ -105,7 +105,8 @@ Result<transfer::SendRequest> request_to(const Sending& sending, const SendRoute
     transfer::SendRequest request{.credentials = route.credentials, .options = what_to_send(sending)};
     TransportConfig config = command.transport();
     dial_within(config, route.left);
-    // The cap of now may be below --min-rate, by the hour or the host: as the rate of a connection that is refused.
+    // The schedule or the host's share may put the cap below --min-rate. The connection would be refused with such a
+    // rate.
     config.max_rate = std::max(cap, config.min_rate);
     request.dial = command.common.dial(std::move(config), route.addresses);
     request.events.log = sending.run.log.sink();
@@ -118,7 +119,7 @@ Result<transfer::SendRequest> request_to(const Sending& sending, const SendRoute
     return request;
 }
 
-/// One connection's worth of a transfer.
+/// One attempt: at most one connection.
 Attempt send_over(const Sending& sending, const SendRoute& route) {
     const SendRun& run = sending.run;
     const SendCommand& command = run.command;
@@ -163,7 +164,7 @@ Result<std::unique_ptr<TransferObservers>> observe_push(const SendRun& run, Dura
                                        command.streaming()};
     if (command.resumable()) subject.tries_again_for = patience;
     subject.card = card_of(command);
-    // That the JSON stream cannot be written is told by its last object.
+    // If the JSON stream cannot be written, the last object's error reports that.
     auto observers = TransferObservers::start(command.common, run.log, std::move(subject), [](const std::string& line) {
         (void)write_all(STDOUT_FILENO, line + "\n");
     });
@@ -176,7 +177,7 @@ Result<std::unique_ptr<TransferObservers>> observe_push(const SendRun& run, Dura
 FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     const SendCommand& command = run.command;
     CheckedSources sources = check_sources(command.sources);
-    const bool only_one = command.sources.size() == 1;  // then the error line says it
+    const bool only_one = command.sources.size() == 1;  // then the error line reports it
     for (const auto& file : sources.failed) {
         if (!only_one) run.log.warn("cannot send " + describe(file));
     }

@@ -1,4 +1,4 @@
-// One run of udtx-send, from checked options to the report.
+// Runs udtx-send once: from checked options to the report.
 #pragma once
 
 #include "observe/final_report.hpp"
@@ -7,8 +7,8 @@
 namespace udtx::apps {
 
 using LeaveSender = void (*)(const SendRun&, const FinalReport&);
-/// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption and when
-/// a transfer does not wind up in time. Returns the report otherwise.
+/// Calls `leave`, which must not return, if threads may still be blocked in a disk call. That is after an interruption,
+/// and if a transfer does not end in time. Otherwise returns the report.
 [[nodiscard]] FinalReport run_sender(const SendRun& run, LeaveSender leave);
 
 }  // namespace udtx::apps

@@ -9,7 +9,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Of what is no file, directory or link.
+/// The kind of an entry that is not a file, directory or link; null for those.
 const char* special_kind(mode_t mode) noexcept {
     if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
     if (S_ISFIFO(mode)) return "FIFO";
@@ -23,7 +23,7 @@ std::optional<std::string> problem_with(const std::string& path) {
     if (const char* kind = special_kind(info.st_mode); kind != nullptr) {
         return std::string("it is a ") + kind + "; to send its data, make it the standard input of udtx-send -";
     }
-    // A link is sent as a link: it need not lead anywhere.
+    // A link is sent as a link, so its target may be missing.
     if (S_ISLNK(info.st_mode)) return std::nullopt;
     const int wanted = S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK;
     if (::access(path.c_str(), wanted) != 0) return std::generic_category().message(errno);

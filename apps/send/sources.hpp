@@ -1,4 +1,4 @@
-// A first look at what is to be sent, before anything is dialled.
+// Checks the sources before this side connects.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace udtx::apps {
 
 struct CheckedSources {
-    std::vector<std::string> usable;  ///< "dir/" became "dir/.": its contents
+    std::vector<std::string> usable;  ///< "dir/" becomes "dir/.", which means its contents
     std::vector<transfer::FailedFile> failed;
 };
 [[nodiscard]] CheckedSources check_sources(const std::vector<std::string>& sources);

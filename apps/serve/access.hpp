@@ -1,4 +1,4 @@
-// Who may do what in a server's directory: what the rights of a key, or where there are none the flags, make of a wish.
+// Access control of a server's directory: applies the rights of a client's key, or the flags if clients have no keys.
 #pragma once
 
 #include <map>
@@ -16,30 +16,30 @@
 
 namespace udtx::apps {
 
-/// Any thread, once all places are noted.
+/// Any thread may use it after all places are noted.
 class Access {
   public:
-    /// Both outlive it.
+    /// Both must outlive it.
     Access(const RecvCommand& command, const AuthorizedKeys& keys);
 
-    /// What the sandbox lets be written.
+    /// Notes the directories that the sandbox permits for writing.
     void note_places(const std::vector<std::string>& directories) { places_.note(directories); }
-    /// Of a receiver of one transfer.
+    /// For a receiver of one transfer.
     void set_receipt(std::optional<transfer::ReceiptFile> receipt) { receipt_ = std::move(receipt); }
 
-    /// For people, to be put behind an address: " (bob)", or empty where all have the pre-shared key.
+    /// Name of the client for messages, to follow its address: " (bob)"; empty if all clients use the pre-shared key.
     [[nodiscard]] std::string name_of(const transfer::Client& client) const;
-    /// The directory where it is at work, for whoever lists it; empty: none.
+    /// The client's directory, for listings; empty: none.
     [[nodiscard]] std::string place_of(const transfer::Client& client) const;
-    /// The rate of its key.
+    /// The rate of the client's key.
     [[nodiscard]] Rate rate_of(const transfer::Client& client) const;
-    /// Where it may send to, and what. refused: nothing.
+    /// The place and the options for files from the client. refused: the client may not send.
     [[nodiscard]] Result<transfer::LandingOptions> push(const transfer::Client& client) const;
-    /// From where it may fetch. refused: nothing.
+    /// The place from which the client may fetch. refused: the client may not fetch.
     [[nodiscard]] Result<transfer::OfferOptions> pull(const transfer::Client& client) const;
 
   private:
-    /// Null: they have no keys of their own.
+    /// Null: clients have no keys of their own.
     [[nodiscard]] const KeyRights* rights_of(const transfer::Client& client) const;
 
     const RecvCommand& command_;

@@ -22,7 +22,7 @@ std::string_view trim(std::string_view text) {
     return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
-/// "name" or "name=\"value\"", taken from the front of `text`; in the value \" is a quotation mark.
+/// "name" or "name=\"value\"". take_option() removes it from the front of `text`. In the value, \" is a quotation mark.
 struct Option {
     std::string name;
     std::optional<std::string> value;
@@ -60,7 +60,7 @@ Result<void> set_directory(KeyRights& rights, const std::string& value) {
     return {};
 }
 
-/// Written as for --min-free.
+/// Takes a size in the format of --min-free.
 Result<void> set_quota(KeyRights& rights, const std::string& value) {
     const std::string wrong = "quota=\"" + value + "\" is no number of bytes above 0: write it as in quota=\"100G\"";
     std::string bytes = value;
@@ -74,7 +74,7 @@ Result<void> set_quota(KeyRights& rights, const std::string& value) {
     return all && rights.quota > 0 ? Result<void>() : bad(wrong);
 }
 
-/// What the options of one line have set so far.
+/// The rights that the options of one line have set so far.
 struct Seen {
     bool read = false;
     bool write = false;
@@ -123,7 +123,7 @@ Result<KeyRights> parse_options(std::string_view& line) {
     return rights;
 }
 
-/// What follows the key.
+/// The comment after the key.
 std::string comment_of(std::string_view line) {
     line = trim(line.substr(std::min(line.find_first_of(kBlank), line.size())));
     return std::string(trim(line.substr(std::min(line.find_first_of(kBlank), line.size()))));

@@ -1,5 +1,5 @@
-// Lines about those who were refused: anyone may try a thousand times a second, so there is one a second, and then a
-// line that says how many more there were.
+// Logs refused clients. Anyone may try a thousand times a second, so it logs one line a second, and then the number of
+// the other refusals.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace udtx::apps {
 
-/// Any thread.
+/// Any thread may use it.
 class RefusalLog {
   public:
-    /// The log outlives it. `all`: each gets its line.
+    /// The log must outlive it. `all`: logs a line for each refusal.
     RefusalLog(Log& log, bool all) : log_(log), all_(all) {}
     void tell(Instant now, const std::string& line);
-    /// To be called a few times a second.
+    /// Call it a few times a second.
     void look(Instant now);
-    /// No more will come.
+    /// Logs the remaining count. Call it after the last tell().
     void finish();
 
   private:
@@ -28,7 +28,7 @@ class RefusalLog {
 
     Log& log_;
     const bool all_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::optional<Instant> last_;
     std::uint64_t untold_ = 0;
 };

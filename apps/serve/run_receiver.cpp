@@ -10,14 +10,15 @@
 namespace udtx::apps {
 namespace {
 
-/// The sandbox, and what it does not do, said in the log.
+/// Enters the sandbox, and logs its limits.
 Result<Sandbox> confine(const RecvRun& run, const SandboxPlaces& places) {
     auto sandbox = enter_sandbox(run.command.sandbox, places);
     if (!sandbox) return sandbox;
     sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
     for (const PlaceLeftOut& place : sandbox->left_out) {
         const std::string line = "the sandbox forbids to write " + place.path + ": " + place.why;
-        // It was there a moment ago. Of the keys' directories one that is missing concerns its key only.
+        // The directory existed a moment ago, so its loss is an error. A missing directory of a key affects only that
+        // key.
         if (place.path == run.command.directory) return Error{ErrorCode::file_io, line};
         run.log.warn(line);
     }
@@ -40,7 +41,8 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     if (const auto opened = server.open(*credentials); !opened) return never_began(command.common, opened.error());
     if (const std::string advice = server.server().buffer_advice(); !advice.empty()) run.log.info(advice);
     if (const auto opened = server.open_files(); !opened) return never_began(command.common, opened.error());
-    // Before the first thread, since each hands its own limits on; after all that is opened elsewhere.
+    // Enter the sandbox before the first thread starts, because threads inherit its limits, and after everything
+    // outside it is open.
     const SandboxPlaces places = places_of(command, keys);
     const auto sandbox = confine(run, places);
     if (!sandbox) return never_began(command.common, sandbox.error());

@@ -1,4 +1,4 @@
-// One run of a receiver that listens, from checked options to the report.
+// Runs a listening receiver once: from checked options to the report.
 #pragma once
 
 #include "observe/final_report.hpp"
@@ -6,8 +6,8 @@
 
 namespace udtx::apps {
 
-/// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption. Returns
-/// the report otherwise.
+/// Calls `leave`, which must not return, if threads may still be blocked in a disk call after an interruption.
+/// Otherwise returns the report.
 [[nodiscard]] FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&));
 
 }  // namespace udtx::apps

@@ -1,4 +1,4 @@
-// When a server stops: what each signal asks for, and until when the process may stay.
+// Decides when a server stops: what each signal requests, and how long the process may continue.
 #pragma once
 
 #include <optional>
@@ -8,30 +8,31 @@
 
 namespace udtx::apps {
 
-/// One thread.
+/// Use it on one thread.
 class ServerEnd {
   public:
-    /// After a signal that ends transfers: so long our own disk has to take what is complete and to lose what is not.
+    /// Time after a signal that ends transfers. In it the disk must store complete files and remove incomplete ones.
     static constexpr Duration kInterruptGrace = std::chrono::seconds(5);
 
-    /// `one_off`: it ends with its transfer, and a signal always ends that.
+    /// `one_off`: the server ends with its transfer, and every signal ends that transfer.
     explicit ServerEnd(bool one_off) : one_off_(one_off) {}
 
     enum class Wish {
-        nothing,  ///< it has been said before
-        drain,    ///< nobody is let in any more, and who is in goes on to the end: the first TERM of a server
-        wind_up,  ///< whoever is in is ended in good order
-        leave,    ///< at once
+        nothing,  ///< a repetition of the last signal
+        drain,    ///< accept no new transfers, complete the running ones: the first TERM of a server
+        wind_up,  ///< end the running transfers in an orderly way
+        leave,    ///< exit at once
     };
     [[nodiscard]] Wish on_signal(int signal, Instant now) noexcept;
 
-    /// It ends as soon as nobody is in any more.
+    /// The server ends as soon as no transfer is left.
     [[nodiscard]] bool ending() const noexcept { return interrupted() || draining_since_.has_value(); }
     [[nodiscard]] bool draining() const noexcept { return draining_since_.has_value(); }
-    /// By a signal that ends transfers.
+    /// A signal that ends transfers has arrived.
     [[nodiscard]] bool interrupted() const noexcept { return signal() != 0; }
-    [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }  ///< the first such one; 0: none
-    /// The grace is over.
+    /// The first signal that ends transfers; 0: none.
+    [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
+    /// kInterruptGrace is over.
     [[nodiscard]] bool overdue(Instant now) const noexcept { return deadline_ && now >= *deadline_; }
 
   private:

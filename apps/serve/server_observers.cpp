@@ -61,7 +61,7 @@ ControlStatus ServerObservers::control_status(std::uint16_t port) const {
     };
     const auto card_now = [this, card](const Transfers& transfers) {
         TransferCard now = card;
-        // Of one transfer the peer is where it comes from.
+        // With a single transfer, the source is its peer.
         if (command_.one_off && !transfers.empty()) now.sources = {transfers.front()->who()};
         return now;
     };
@@ -82,7 +82,7 @@ void ServerObservers::stop() {
 
 void ServerObservers::tick(Instant now, Duration since_start, const Transfers& transfers, Duration protocol) {
     const Rate total = cap_now(log_, rates_, now, !transfers.empty());
-    // Who stands still leaves their share to the others until they go on.
+    // A transfer that stands still leaves its share to the others until it continues.
     const auto moving =
         std::ranges::count_if(transfers, [](const auto& transfer) { return !transfer->stands_still(); });
     const Rate share = moving == 0 ? total : total * (1.0 / static_cast<double>(moving));
@@ -109,7 +109,7 @@ void ServerObservers::ended(const WatchedTransfer& transfer, const FinalReport& 
 
 void ServerObservers::finish(Duration since_start, const Transfers& transfers, FinalReport& report) {
     if (!page_) return;
-    // The one transfer that there was is what the page goes on to show.
+    // The page keeps showing the single transfer of the run.
     page_->finish(since_start, last_ ? std::vector{*last_} : observed(transfers), report);
 }
 

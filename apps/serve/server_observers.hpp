@@ -1,4 +1,4 @@
-// All who observe a receiver's transfers, and who may change what they take together: JSON stream, metrics, control
+// All observers of a receiver's transfers, and all that may change their common rate: JSON stream, metrics, control
 // socket, --max-rate, schedule.
 #pragma once
 
@@ -22,22 +22,23 @@ class ServerObservers {
     using Transfers = TransferTable::Transfers;
 
     ServerObservers(const RecvCommand& command, Log& log);
-    /// What has to be open before the process gives up the right to open it.
+    /// Opens the report before the process gives up the right to open files.
     [[nodiscard]] Result<void> open_report();
-    /// `under_way`: any thread asks. `print`: where the JSON stream goes. `port`: on which it listens.
+    /// `under_way` must be callable on any thread. `print` writes the JSON stream. `port`: the port that the server
+    /// listens on.
     Result<void> start(std::uint16_t port, std::function<Transfers()> under_way, JsonTicker::Print print);
 
-    /// Lets nobody ask any more; its socket goes.
+    /// Stops the servers and removes the control socket.
     void stop();
 
-    /// One thread. `protocol`: what the protocol thread has needed so far.
+    /// Always call it on the same thread. `protocol`: processor time of the protocol thread so far.
     void tick(Instant now, Duration since_start, const Transfers& transfers, Duration protocol);
     void ended(const WatchedTransfer& transfer, const FinalReport& report);
-    /// When all is over: tells those who observe the page, and writes the report.
+    /// Call it after all transfers have ended. Updates those who have the page open, and writes the report.
     void finish(Duration since_start, const Transfers& transfers, FinalReport& report);
-    /// Any thread: somebody was not served.
+    /// Any thread: counts a refused client.
     void refused() noexcept { ++refused_; }
-    /// The most that a sender may be told in the handshake; protocol thread.
+    /// The highest rate that a handshake may announce to a sender. Called on the protocol thread.
     [[nodiscard]] static Rate first_cap(const RecvCommand& command);
 
   private:
@@ -53,7 +54,7 @@ class ServerObservers {
     std::atomic<std::uint64_t> bytes_{0};
     std::atomic<std::uint64_t> refused_{0};
     std::optional<JsonTicker> json_;
-    std::optional<Observation> last_;  // of the one transfer, once it is over
+    std::optional<Observation> last_;  // the single transfer, after its end
     std::unique_ptr<LivePage> page_;
     std::unique_ptr<HttpServer> metrics_;
     std::unique_ptr<ControlSocket> control_;

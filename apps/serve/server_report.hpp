@@ -1,4 +1,4 @@
-// What a receiver says of its transfers.
+// Reports of a receiver about its transfers.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace udtx::apps {
 
-/// Of one transfer that was served, over or not.
+/// The report about one served transfer, ended or running.
 [[nodiscard]] FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched);
-/// What one transfer, or the whole run, came to: messages for the user. `of`: put before each line. `sent`: by us.
+/// Prints the messages about one transfer or the whole run. `of` is put before each line. `sent`: this side sent the
+/// data.
 void show(const RecvRun& run, const FinalReport& report, const std::string& of, bool sent);
 
 }  // namespace udtx::apps

@@ -15,7 +15,7 @@
 namespace udtx::apps {
 namespace {
 
-/// So long the server may take to see that whoever was told of has left.
+/// Time for the server to notice that a client whose end was reported has left.
 constexpr std::chrono::milliseconds kMoment{10};
 
 }  // namespace
@@ -36,11 +36,11 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
                                     .socket = UniqueFd(command.inherited_socket),
                                     .credentials = credentials};
     options.link = command.common.link(command.common.transport());
-    // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.
+    // A receiver sends only acknowledgements. Its cap applies to received data, and the sender obeys it.
     options.link.transport.max_rate = Rate::infinite();
     options.link.transport.max_receive_rate = told_;
     options.protocol_threads = command.protocol_threads;
-    // Whoever reads our standard output may rest for as long as they like.
+    // The reader of standard output may pause for any time.
     if (command.to_stdout && !options.link.patience) options.link.patience = Duration::zero();
 
     options.admit = [this](const transfer::Client& client) { return admit(client); };
@@ -89,7 +89,7 @@ bool ServerRun::serve() {
             if (over()) return true;
             look(now);
         } catch (const std::bad_alloc&) {
-            // Others may soon give some back, and the next look begins anew.
+            // Other threads may soon free memory, and the next turn tries again.
         }
         if (end_.overdue(now)) return false;
     }
@@ -111,7 +111,7 @@ FinalReport ServerRun::report() {
 }
 
 Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) const {
-    // One that is being stopped says so itself.
+    // A server that stops refuses clients itself, with its own message.
     const bool taken = run_.command.one_off && !stopping_ && (served_ || !server_->transfers().empty());
     if (taken) return Error{ErrorCode::refused, "the receiver serves one transfer only (--one-off)"};
     return transfer::Admission{.max_rate = access_.rate_of(client)};
@@ -120,7 +120,7 @@ Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) con
 void ServerRun::connection_failed(const Address& from, const Error& why) {
     observers_.refused();
     const std::string line = "refused " + to_string(from) + ": " + why.message;
-    // A client that went away midway is no news.
+    // A client that went away during the handshake is not worth a line of its own.
     if (why.code == ErrorCode::internal) return refusals_.tell(monotonic_now(), line);
     if (why.code != ErrorCode::authentication) return run_.log.detail(line);
     refusals_.tell(monotonic_now(),
@@ -187,7 +187,7 @@ bool ServerRun::on_signal(int signal, Instant now) {
 bool ServerRun::over() {
     if (!end_.ending() && !(run_.command.one_off && served_)) return false;
     server_->drain();
-    // After a signal the process ends whatever a disk does; in good order when all have ended.
+    // After a signal, the process ends even if a disk call hangs, and in an orderly way if all transfers have ended.
     return server_->wait(kMoment) || (end_.interrupted() && server_->transfers().empty());
 }
 

@@ -1,5 +1,5 @@
-// A receiver's run as a server, from the first who knocks until the last has left: what is told of those who come, and
-// when it ends.
+// A receiver's run as a server, from the first client until the last has left: logs the clients, and decides when the
+// run ends.
 #pragma once
 
 #include <atomic>
@@ -23,47 +23,48 @@
 
 namespace udtx::apps {
 
-/// In this order: open(), open_files(), observe(), start(), serve(), report(), stop(), stop_observing(). One thread.
+/// Order of calls: open(), open_files(), observe(), start(), serve(), report(), stop(), stop_observing(). Use it on one
+/// thread.
 class ServerRun {
   public:
-    /// Both outlive it.
+    /// Both must outlive it.
     ServerRun(const RecvRun& run, const AuthorizedKeys& keys);
     ~ServerRun() { stop_observing(); }
     ServerRun(const ServerRun&) = delete;
     ServerRun& operator=(const ServerRun&) = delete;
 
-    /// The socket to listen on; no thread.
+    /// Opens the socket to listen on. Starts no thread.
     Result<void> open(const Credentials& credentials);
     [[nodiscard]] const transfer::Server& server() const { return *server_; }
-    /// Receipt and report: what has to be open before the process gives up the right to open it.
+    /// Opens receipt and report before the process gives up the right to open files.
     Result<void> open_files();
-    /// What the sandbox lets be written.
+    /// Notes the directories that the sandbox permits for writing.
     void note_places(const std::vector<std::string>& directories) { access_.note_places(directories); }
-    /// From now on others may look on, and change the rates.
+    /// Starts the services by which others observe the transfers and change the rates.
     Result<void> observe();
     void stop_observing() { observers_.stop(); }
     Result<void> start() { return server_->start(); }
 
-    /// Until the one transfer is over or a signal came. False when transfers had to be left behind.
+    /// Runs until the one transfer has ended or a signal ends the server. False: running transfers must be abandoned.
     [[nodiscard]] bool serve();
-    /// Of the whole run: the one transfer's, or the sum. Nothing is told of any transfer after it.
+    /// The report of the whole run: that of the one transfer, or the sum. Later ends of transfers are not reported.
     [[nodiscard]] FinalReport report();
-    /// Lets closes reach the peers.
+    /// Waits until the peers have received the closes.
     void stop() { server_->stop(); }
-    /// Nothing stays of a receipt that was not finished.
+    /// Removes an unfinished receipt.
     void discard_receipt() const noexcept;
 
   private:
     [[nodiscard]] transfer::ServerOptions options(const Credentials& credentials);
-    /// Protocol thread.
+    /// Runs on the protocol thread.
     [[nodiscard]] Result<transfer::Admission> admit(const transfer::Client& client) const;
-    /// Protocol thread.
+    /// Runs on the protocol thread.
     void connection_failed(const Address& from, const Error& why);
-    /// The server's thread.
+    /// Runs on the server's thread.
     void ended(const transfer::ServedTransfer& transfer);
-    /// False: it was no transfer.
+    /// False: the connection was not a transfer.
     bool tell(const WatchedTransfer& watched);
-    /// False: leave at once.
+    /// False: exit at once.
     bool on_signal(int signal, Instant now);
     [[nodiscard]] bool over();
     void look(Instant now);
@@ -77,16 +78,16 @@ class ServerRun {
     ServerEnd end_{run_.command.one_off};
     RefusalLog refusals_{run_.log, run_.command.common.verbose};
     TransferTable table_;
-    std::atomic<bool> served_{false};    // a transfer, to its end
-    std::atomic<bool> stopping_{false};  // by a signal
+    std::atomic<bool> served_{false};    // one transfer was served to its end
+    std::atomic<bool> stopping_{false};  // a signal stops the server
 
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     ProgressDisplay display_;
     TotalReport total_{run_.command};
     ServerObservers observers_{run_.command, run_.log};
     bool reported_ = false;
 
-    std::optional<transfer::Server> server_;  // goes first: its threads ask for what is above
+    std::optional<transfer::Server> server_;  // destroyed first, because its threads use the members above
 };
 
 }  // namespace udtx::apps

@@ -12,7 +12,7 @@
 namespace udtx::apps {
 namespace {
 
-/// The directory of what a link leads to.
+/// The directory of a file, after links in the path are resolved.
 std::string home_of(const std::string& file) {
     std::error_code ignored;
     const std::filesystem::path real = std::filesystem::weakly_canonical(file, ignored);
@@ -48,11 +48,12 @@ SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) 
     if (const std::string& report = command.common.observing.report; !report.empty()) {
         places.files.push_back(report);
         std::error_code unknown;
-        // One that is removed meanwhile is made anew: no device or pipe is, and no end of a link that leads nowhere.
+        // A report that is removed meanwhile is created again, but only a regular file. Devices, pipes and targets of
+        // broken links are not created again.
         const bool free = !exists(std::filesystem::symlink_status(report, unknown));
         if (free || std::filesystem::is_regular_file(report, unknown)) places.links.push_back(home_of(report));
     }
-    // It is written beside what a link leads to, and takes its place at the end.
+    // The receipt is written beside the file that a link leads to, and replaces it at the end.
     if (const std::string& receipt = command.common.receipt_text; !receipt.empty()) {
         places.renames.push_back(home_of(receipt));
     }

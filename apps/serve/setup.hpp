@@ -1,4 +1,4 @@
-// What a receiver needs before it serves: directories and keys.
+// Prepares a receiver: its directories and keys.
 #pragma once
 
 #include <sys/types.h>
@@ -16,18 +16,19 @@
 
 namespace udtx::apps {
 
-/// Where those with such rights write to.
+/// The directory that a key with these rights writes to.
 [[nodiscard]] std::string directory_of(const RecvCommand& command, const KeyRights& rights);
-/// Fills `keys` where senders have keys of their own.
+/// Loads the credentials. Fills `keys` if clients have their own keys.
 [[nodiscard]] Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedKeys& keys);
-/// Where a receiver writes: below the directories of those who may, and what else it was told to keep.
+/// The places that a receiver writes to: the directories of keys with the right to write, and files of its own flags.
 [[nodiscard]] SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys);
 
-/// Directories as they were when the sandbox was told of them: what is mounted over one later is none of its places.
+/// Remembers directories as they were when the sandbox was set up. A file system mounted over one later is not covered
+/// by the sandbox's rules.
 class KnownPlaces {
   public:
     void note(const std::vector<std::string>& directories);
-    /// refused: another one stands under its name.
+    /// refused: the name now leads to another directory.
     [[nodiscard]] Result<void> check(const std::string& directory) const;
 
   private:

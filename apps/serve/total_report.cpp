@@ -30,7 +30,7 @@ void TotalReport::add(FinalReport report) {
     total_.progress.files_done += report.progress.files_done;
     total_.progress.totals_final = total_.progress.totals_final && report.progress.totals_final;
     total_.elapsed += report.elapsed;
-    total_.limits.clear();  // each had its own
+    total_.limits.clear();  // limits differ between transfers
 }
 
 void TotalReport::interrupted_by(int signal) {

@@ -1,4 +1,4 @@
-// What the transfers of a run came to together.
+// The combined report of all transfers of a run.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace udtx::apps {
 
-/// Of one transfer its own report, of several the sums. One thread.
+/// A single transfer's own report, or the sums over several. Use it on one thread.
 class TotalReport {
   public:
     explicit TotalReport(const RecvCommand& command);
 
     void add(FinalReport report);
-    /// A signal ended what was under way.
+    /// A signal ended the running transfers.
     void interrupted_by(int signal);
-    /// The run ended as it was asked to: each transfer had its own code and words.
+    /// The run ended as requested. Each transfer has already reported its own code and error.
     void drained();
     [[nodiscard]] std::uint64_t transfers() const noexcept { return total_.transfers; }
     [[nodiscard]] FinalReport& get() noexcept { return total_; }

@@ -6,7 +6,7 @@ TransferTable::Transfers TransferTable::under_way() {
     const std::lock_guard lock(mutex_);
     Transfers here;
     Known still;
-    // Asked for under the lock: what an older answer lacks would be forgotten.
+    // Asks under the lock. An older answer may lack a new transfer, which would then be forgotten.
     for (const transfer::ServedTransfer& transfer : ask_()) {
         const auto& watched = still.emplace(transfer.client().number, known(transfer)).first->second;
         if (!watched->told()) here.push_back(watched);

@@ -1,4 +1,4 @@
-// Whom a server serves, with what was seen of each.
+// The clients that a server serves, with the observations of each.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@
 
 namespace udtx::apps {
 
-/// Any thread.
+/// Any thread may use it.
 class TransferTable {
   public:
     using Ask = std::function<std::vector<transfer::ServedTransfer>()>;
     using Transfers = std::vector<std::shared_ptr<WatchedTransfer>>;
 
-    /// Both outlive it. `told`: the rate that handshakes tell. `ask`: for what transfer::Server::transfers() gives.
+    /// `access` and `log` must outlive it. `told`: the rate that handshakes announce. `ask` returns
+    /// transfer::Server::transfers().
     TransferTable(const Access& access, Log& log, Rate told, Ask ask)
         : access_(access), log_(log), told_(told), ask_(std::move(ask)) {}
 
-    /// Those whose end has not been told yet.
+    /// Transfers whose end is not reported yet.
     [[nodiscard]] Transfers under_way();
-    /// Of one that the server still has.
+    /// Finds a transfer that the server still has.
     [[nodiscard]] std::shared_ptr<WatchedTransfer> find(const transfer::ServedTransfer& transfer);
 
   private:
@@ -40,8 +41,8 @@ class TransferTable {
     Log& log_;
     const Rate told_;
     const Ask ask_;
-    std::mutex mutex_;  // guards what follows
-    Known known_;       // by Client::number
+    std::mutex mutex_;  // guards the members below
+    Known known_;       // key: Client::number
 };
 
 }  // namespace udtx::apps

@@ -18,9 +18,9 @@
 namespace udtx::apps {
 namespace {
 
-/// Whoever starts us has the request ready.
+/// The process that started this one has its request ready.
 constexpr Duration kRequestWithin = std::chrono::seconds(30);
-/// A request is less, and so is each of its lines.
+/// Largest unread input in bytes. Requests, and each of their lines, are smaller.
 constexpr std::size_t kMaxUnread = 16U << 20U;
 
 Error broken(const std::string& what) { return {ErrorCode::protocol, "the request over ssh " + what}; }
@@ -31,7 +31,7 @@ Result<BootstrapRequest> understand(BootstrapFields fields) {
     return BootstrapRequest{Credentials::from_psk(*key), std::move(fields)};
 }
 
-/// The first port that is free, on all addresses of the host. network: none is.
+/// Opens the first free port, on all addresses of the host. network: no port is free.
 Result<BoundSocket> open_port(const BootstrapPort& wanted) {
     Result<BoundSocket> opened = Error{ErrorCode::network, "no port"};
     for (unsigned port = wanted.ports.first; port <= wanted.ports.last; ++port) {
@@ -46,7 +46,7 @@ Result<BoundSocket> open_port(const BootstrapPort& wanted) {
     return Error{ErrorCode::network, "no UDP port of " + to_string(wanted.ports) + " is free"};
 }
 
-/// The address of this host that ssh's connection came to; empty if that is not known.
+/// The address of this host that ssh connected to; empty if it is unknown.
 std::string address_of_ssh() {
     const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
     if (text == nullptr) return {};
@@ -60,7 +60,7 @@ std::string address_of_ssh() {
     return rest.substr(0, rest.find_first_of(" %"));
 }
 
-/// For a doctor there.
+/// For `doctor` on the other side.
 std::int64_t wall_clock_ns() {
     return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -117,7 +117,7 @@ Result<BootstrapRequest> BootstrapChannel::await() {
 }
 
 void BootstrapChannel::answer(const BootstrapFields& fields) const {
-    // If nobody reads it, closed() will tell.
+    // If the other side has gone, closed() reports it.
     static_cast<void>(write_all(out_, fields.to_text()));
 }
 
@@ -134,7 +134,7 @@ bool BootstrapChannel::closed() {
     pollfd entry{in_, POLLIN, 0};
     while (!closed_ && ::poll(&entry, 1, 0) > 0) {
         if (!read_more()) closed_ = true;
-        buffer_.clear();  // nothing is said after the request
+        buffer_.clear();  // no data follows the request
     }
     return closed_;
 }

@@ -1,4 +1,5 @@
-// The far end of docs/using/ssh.md: what a program that ssh started says and hears on its standard output and input.
+// The remote end of docs/using/ssh.md: what a program that ssh started writes to standard output and reads from
+// standard input.
 #pragma once
 
 #include <optional>
@@ -14,32 +15,32 @@
 
 namespace udtx::apps {
 
-/// What every request has.
+/// The part that every request has.
 struct BootstrapRequest {
     Credentials credentials;
-    BootstrapFields fields;  ///< the rest
+    BootstrapFields fields;  ///< the remaining fields
 };
 
-/// Where ssh came from, by its address; empty if that is not known.
+/// The address that ssh connected from; empty if it is unknown.
 [[nodiscard]] std::string host_of_ssh_client();
 
 class BootstrapChannel {
   public:
     explicit BootstrapChannel(SignalWaiter& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}
 
-    /// Greets and names a port. The other side dials it while its request is still on the way: what comes meanwhile
-    /// waits in the socket. `arguments`: what came after --bootstrap.
+    /// Sends the greeting and the port. The other side connects while its request is still on the way; its datagrams
+    /// wait in the socket. `arguments`: the words after --bootstrap.
     Result<BoundSocket> open(const std::vector<std::string>& arguments);
-    /// Waits for what is asked for.
+    /// Waits for the request.
     Result<BootstrapRequest> await();
     void answer(const BootstrapFields& fields) const;
-    /// Tells why not; the code to end with.
+    /// Reports the error to the other side. Returns the exit code.
     [[nodiscard]] ExitCode refuse(const Error& error) const;
-    /// ssh has closed our standard input: the other side has gone, or its ssh connection has.
+    /// True if ssh has closed standard input: the other side or its ssh connection has ended.
     [[nodiscard]] bool closed();
 
   private:
-    /// False: nothing more will come.
+    /// False: the input has ended.
     [[nodiscard]] bool read_more();
     [[nodiscard]] std::optional<std::string> next_line();
 

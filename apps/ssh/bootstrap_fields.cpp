@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kGreeting = "udtx-bootstrap ";
 constexpr std::string_view kEnd = "end";
-// Thousands of sources are fine; a peer that never ends is not.
+// Limits a peer that never ends its block. Thousands of sources fit.
 constexpr std::size_t kMaxBytes = 16U << 20U;
 
 std::string percent_encode(std::string_view text) {
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Cuts the first word off.
+/// Removes the first word from `text` and returns it.
 std::string_view take_word(std::string_view& text) {
     const std::size_t space = text.find(' ');
     const std::string_view word = text.substr(0, space);

@@ -1,5 +1,5 @@
-// What both ends send over ssh's standard input and output before there is a connection. Text in, values out; nothing
-// is read or written here. docs/using/ssh.md has the course of events.
+// The messages that both ends exchange over ssh's standard input and output before the connection. This file only
+// converts them to and from text; it does no input or output. docs/using/ssh.md describes the sequence.
 //
 // Each end first sends a greeting. Then come blocks of lines, each block up to a line "end":
 //
@@ -22,25 +22,25 @@
 // |             |           | --bwlimit and --cc, too                                                            |
 // | shape       | push      | what is sent: file, directory, contents, several or stream                         |
 // | destination | push      | DEST as typed                                                                      |
-// | dry-run     | push      | 1: only report, make nothing                                                       |
-// | name +      | push      | what the sources bring at the top, if that is known: at most 256 names             |
+// | dry-run     | push      | 1: report only, create nothing                                                     |
+// | name +      | push      | the sources' top-level names, if they are known: at most 256                       |
 // | source +    | pull      | SRC as typed                                                                       |
-// | selection + | pull      | one block of transfer::pack(); its sources do not count                            |
-// | fresh       | pull      | 1: nothing of what comes exists here                                               |
-// | stream      | pull      | 1: the one file goes to standard output                                            |
+// | selection + | pull      | one block of transfer::pack(); its sources are ignored                             |
+// | fresh       | pull      | 1: none of the transferred entries exists here                                     |
+// | stream      | pull      | 1: the one file is written to standard output                                      |
 //
 // The far end sends up to three blocks. In place of the first or second it sends `error` and `message`, and ends.
 //
 // | block | name      | value                                                                                    |
 // |-------|-----------|------------------------------------------------------------------------------------------|
 // | 1     | port      | its UDP port                                                                             |
-// |       | address   | the address of its host that ssh came to (SSH_CONNECTION); may be empty                  |
+// |       | address   | the address of its host that ssh connected to (SSH_CONNECTION); may be empty             |
 // |       | advice    | how to fix socket buffers that are too small; may be empty                               |
 // |       | clock     | its wall clock, nanoseconds since 1970                                                   |
-// | 2     | fresh     | push: 1: nothing of what comes exists there                                              |
+// | 2     | fresh     | push: 1: none of the transferred entries exists there                                    |
 // |       | missing + | pull: a source that cannot be read, while others can                                     |
 // |       | reason +  | why, one after each `missing`                                                            |
-// | 3     | heard     | 1: datagrams of this end have arrived. If it never comes, the way there is blocked       |
+// | 3     | heard     | 1: datagrams of this end have arrived. If it never comes, the path there is blocked      |
 // | any   | error     | exit code                                                                                |
 // |       | message   | one line                                                                                 |
 #pragma once
@@ -59,25 +59,25 @@ namespace udtx::apps {
 /// The first line of each end.
 struct BootstrapGreeting {
     std::uint64_t bootstrap = 0;  ///< version of these blocks
-    std::string program;          ///< version of the program, for people
+    std::string program;          ///< version of the program, for messages
     std::uint64_t transfer = 0;   ///< version of the transfer protocol
 
     static constexpr std::uint64_t kVersion = 2;
 };
 [[nodiscard]] std::string to_line(const BootstrapGreeting& greeting);
-/// nullopt: another line, such as what a login script prints.
+/// nullopt: the line is not a greeting, such as the output of a login script.
 [[nodiscard]] std::optional<BootstrapGreeting> parse_greeting(std::string_view line);
 
-/// In order; a name may come more than once.
+/// Fields in order. A name may occur more than once.
 class BootstrapFields {
   public:
     void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
-    /// The first of that name; empty if there is none.
+    /// The first field with that name; empty if there is none.
     [[nodiscard]] std::string get(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
-    /// nullopt: it is missing or no number.
+    /// nullopt: the field is missing or not a number.
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
-    /// With "end". Values are percent-encoded where they would break a line.
+    /// The block with its "end". Values are percent-encoded where they would break a line.
     [[nodiscard]] std::string to_text() const;
 
   private:
@@ -87,7 +87,8 @@ class BootstrapFields {
 
 class BootstrapFieldReader {
   public:
-    /// The block, once its "end" has come. protocol: that is no line of a block, or there are too many.
+    /// Returns the block once its "end" has arrived. protocol: the line does not belong to a block, or the block is too
+    /// large.
     Result<std::optional<BootstrapFields>> feed(std::string_view line);
 
   private:

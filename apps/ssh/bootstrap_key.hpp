@@ -1,4 +1,4 @@
-// What each end says first over ssh, and how the one-time key is written there.
+// The greeting of each end over ssh, and the text form of the one-time key.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace udtx::apps {
 
 [[nodiscard]] std::string own_greeting();
-/// protocol: "is version X, this is Y: ..." of an end that cannot be talked to.
+/// protocol: the other end has an incompatible version, "is version X, this is Y: ...".
 Result<void> check_greeting(const BootstrapGreeting& other);
 
 using BootstrapKey = std::array<std::byte, Credentials::kPskBytes>;

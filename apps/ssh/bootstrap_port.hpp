@@ -1,5 +1,5 @@
-// Which UDP port the far end of docs/using/ssh.md opens. It stands in the command that ssh runs there: the port is open
-// before the request has come.
+// The UDP port that the remote end of docs/using/ssh.md opens. The command line that ssh runs there contains it, so
+// that the port is open before the request arrives.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct BootstrapPort {
     friend bool operator==(const BootstrapPort&, const BootstrapPort&) = default;
 };
 
-/// The words after "--bootstrap", none of which needs quotes.
+/// The words after "--bootstrap". They need no quotes.
 [[nodiscard]] std::vector<std::string> to_arguments(const BootstrapPort& port);
 Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& arguments);
 

@@ -1,4 +1,4 @@
-// What ssh, and the shell at its other end, end with where the command did not run.
+// Exit codes of ssh, and of the shell at its other end, if the command did not run.
 #pragma once
 
 namespace udtx::apps {

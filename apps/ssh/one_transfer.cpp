@@ -13,8 +13,8 @@
 namespace udtx::apps {
 namespace {
 
-/// ssh has gone: when nothing moves over UDP either, so has the other side. One that answers, and moves nothing, may
-/// have lost its ssh, and its disk may be slow.
+/// If ssh is gone and no data moves over UDP for this time, the other side is gone too. A peer that answers without
+/// data may only have lost its ssh, and its disk may be slow.
 constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
 
 }  // namespace
@@ -32,13 +32,13 @@ OneTransfer::OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapCha
 
 ExitCode OneTransfer::serve(TransferCard card) {
     card.port = transfer_.local_address().port;
-    // Without one it can only not be listed.
+    // Without a control socket, the transfer only cannot be listed.
     auto control =
         ControlSocket::open(control_handler(nullptr, {[&] { return status_json(card, observer_.latest()); },
                                                       [&] { return status_lines(card, observer_.latest()); }}));
     const bool wound_up = wait();
     const ExitCode code = this->code();
-    if (control) (*control).reset();  // the process may end here
+    if (control) (*control).reset();  // the process may end here, without destructors
     if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
     return code;
 }

@@ -1,4 +1,4 @@
-// The far end of a transfer that was asked for over ssh: waits for the one connection, serves it, and ends.
+// The remote end of a transfer that was requested over ssh: waits for the one connection, serves it, and ends.
 #pragma once
 
 #include "common/exit_codes.hpp"
@@ -14,24 +14,24 @@
 
 namespace udtx::apps {
 
-/// What is waited for, on the port that was named over ssh.
+/// The parameters for the wait on the port that was announced over ssh.
 [[nodiscard]] transfer::AwaitRequest await_request(const BootstrapRequest& request, BoundSocket socket,
                                                    const CommonOptions& options, TransportConfig config);
 
 class OneTransfer {
   public:
-    /// All outlive it.
+    /// All arguments must outlive it.
     OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals);
 
-    /// Until the transfer is over or will not come. `card`: what it says of itself meanwhile. Ends the process by
-    /// itself when threads may still sit in a disk call.
+    /// Runs until the transfer ends or has no prospect. `card`: its description for clients that list transfers. It
+    /// ends the process itself if threads may still be blocked in a disk call.
     [[nodiscard]] ExitCode serve(TransferCard card);
 
   private:
-    /// False: it had to be left behind.
+    /// False: the transfer must be abandoned.
     [[nodiscard]] bool wait();
     void tell_heard();
-    /// False: leave at once.
+    /// False: exit at once.
     bool interrupt(int signal, Instant now);
     [[nodiscard]] ExitCode code() const;
 

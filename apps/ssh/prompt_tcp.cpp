@@ -14,26 +14,26 @@
 namespace udtx::apps {
 namespace {
 
-// Whoever takes longer than that to log in is typing.
+// A login that takes longer waits for a user who types.
 constexpr std::chrono::seconds kFor{20};
 
 #if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd)
-// ssh opens few files: its connection has one of these numbers.
+// ssh opens few files, so its connection has one of these numbers.
 constexpr int kFirst = 3;
 constexpr int kLast = 9;
 
 int open_process(pid_t child) {
-    // A filter of system calls may kill whoever asks for another's descriptors.
+    // A filter of system calls may kill a process that asks for another one's descriptors.
     if (::prctl(PR_GET_SECCOMP) != 0) return -1;
     return static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
 }
 
-/// A copy of a descriptor of the process, for as long as it takes. False: we may not.
+/// Copies a descriptor of the process for a moment, to set its TCP options. False: the system forbids it.
 bool hasten_one(int process, int number) {
     const UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process, number, 0)));
     if (!copy) return errno == EBADF;
     const int on = 1;
-    // Whatever else it is refuses.
+    // Fails without effect if it is not a TCP socket.
     static_cast<void>(::setsockopt(copy.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
     static_cast<void>(::setsockopt(copy.get(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on));
     return true;

@@ -1,5 +1,5 @@
-// Keeps the TCP connection of a child process from waiting. OpenSSH turns Nagle's algorithm off only for the session:
-// until then a packet that follows another waits for its acknowledgement, which either kernel holds back for 40 ms.
+// Removes delays from a child process's TCP connection. OpenSSH turns Nagle's algorithm off only for the session.
+// Before that, a packet that follows another waits for its acknowledgement, which either kernel delays by 40 ms.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@ namespace udtx::apps {
 
 class PromptTcp {
   public:
-    /// How soon after a packet its acknowledgement leaves.
+    /// Longest delay of an acknowledgement after a packet.
     static constexpr std::chrono::milliseconds kEvery{5};
 
-    /// `child` has not been waited for yet.
+    /// `child` must not have been waited for yet.
     explicit PromptTcp(pid_t child);
 
-    /// To be called every kEvery: the child's TCP connections send at once from now on, and acknowledge now. False:
-    /// there is nothing more to do, because the system does not let us (Linux before 5.6, a container), or after a
-    /// while.
+    /// Call it every kEvery. From then on the child's TCP connections send at once, and pending acknowledgements leave
+    /// now. False: no more calls are needed, because the system forbids it (Linux before 5.6, a container) or enough
+    /// time has passed.
     [[nodiscard]] bool hasten();
 
   private:

@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A command that ends by itself, and soon.
+/// Time limit for a command that ends soon by itself.
 constexpr milliseconds kSoon{2000};
 constexpr const char* kSaysTooMuch = "says more over ssh than udtx would: do login scripts there print without an end?";
 constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
@@ -33,7 +33,7 @@ struct HostView {
     bool proxied = false;
 };
 
-/// What ssh makes of the host's name. Without OpenSSH, or without an answer: the name itself.
+/// The host's name after ssh's configuration. Without OpenSSH, or without an answer: the name itself.
 HostView view_of(const RemoteStart& start) {
     HostView view{start.target.host, false};
     if (!start.options.is_openssh()) return view;
@@ -62,7 +62,7 @@ std::optional<Address> parse_address(const std::string& text, AddressChoice choi
 
 }  // namespace
 
-/// Holds ssh and what is known of its complaints.
+/// Holds ssh and the state of its messages.
 class RemoteEnd::Dialogue {
   public:
     Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWaiter& signals)
@@ -78,12 +78,12 @@ class RemoteEnd::Dialogue {
                             {[this](std::string_view line) { complained(line); }, [this] { signals_.wake(); }});
         if (!child) return child.error();
         child_ = std::move(*child);
-        // If ssh has ended by now, what it says about that is what counts.
+        // If ssh has already ended, its own exit is the error that counts.
         static_cast<void>(child_->write(text));
         return {};
     }
 
-    /// The first block: the port.
+    /// Waits for the first block: the port.
     Result<BootstrapFields> await_port() {
         for (;;) {
             auto block = next_block();
@@ -99,10 +99,10 @@ class RemoteEnd::Dialogue {
         }
     }
 
-    /// When the first block was complete here.
+    /// Time at which the first block was complete here.
     [[nodiscard]] std::chrono::system_clock::time_point port_told() const { return port_told_; }
 
-    /// The second: what it says to the request.
+    /// The second block: the answer to the request.
     [[nodiscard]] const Result<std::optional<BootstrapFields>>& answer() {
         while (answer_ && !answer_->has_value()) {
             auto block = next_block();
@@ -112,7 +112,7 @@ class RemoteEnd::Dialogue {
         return answer_;
     }
 
-    /// Of what came after that.
+    /// True once the third block reports received datagrams.
     [[nodiscard]] bool heard() {
         if (const auto& answered = answer(); !answered || !answered->has_value()) return false;
         while (const auto line = child_->next_line()) {
@@ -128,7 +128,7 @@ class RemoteEnd::Dialogue {
     }
 
   private:
-    /// If it is there by now. An error: the other side says why not, or has ended.
+    /// Returns a block if it has arrived. An error: the other side reports why it refuses, or has ended.
     Result<std::optional<BootstrapFields>> next_block() {
         while (const auto line = child_->next_line()) {
             auto block = take(*line);
@@ -144,7 +144,7 @@ class RemoteEnd::Dialogue {
         if (greeted_) return reader_.feed(line);
         const auto greeting = parse_greeting(line);
         if (!greeting) {
-            log_.detail(start_.target.host + " says: " + line);  // a login script
+            log_.detail(start_.target.host + " says: " + line);  // printed by a login script
             return std::optional<BootstrapFields>();
         }
         greeted_ = true;
@@ -163,7 +163,7 @@ class RemoteEnd::Dialogue {
         refused_ = refused_ || std::any_of(kRefusals.begin(), kRefusals.end(), [&](const char* words) {
                        return line.find(words) != std::string_view::npos;
                    });
-        // The shell's words for what is told better in explain().
+        // Drops the shell's message about a missing program, because explain() describes it better.
         const std::string leaf = program_.substr(program_.rfind('/') + 1);
         const bool missing =
             line.find("not found") != std::string_view::npos || line.find("No such file") != std::string_view::npos;
@@ -202,8 +202,8 @@ class RemoteEnd::Dialogue {
     bool heard_ = false;
 
     std::mutex mutex_;
-    bool refused_ = false;             // as its complaints say
-    std::unique_ptr<SshChild> child_;  // goes first: its thread calls complained()
+    bool refused_ = false;             // ssh's messages show a refusal
+    std::unique_ptr<SshChild> child_;  // destroyed first, because its thread calls complained()
 };
 
 Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log, Terminal& terminal,
@@ -215,7 +215,7 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     const RemoteStart copy = start;
     auto dialogue = std::make_unique<Dialogue>(std::move(start), log, terminal, signals);
     if (const auto opened = dialogue->open(text); !opened) return opened.error();
-    // While ssh is on its way.
+    // Meanwhile ssh connects.
     const HostView host = view_of(copy);
     const auto resolved = resolve(host.name, 0, copy.addresses);
     transfer::prepare();
@@ -264,11 +264,12 @@ std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved, con
                                        bool proxied) {
     std::vector<Address> out;
     if (!reached) return resolved;
-    // One of several: the one that ssh took. A zone is known here only.
+    // If a resolved address is the one that ssh reached, only that one counts. It is taken from `resolved`, because
+    // only this side knows its zone.
     for (const Address& address : resolved) {
         if (address.family == reached->family && address.ip == reached->ip) return {address};
     }
-    // Elsewhere it is behind a translator, and has another address there than here.
+    // Otherwise the host is behind an address translator, and its own address differs from the one that this side sees.
     out = resolved;
     if (proxied || resolved.empty()) out.push_back(*reached);
     return out;

@@ -1,4 +1,4 @@
-// The other side of a transfer, started over the user's ssh. Our end of docs/using/ssh.md.
+// The other side of a transfer, started over the user's ssh. This is the local end of docs/using/ssh.md.
 #pragma once
 
 #include <chrono>
@@ -20,42 +20,42 @@
 
 namespace udtx::apps {
 
-/// What is started, where and how.
+/// The program to start, where and how.
 struct RemoteStart {
     std::string program;  ///< "udtx-recv" or "udtx-send"
     const SshTarget& target;
     const SshOptions& options;
     AddressChoice addresses = AddressChoice::any;
-    BootstrapFields request;  ///< beside the key
+    BootstrapFields request;  ///< all fields except the key
 };
 
-/// Lives as long as the transfer: when it goes, the ssh connection does.
+/// It must live as long as the transfer, because its destructor closes the ssh connection.
 class RemoteEnd {
   public:
-    /// Blocks until the other side has a port: as long as ssh asks for passwords, if need be. What it makes of the
-    /// request is not known by then. The error is one line for the user, in the class that gives the exit code;
-    /// interrupted: a signal came.
+    /// Blocks until the other side has a port, also while ssh asks for passwords. At that time its answer to the
+    /// request is still unknown. An error is one line for the user, with the code for the exit; interrupted: a signal
+    /// arrived.
     static Result<std::unique_ptr<RemoteEnd>> start(RemoteStart start, Log& log, Terminal& terminal,
                                                     SignalWaiter& signals);
     ~RemoteEnd();
 
     [[nodiscard]] const Credentials& credentials() const noexcept { return credentials_; }
-    /// What came with the port.
+    /// The block that contained the port.
     [[nodiscard]] const BootstrapFields& reply() const noexcept { return reply_; }
-    /// When that came, by the wall clock here.
+    /// Time at which that block arrived, by the local wall clock.
     [[nodiscard]] std::chrono::system_clock::time_point replied_at() const;
-    /// To be dialled in turn.
+    /// Addresses to try in this order.
     [[nodiscard]] const std::vector<Address>& addresses() const noexcept { return addresses_; }
-    /// What the other side said to the request, if it has by now. An error: it will not serve it, or has gone without
-    /// a word.
+    /// The other side's answer to the request, if it has arrived. An error: the other side refuses, or has ended
+    /// without an answer.
     [[nodiscard]] Result<std::optional<BootstrapFields>> answer();
-    /// The same, and waits for it a little.
+    /// Waits a short time for the answer.
     [[nodiscard]] Result<std::optional<BootstrapFields>> await_answer();
-    /// The other side has said by now that datagrams came there.
+    /// True if the other side has reported received datagrams.
     [[nodiscard]] bool heard();
-    /// The program there has ended, or our ssh has: then its datagrams may still come.
+    /// True if the remote program or the local ssh has ended. If only ssh has, datagrams may still arrive.
     [[nodiscard]] bool gone();
-    /// What to say of it when there was no connection by then.
+    /// The error if the program ended before the connection.
     [[nodiscard]] Error ended_early() const;
     [[nodiscard]] std::uint16_t port() const noexcept { return addresses_.front().port; }
 
@@ -70,8 +70,8 @@ class RemoteEnd {
     std::vector<Address> addresses_;
 };
 
-/// Which addresses to dial. `resolved`: of the host's name here. `reached`: the address that ssh's connection has at
-/// the other side. `proxied`: ssh goes through another host, where the name may mean something else.
+/// The addresses to connect to. `resolved`: those of the host's name, resolved here. `reached`: the address of ssh's
+/// connection at the other side. `proxied`: ssh connects through another host, where the name may resolve differently.
 [[nodiscard]] std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved,
                                                      const std::optional<Address>& reached, bool proxied);
 

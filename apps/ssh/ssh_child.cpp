@@ -23,7 +23,7 @@ namespace udtx::apps {
 namespace {
 
 constexpr std::size_t kMaxLine = 1U << 20U;
-// Of all lines of a child: login scripts say a few, and udtx some kilobytes.
+// Bytes of all lines of a child. Login scripts print a few lines, and udtx some kilobytes.
 constexpr std::size_t kMaxSaid = 4U << 20U;
 constexpr auto kKillAfter = std::chrono::seconds(2);
 constexpr int kUnknownStatus = kSshFailed;
@@ -41,7 +41,7 @@ struct Pipe {
     }
 };
 
-/// Hands over whole lines of what was read; the rest stays.
+/// Passes on whole lines of the input; the rest stays in `buffer`.
 template <class Take>
 void split_lines(std::string& buffer, Take&& take) {
     std::size_t begin = 0;
@@ -52,10 +52,10 @@ void split_lines(std::string& buffer, Take&& take) {
         begin = end + 1;
     }
     buffer.erase(0, begin);
-    if (buffer.size() > kMaxLine) buffer.clear();  // no line of ours is so long
+    if (buffer.size() > kMaxLine) buffer.clear();  // lines of udtx are shorter
 }
 
-/// False at the end.
+/// False at the end of the input.
 bool read_some(int fd, std::string& buffer) {
     std::array<char, 4096> block{};
     const ssize_t n = ::read(fd, block.data(), block.size());
@@ -76,7 +76,7 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, con
     ::posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
-    // We ignore some signals, and exec would hand that on.
+    // exec keeps ignored signals, so the ones that this process ignores are reset.
     sigset_t defaults;
     sigemptyset(&defaults);
     restore_ignored(defaults);
@@ -156,7 +156,7 @@ bool SshChild::gone() {
 void SshChild::read_all() {
     try {
         read_until_stopped();
-    } catch (const std::exception&) {  // no memory for a line: as if it had ended
+    } catch (const std::exception&) {  // out of memory for a line: treated as the end
         {
             const std::lock_guard lock(mutex_);
             at_end_ = true;
@@ -197,7 +197,8 @@ void SshChild::read_until_stopped() {
             if (!more) entries[0].fd = -1;
             callbacks_.news();
         }
-        // What was said before the stop is heard: a ControlMaster may hold the pipe open for hours.
+        // Reads what was written before the stop, but does not wait for the pipe's end: a ControlMaster may keep it
+        // open for hours.
         const bool quiet = entries[0].revents == 0 && entries[1].revents == 0;
         if (entries[2].revents != 0 && quiet) return;
     }

@@ -1,4 +1,4 @@
-// A child process that is talked to over its standard input and output, line by line: ssh.
+// A child process (ssh) with which this process exchanges lines over standard input and output.
 #pragma once
 
 #include <sys/types.h>
@@ -22,43 +22,45 @@ namespace udtx::apps {
 
 class SshChild {
   public:
-    /// So often whoever waits for a child that says nothing looks at it again.
+    /// Polling interval for a caller that waits for a silent child.
     static constexpr std::chrono::milliseconds kPoll{5};
 
     struct Callbacks {
-        std::function<void(std::string_view line)> complaint;  ///< a line of its standard error; reader's thread
-        std::function<void()> news;                            ///< next_line() or ended() has changed; reader's thread
+        /// Gets a line of its standard error. Runs on the reader's thread.
+        std::function<void(std::string_view line)> complaint;
+        /// Called when next_line() or ended() has changed. Runs on the reader's thread.
+        std::function<void()> news;
     };
 
-    /// Looks the program up in PATH. The child keeps our terminal and our process group, so that it can ask for a
-    /// password.
+    /// Looks the program up in PATH. The child keeps this process's terminal and process group, so that it can ask for
+    /// a password.
     static Result<std::unique_ptr<SshChild>> start(const std::vector<std::string>& command, Callbacks callbacks);
-    /// As finish() without patience.
+    /// Does the same as finish() without patience.
     ~SshChild();
     SshChild(const SshChild&) = delete;
     SshChild& operator=(const SshChild&) = delete;
 
     Result<void> write(std::string_view text);
-    /// Of its standard output.
+    /// The next line of its standard output, if there is one.
     [[nodiscard]] std::optional<std::string> next_line();
-    /// When the line came that next_line() gave last.
+    /// Arrival time of the last line that next_line() returned.
     [[nodiscard]] std::chrono::system_clock::time_point line_came() const;
-    /// Its standard output has ended, and all lines of it were taken.
+    /// True if its standard output has ended and all lines were taken.
     [[nodiscard]] bool ended() const;
-    /// It said more on its standard output than anything that is meant for us; what came beyond is not read.
+    /// True if it wrote more to standard output than udtx ever would. The rest is not read.
     [[nodiscard]] bool said_too_much() const;
-    /// It has exited, or said that it has nothing more to say.
+    /// True if it has exited or closed its standard output.
     [[nodiscard]] bool gone();
-    /// Closes its standard input and waits until it exits; asks it to with SIGTERM after `patience`. What a shell would
-    /// have in $?. All that it had said has been handed over then.
+    /// Closes its standard input and waits for its exit. After `patience` it sends SIGTERM. Returns what a shell would
+    /// have in $?. Before the return, all its output is passed on.
     int finish(std::chrono::milliseconds patience);
 
   private:
     struct Pipes {
-        UniqueFd in, out, err;  // our ends
+        UniqueFd in, out, err;  // this process's ends
     };
     SshChild(pid_t pid, Pipes pipes, UniqueFd stop_read, UniqueFd stop_write, Callbacks callbacks);
-    /// The reader's thread.
+    /// Runs on the reader's thread.
     void read_all();
     void read_until_stopped();
     [[nodiscard]] bool reap(std::chrono::milliseconds patience);
@@ -70,16 +72,16 @@ class SshChild {
     UniqueFd stop_write_;
     Callbacks callbacks_;
 
-    std::optional<PromptTcp> tcp_;  // until it says a line; reader's thread
+    std::optional<PromptTcp> tcp_;  // until the first output; reader's thread only
 
-    mutable std::mutex mutex_;  // guards what follows
+    mutable std::mutex mutex_;  // guards the members below
     struct Line {
         std::string text;
         std::chrono::system_clock::time_point came;
     };
     std::deque<Line> lines_;
     std::chrono::system_clock::time_point line_came_;
-    std::size_t said_ = 0;  // bytes of lines, and what it takes to hold them
+    std::size_t said_ = 0;  // bytes of lines, with the memory that holds them
     bool at_end_ = false;
 
     std::thread reader_;

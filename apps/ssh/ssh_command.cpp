@@ -10,7 +10,7 @@
 namespace udtx::apps {
 namespace {
 
-/// The words up to the host.
+/// The words of the command up to the host.
 std::vector<std::string> beginning(const SshOptions& options) {
     std::vector<std::string> words = options.command;
     if (!options.port_text.empty()) words.insert(words.end(), {"-p", options.port_text});
@@ -22,7 +22,7 @@ std::vector<std::string> beginning(const SshOptions& options) {
 
 std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target, AddressChoice addresses,
                                         const std::string& program) {
-    // Not quoted: "~/bin/udtx-recv" and "sudo udtx-recv" are for the shell there.
+    // The program is not quoted, because "~/bin/udtx-recv" and "sudo udtx-recv" are for the remote shell.
     std::string line = (options.remote_bin.empty() ? program : options.remote_bin) + " --bootstrap";
     for (const std::string& word : to_arguments({options.udp_ports, addresses})) line += ' ' + word;
     return ssh_command(options, target, addresses, std::move(line));
@@ -34,7 +34,7 @@ std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget&
     if (addresses == AddressChoice::v4_only) words.emplace_back("-4");
     if (addresses == AddressChoice::v6_only) words.emplace_back("-6");
     if (options.is_openssh()) {
-        // As scp does: what the user's configuration has for logins only must not get in the way.
+        // As scp does: turns off settings that the user's configuration has for logins only.
         words.insert(words.end(), {"-x", "-T", "-oClearAllForwardings=yes", "-oPermitLocalCommand=no",
                                    "-oRemoteCommand=none", "-oForwardAgent=no"});
         if (options.patience) {

@@ -1,4 +1,4 @@
-// The command lines by which ssh starts the other side.
+// The command lines with which ssh starts the other side.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace udtx::apps {
 
-/// What has the shell at the other side run `line`.
+/// The command that makes the remote shell run `line`.
 [[nodiscard]] std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target,
                                                    AddressChoice addresses, std::string line);
-/// What starts `program` at the other side. Nothing secret is in it.
+/// The command that starts `program` on the other side. It contains no secrets.
 [[nodiscard]] std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target,
                                                       AddressChoice addresses, const std::string& program);
-/// What the user may type to see for himself how ssh fares.
+/// The command with which the user can test the ssh login.
 [[nodiscard]] std::string login_command(const SshOptions& options, const SshTarget& target);
-/// Asks OpenSSH what it makes of host name and configuration, without connecting.
+/// The command that asks OpenSSH for the resolved host name and configuration, without connecting.
 [[nodiscard]] std::vector<std::string> query_command(const SshOptions& options, const SshTarget& target);
 
 }  // namespace udtx::apps

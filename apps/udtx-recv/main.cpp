@@ -27,7 +27,7 @@ namespace {
 
 ExitCode show_end(const RecvRun& run, FinalReport report) {
     run.terminal.clear_status();
-    // A long-running receiver has told about each transfer already.
+    // A long-running receiver has already reported each transfer.
     if (run.command.one_off || !report.error.empty()) {
         FinalReport last = report;
         if (!run.command.one_off) {
@@ -45,7 +45,7 @@ ExitCode show_end(const RecvRun& run, FinalReport report) {
 }
 
 [[noreturn]] void leave(const RecvRun& run, const FinalReport& report) {
-    // Threads that sit in a disk call cannot be waited for.
+    // Threads that are blocked in a disk call cannot be joined.
     _exit(static_cast<int>(show_end(run, report)));
 }
 
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
         }
         return static_cast<int>(receive(terminal, standard, arguments));
     } catch (const std::system_error& e) {
-        // A thread that the system does not give: no fault of ours.
+        // The system refuses a thread. This is not an error of the program.
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::network);
     } catch (const std::bad_alloc&) {

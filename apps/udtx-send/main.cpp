@@ -36,7 +36,7 @@ ExitCode show(const SendRun& run, FinalReport report) {
 }
 
 [[noreturn]] void leave(const SendRun& run, const FinalReport& report) {
-    // Threads that sit in a disk call cannot be waited for.
+    // Threads that are blocked in a disk call cannot be joined.
     _exit(static_cast<int>(show(run, report)));
 }
 
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
         }
         return static_cast<int>(send(terminal, standard, arguments));
     } catch (const std::system_error& e) {
-        // A thread that the system does not give: no fault of ours.
+        // The system refuses a thread. This is not an error of the program.
         std::cerr << "udtx-send: " << e.what() << '\n';
         return static_cast<int>(ExitCode::network);
     } catch (const std::bad_alloc&) {

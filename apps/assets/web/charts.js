@@ -1,4 +1,4 @@
-// The charts, of Chart.js.
+// Draws the charts with Chart.js.
 
 const perLine = (field) => () => visibleLines().map((line) => ({
   slot: slotOf.get(line),
@@ -28,7 +28,7 @@ const drawn = new Map();
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Round steps of time, so that there are at most seven. */
+/** A round time step that gives at most seven ticks. */
 function timeStep(span) {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
   return steps.find((step) => span / step <= 7) || Math.ceil(span / 7 / 86400) * 86400;
@@ -125,7 +125,7 @@ function drawChart(definition) {
   drawKey(entry, series);
 }
 
-/** In the order of CHARTS, whichever came to be known first. */
+/** Keeps the order of CHARTS, although their data may arrive in another order. */
 function drawCharts() {
   if (samples.length === 0) return;
   for (const definition of CHARTS) drawChart(definition);

@@ -1,4 +1,4 @@
-// Elements of the page. File names, addresses and messages come from the peer: they only ever become text, never markup.
+// Creates elements of the page. File names, addresses and messages come from the peer, so they are set as text, not as markup.
 
 const byId = (id) => document.getElementById(id);
 function make(tag, className, text) {

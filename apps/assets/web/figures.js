@@ -1,4 +1,4 @@
-// Heading, progress, tiles and verdict.
+// Draws heading, progress, tiles and verdict.
 
 function tile(id, label, value, more) {
   let box = byId('tile-' + id);
@@ -13,7 +13,7 @@ function tile(id, label, value, more) {
   box.children[2].textContent = more || '';
 }
 
-/** Of the last fifteen seconds, so that the time left does not jump about. */
+/** Rate over the last fifteen seconds, which keeps the remaining time steady. */
 function steadyRate() {
   const last = samples[samples.length - 1];
   let first = last;

@@ -1,4 +1,4 @@
-// Numbers with units, decimal prefixes as in the tools' own lines.
+// Formats numbers with units. Prefixes are decimal, as in the tools' output.
 
 const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
@@ -22,9 +22,9 @@ function formatPercent(v) {
   if (percent === 0) return '0 %';
   return (percent >= 9.95 ? percent.toFixed(0) : percent >= 0.995 ? percent.toFixed(1) : percent.toPrecision(1)) + ' %';
 }
-/** Of an axis: 20 ms, not 20.0 ms. */
+/** Label of an axis tick: 20 ms instead of 20.0 ms. */
 const tick = (format) => (v) => format(v).replace(/(\.\d*?)0+(?=\s|$)/, '$1').replace(/\.(?=\s|$)/, '');
-/** From the least to the most, as one where they are the same. */
+/** The range from least to most; one value if both are the same. */
 function formatSpan(values, format) {
   const least = format(Math.min(...values));
   const most = format(Math.max(...values));

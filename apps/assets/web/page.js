@@ -1,4 +1,4 @@
-// Shows the states that PageData::json() writes: one after the other from /events, or the one that a report holds.
+// Shows the states that PageData::json() writes: a sequence from /events, or the single state in a report.
 
 let newest = null;
 function draw(state) {

@@ -1,4 +1,4 @@
-// What came so far, and which line has which colour.
+// Stores the samples so far, and the colour of each line.
 
 const MOST_SAMPLES = 1200;
 const SLOTS = 8;  // colours of lines, see page.css
@@ -19,14 +19,14 @@ function keep(state) {
   labels = state.labels;
   if (state.history) samples = state.history.map(readSample);
   else samples.push(readSample(state.sample));
-  // A tab may stay open for days: of the older ones every other is enough.
+  // A tab may stay open for days, so every other sample of the older half is dropped.
   if (samples.length > MOST_SAMPLES) {
     const half = MOST_SAMPLES / 2;
     samples = samples.filter((_, i) => i >= half || i % 2 === 0);
   }
 }
 
-/** The lines that were drawn last, newest lines last. */
+/** The lines that were drawn most recently, newest last. */
 function visibleLines() {
   const lines = new Set();
   for (let i = samples.length - 1; i >= 0 && lines.size < SLOTS; i -= 1) {

@@ -1,4 +1,4 @@
-// The tables.
+// Draws the tables.
 
 /** columns: [heading, class, text of a row]; a class "words" is left-aligned. */
 function drawTable(id, rows, columns) {
