@@ -1,8 +1,8 @@
-// The tools leave by _exit where threads may sit in a disk call: what they counted is written first.
+// The tools end by _exit() if threads may hang in a disk call. Write gcov's counts before that.
 extern "C" {
 
-void __gcov_dump();                          // NOLINT(bugprone-reserved-identifier): of the compiler
-[[noreturn]] void __real__exit(int status);  // NOLINT(bugprone-reserved-identifier): of the linker, --wrap
+void __gcov_dump();                          // NOLINT(bugprone-reserved-identifier): the compiler's name
+[[noreturn]] void __real__exit(int status);  // NOLINT(bugprone-reserved-identifier): the linker's name, --wrap
 
 [[noreturn]] void __wrap__exit(int status) {  // NOLINT(bugprone-reserved-identifier)
     __gcov_dump();

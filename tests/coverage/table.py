@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Which lines of the library and the tools a run of the tests has reached, room by room, as a table.
+"""Prints a table of the lines of library and tools that the tests have reached, by directory.
 
 table.py SOURCE_DIR BUILD_DIR
-BUILD_DIR was built with -DUDTX_COVERAGE=ON. A line of a header counts as reached if any source that reads it reached it.
+BUILD_DIR was built with -DUDTX_COVERAGE=ON. A line of a header counts as reached if any source that includes it reached it.
 """
 import collections
 import concurrent.futures
@@ -16,7 +16,7 @@ ROOMS = ("libudtx/include", "libudtx/src", "apps")
 
 
 def room_of(path, source):
-    """libudtx/src/crypto, apps/ssh, ...; nothing: not of the product."""
+    """The directory of a file, such as apps/ssh; None if it is not part of the product."""
     try:
         relative = pathlib.Path(path).resolve().relative_to(source)
     except ValueError:
@@ -31,7 +31,7 @@ def room_of(path, source):
 
 
 def lines_of(notes):
-    """(file, line, how often) of one object; of one that never ran all are 0."""
+    """(file, line, count) of each line of one object; all counts are 0 if it never ran."""
     data = notes.with_suffix(".gcda")
     gcov = os.environ.get("GCOV", "gcov")
     told = subprocess.run(
@@ -48,7 +48,7 @@ def lines_of(notes):
 
 
 def reached(build, source):
-    """room -> {(file, line): reached}"""
+    """{directory: {(file, line): reached}}"""
     rooms = collections.defaultdict(dict)
     known = {}
     notes = sorted(pathlib.Path(build).resolve().rglob("*.gcno"))

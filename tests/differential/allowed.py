@@ -1,4 +1,4 @@
-"""What of rsync and udtx differs on purpose."""
+"""Intended differences between rsync and udtx."""
 
 
 def below(path, roots):
@@ -6,7 +6,7 @@ def below(path, roots):
 
 
 def kinds_meet(case):
-    """Paths that are a directory in one source and something else in another."""
+    """Paths that are a directory in one source and another kind in a second one."""
     kinds = {}
     for tree in case.placed:
         for path, node in tree.items():
@@ -14,7 +14,7 @@ def kinds_meet(case):
     return [path for path, found in kinds.items() if len(found) > 1]
 
 
-# What differs on purpose: a reason, and a rule over an outcome and one path (None: the exit codes).
+# The intended differences: a reason, and a rule over an outcome and one path (None: the exit codes).
 ALLOWED = {
     "sources without anything to send": (
         "a source that is empty may be a disk that is not mounted: nothing is deleted, and the run says so",

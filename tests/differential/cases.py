@@ -1,4 +1,4 @@
-"""What is sent, onto what, with which options: all from one seed."""
+"""What is sent, to which destination, with which options: all drawn from one seed."""
 import os
 import random
 
@@ -10,7 +10,7 @@ PATTERNS = [b"*.o", b"core", b"a", b"/a", b"b/", b"/b/", b"d/***", b"**/c", b"c/
 
 
 class Case:
-    """What is sent, onto what, and how."""
+    """One case: the sources, the destination and the options."""
 
     def __init__(self, seed):
         rng = self.rng = random.Random(seed)
@@ -18,12 +18,12 @@ class Case:
         self.pull = rng.random() < 0.35
         several = rng.random() < 0.3
         self.trees = [random_tree(rng) for _ in range(rng.choice([2, 2, 3]) if several else 1)]
-        # "dir/" or "dir"; of several, some have the same last name.
+        # The form of a source is "dir/" or "dir". If there are several, some share their last name.
         self.form = rng.choice(["contents", "contents", "directory"] if not several else
                                ["contents", "directory", "same", "mixed"])
         self.file_list = None
         self.delete = self.hard = False
-        # By default rsync leaves out the nanoseconds.
+        # By default rsync ignores nanoseconds.
         self.udtx, self.rsync = [], ["-t", "--modify-window=-1"]
         self.choose_options(rng, several)
         self.names = [b"s%d" % i for i in range(len(self.trees))]
@@ -67,7 +67,7 @@ class Case:
             self.both(["--overwrite", "always"], ["-I"])
         elif compare < 0.4:
             self.both(["--overwrite", "never"], ["--ignore-existing"])
-        # rsync 3.5 fails by itself with -H and several sources that have names in common.
+        # rsync 3.5 itself fails with -H and several sources that have common names.
         if not several and rng.random() < 0.15:
             self.hard = True
             self.both(["-H"])

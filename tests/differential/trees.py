@@ -1,4 +1,4 @@
-"""Random trees, and destinations that have some of them in another state."""
+"""Random trees, and destinations that have some of their entries in another state."""
 import os
 
 NAMES = [b"a", b"b", b"c", b"d", b"e.o", b"f.o", b"core", b"x y", b" lead", b"trail ", b"star*", b"q?", b"br[ab]c",
@@ -6,14 +6,14 @@ NAMES = [b"a", b"b", b"c", b"d", b"e.o", b"f.o", b"core", b"x y", b" lead", b"tr
          b"A", b"README", b"readme", b"tab\t", b"quote'\"", b"~", b"semi;colon", b"p%41q", b"keep.me"]
 
 class Node:
-    """One entry of a tree. `other`: of a file, the path of the entry that it is another name of."""
+    """One entry of a tree. `other`: for a hard link, the path of the entry with the same file."""
 
     def __init__(self, kind, data=b"", when=0, other=None):
         self.kind, self.data, self.when, self.other = kind, data, when, other
 
 
 def random_time(rng):
-    # Apart from now, so that nothing is the same by chance; some in the same second, some with nanoseconds.
+    # Far from now, so that no time is equal by chance. Some are in the same second, some have nanoseconds.
     return (1_500_000_000 + rng.randrange(4)) * 10**9 + rng.choice([0, 0, 1, 500_000_000, 123_456_789])
 
 
@@ -55,7 +55,7 @@ def random_tree(rng, most=26):
 
 
 def put(tree, path, node):
-    """Replaces what had the name, with what is below it; makes the directories above."""
+    """Replaces the entry of this name with all entries below it, and makes the directories above."""
     for known in [p for p in tree if p == path or p.startswith(path + b"/")]:
         del tree[known]
     for known in [p for p, n in tree.items() if n.other == path]:
@@ -73,7 +73,7 @@ def put(tree, path, node):
 
 
 def random_destination(rng, sources):
-    """What an earlier run may have left, and others put there."""
+    """What an earlier run may have left, and entries that others made."""
     tree = {}
     for source in sources:
         for path, node in sorted(source.items()):
@@ -83,7 +83,7 @@ def random_destination(rng, sources):
             if node.kind == "file" and roll < 0.55:
                 node = Node("file", node.data, node.when)
                 change = rng.random()
-                if change < 0.25:  # same size and time, other content
+                if change < 0.25:  # same size and time, different content
                     node.data = bytes(reversed(node.data))
                 elif change < 0.5:
                     node.data += b"longer"

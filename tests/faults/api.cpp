@@ -1,5 +1,5 @@
-// F91: random calls of the public API while allocations and threads fail: nothing throws, crashes or hangs, and
-// afterwards the library works as before. Usage: faults_api SECONDS [SEED [ROUNDS]]
+// F91: random calls of the public API while allocations and thread starts fail. Nothing may throw, crash or hang, and
+// afterwards the library must work as before. Usage: faults_api SECONDS [SEED [ROUNDS]]
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,16 +25,16 @@ using namespace std::chrono_literals;
 using udtx::faults::Kind;
 
 constexpr std::size_t kStreams = 4;
-constexpr unsigned kRoundSeconds = 120;  // far more than one takes, all time-outs included
+constexpr unsigned kRoundSeconds = 120;  // far more than a round takes, including all timeouts
 
 struct Round {
     explicit Round(std::uint64_t seed) : random(seed) {}
     std::mt19937_64 random;
     std::optional<udtx::Listener> listener;
-    std::array<std::optional<udtx::Session>, 3> sessions;  // dialled, accepted, another
+    std::array<std::optional<udtx::Session>, 3> sessions;  // the connecting one, the accepted one, another one
     std::array<std::optional<udtx::Stream>, kStreams> streams;
-    std::array<std::size_t, kStreams> owners{};  // of the streams, among the sessions
-    bool paired = false;                         // the first two sessions are ends of one
+    std::array<std::size_t, kStreams> owners{};  // index of each stream's session
+    bool paired = false;                         // the first two sessions are the two ends of one connection
     std::uint16_t port = 0;
     std::uint64_t calls = 0;
     std::uint64_t refused = 0;
@@ -135,7 +135,7 @@ void use_session(Round& round, Setup& setup) {
             session->cancel();
             return;
         case 8: {
-            // It calls back with an end, or is ended by whatever ends the session.
+            // The call ends by itself, by cancel(), or when the session ends.
             const auto id = session->start_accept_stream(udtx::StreamKind::placed, [](const auto&) {});
             session->cancel(id);
             return;
@@ -162,7 +162,7 @@ void use_stream(Round& round, Setup& setup) {
             static_cast<void>(round.good(stream->finish()));
             return;
         case 3:
-            // Blocks until something comes or the session ends: so the other end closes before.
+            // The read blocks until data arrives or the session ends, so close the other end first.
             if (!round.paired || round.owners[place] > 1 || !round.sessions[1 - round.owners[place]]) return;
             round.sessions[1 - round.owners[place]]->close();
             static_cast<void>(round.below(2) == 0 ? round.good(stream->read(std::span(setup.room).first(n)))
@@ -176,7 +176,7 @@ void use_stream(Round& round, Setup& setup) {
     }
 }
 
-/// What everybody does first, so that calls fail within sessions that live.
+/// What each round does first, so that calls fail within working sessions.
 void begin(Round& round, Setup& setup) {
     auto listener = udtx::Listener::bind(setup.address, setup.credentials, setup.config);
     if (!round.good(listener)) return;
@@ -193,14 +193,14 @@ void begin(Round& round, Setup& setup) {
 
 void choose_failure(Round& round) {
     const bool thread = round.below(10) == 0;
-    // Evenly over magnitudes: the first of a call, or one of thousands.
+    // A number that is evenly spread over magnitudes: the first call, or one of thousands.
     const auto n = static_cast<std::uint64_t>(1) << round.below(thread ? 3 : 12);
     const std::uint64_t number = n + round.below(n);
     const bool every = !thread && number > 40 && round.below(2) == 0;
     udtx::faults::choose(thread ? Kind::thread : Kind::memory, thread ? EAGAIN : ENOMEM, number, every);
 }
 
-/// The library as it should be, after all that: a word goes from one end to the other.
+/// Checks that the library works afterwards: sends a word from one end to the other.
 bool works(Setup& setup) {
     Round round(1);
     begin(round, setup);
@@ -223,7 +223,7 @@ void play(std::uint64_t seed, Setup& setup, Totals& totals) {
     udtx::faults::arm(true);
     if (from_the_start) begin(round, setup);
     for (std::size_t i = round.below(40); i > 0; --i) use_stream(round, setup);
-    if (round.below(2) == 0) {  // they end without memory, too
+    if (round.below(2) == 0) {  // in half of the rounds they end while memory is short, too
         for (auto& session : round.sessions) session.reset();
         round.listener.reset();
     }

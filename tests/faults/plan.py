@@ -1,7 +1,7 @@
-"""Which calls fail, how, and what is to be expected then."""
+"""Which calls fail, with which error, and the expected result."""
 import random
 
-# What a program has to get over: it asks again, or does without. The transfer completes with code 0.
+# Errors that a program has to survive: it retries, or works without the call. The transfer completes with code 0.
 RETRIED = {
     "open": ["EINTR"], "create": ["EINTR"], "openat2": ["EINTR", "EAGAIN"], "read": ["EINTR", "short"], "write": ["EINTR", "short"],
     "pipe_read": ["EINTR", "EAGAIN"], "pipe_write": ["EINTR"], "copy": ["EINTR", "short", "EOPNOTSUPP", "ENOSYS", "EXDEV"],
@@ -12,7 +12,7 @@ RETRIED = {
     "receive": ["EAGAIN", "EINTR", "ENOBUFS", "ENETDOWN", "ENOMEM", "short"],
     "option": ["ENOPROTOOPT"], "poll": ["EINTR"],
 }
-# What may cost an entry, a transfer or a start, but never the truth.
+# Errors that may cost an entry, a transfer or the start of a program, but never produce a false result.
 REFUSED = {
     "open": ["EACCES", "EMFILE", "EIO"], "create": ["EROFS", "EDQUOT", "EACCES", "EMFILE", "ENOSPC", "EIO"],
     "openat2": ["EMFILE", "EIO"], "opendir": ["ENOMEM", "EMFILE"], "readdir": ["EIO"], "read": ["EIO"],
@@ -28,11 +28,11 @@ REFUSED = {
     "socket": ["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"], "bind": ["EADDRINUSE"], "pipe": ["EMFILE"],
     "memory": ["ENOMEM"], "thread": ["EAGAIN"],
 }
-# Not only once: what a full disk, an interrupting profiler or a host without memory is like.
+# Errors that last, as with a full disk, an interrupting profiler or a host without memory.
 LASTING = [("write", "ENOSPC"), ("write", "EIO"), ("create", "EROFS"), ("create", "EDQUOT"), ("create", "EMFILE"), ("sync", "EIO"), ("close", "EIO"),
            ("rename", "EIO"), ("memory", "ENOMEM"), ("thread", "EAGAIN"), ("mkdir", "ENOSPC"), ("read", "EIO")]
 MISSING = [("openat2", "ENOSYS"), ("renameat2", "ENOSYS"), ("copy", "ENOSYS"), ("allocate", "EOPNOTSUPP")]
-# Short and interrupted everywhere.
+# Short and interrupted calls everywhere.
 EVERYWHERE = [
     "write:short:%1,read:short:%1,copy:short:%1,send:short:%1,receive:short:%1",
     "write:EINTR:%2,read:EINTR:%2,open:EINTR:%2,create:EINTR:%2,openat2:EINTR:%2,sync:EINTR:%2,truncate:EINTR:%2,"
@@ -55,7 +55,7 @@ class Case:
 
 
 def number_of(kind, error):
-    """Of the fault matrix."""
+    """The number in the fault matrix."""
     if kind == "memory":
         return 9
     if error in ("short", "EINTR") and kind not in ("send", "receive"):
@@ -72,7 +72,7 @@ def number_of(kind, error):
 
 
 def spread(count, most, rng):
-    """Numbers of calls, at most so many, evenly, each from a place in its part that the seed chooses."""
+    """At most so many numbers of calls, evenly spread; the seed chooses the place within each part."""
     if count <= most:
         return list(range(1, count + 1))
     step = count / most
@@ -80,7 +80,7 @@ def spread(count, most, rng):
 
 
 def calls_by_number(counts):
-    """Of the fault matrix: how many calls could fail, each with each of its errors."""
+    """{number in the fault matrix: how many calls could fail, counted once for each of their errors}"""
     out = {}
     for table in (RETRIED, REFUSED):
         for kind, errors in table.items():
@@ -92,7 +92,7 @@ def calls_by_number(counts):
 
 
 def all_cases(role, counts, most, memory, seed):
-    """`most` calls of a kind and error, `memory` of allocations."""
+    """The cases: `most` calls of each kind and error, `memory` allocations."""
     rng = random.Random(f"{seed}/{role}")
     for table, completes in ((RETRIED, True), (REFUSED, False)):
         for kind, errors in table.items():

@@ -1,4 +1,4 @@
-"""Real tools on loopback, one of them with calls that fail."""
+"""Real tools on loopback. In one of them calls fail."""
 import os
 import re
 import shutil
@@ -9,12 +9,12 @@ import time
 
 from trees import leftovers
 
-# Which end dials, and which one the calls fail at. What is sent comes from the one that has files.
-# "new": the place that it goes to has to be made.
+# The end that connects, and the end at which calls fail. The end with the files sends them. "new": the destination
+# directory has to be created.
 ROLES = ("push_sender", "push_server", "push_new_server", "pull_receiver", "pull_new_receiver", "pull_server")
-# Generous: the tools give up by themselves after TOOL_TIMEOUT.
+# A generous limit: the tools give up by themselves after TOOL_TIMEOUT.
 HANG, TOOL_TIMEOUT = 120, 12
-# Codes of docs/using/errors.md; all others, signals among them, are no way to end.
+# Exit codes of docs/using/errors.md. Any other code, or a signal, is a failure.
 CODES = {0, 1, 10, 11, 12, 23, 30, 40, 41, 42, 130}
 
 
@@ -23,7 +23,7 @@ class Failed(Exception):
 
 
 def named_calls(path):
-    """The program's own calls of a trace, innermost first."""
+    """The program's own functions in a trace, innermost first."""
     if not os.path.exists(path):
         return []
     out = []
@@ -54,7 +54,7 @@ class Server:
         self.stage, self.log = stage, os.path.join(stage.root, "server.log")
         self.counts = os.path.join(stage.root, "server.counts") if rule is not None else None
         if self.counts and os.path.exists(self.counts):
-            os.unlink(self.counts)  # a process would count on in it
+            os.unlink(self.counts)  # otherwise a process would continue its counts
         command = [stage.recv, "--listen", "127.0.0.1:0", "--dir", stage.root + "/served", "--psk-file", stage.key,
                    "--allow-read", "--allow-delete", "--allow-set-id"]
         with open(self.log, "wb") as log:
@@ -67,7 +67,7 @@ class Server:
             return log.read()
 
     def _port(self):
-        """None: it ended before it listened."""
+        """The port; None if the server ended before it listened."""
         end = time.monotonic() + HANG
         while time.monotonic() < end:
             found = re.search(r"listening on \S+:(\d+)/udp", self.said())
@@ -80,8 +80,8 @@ class Server:
         raise Failed("the server neither listens nor ends")
 
     def stop(self):
-        """Its code; killed if it does not end."""
-        # The first lets those go on who are there, and without memory they stay for good.
+        """Stops the server and returns its exit code; kills it if it does not end."""
+        # The first signal lets running transfers finish. Without memory they would never finish.
         for patience in (5, HANG):
             if self.process.poll() is None:
                 self.process.send_signal(signal.SIGTERM)
@@ -125,7 +125,7 @@ class Stage:
             self.clean.stop()
 
     def fresh(self, role):
-        """The place that the transfer goes to, with the old tree in it unless it is new."""
+        """The destination of the transfer, with the old tree in it unless it has to be new."""
         top = os.path.join(self.served if role.startswith("push") else self.root, "dst")
         if os.path.exists(top):
             subprocess.run(["chmod", "-R", "u+rwx", top], check=True)
@@ -142,7 +142,7 @@ class Stage:
                        env=self.environment())
 
     def transfer(self, role, port, place, rule=None, counts=None):
-        """(code, what it said); dials the server at `port`."""
+        """Connects to the server at `port`; (exit code, output)."""
         url = f"udtx://127.0.0.1:{port}"
         ends = ([self.send], [self.tree.new + "/", url + place.removeprefix(self.served)]) if role.startswith("push") else (
             [self.recv], [url + "/src/", place + "/"])

@@ -1,4 +1,4 @@
-"""The tree that is sent, an older one that stands where it goes, and what may be there after a failure."""
+"""The tree that is sent, an older tree at the destination, and what the destination may contain after a failure."""
 import hashlib
 import os
 import random
@@ -9,7 +9,7 @@ OLD = 1_600_000_000
 
 
 class Tree:
-    """Makes both trees below a directory, and judges a destination by them."""
+    """Creates both trees below a directory, and compares a destination with them."""
 
     def __init__(self, root):
         self.new, self.old = os.path.join(root, "src"), os.path.join(root, "old")
@@ -57,7 +57,7 @@ class Tree:
                     os.utime(at, (OLD, OLD + (1_000 if new else 0)))
 
     def problems(self, root, had_old):
-        """Wrong files under final names: neither the old nor the new content, or names that nobody sent."""
+        """Wrong files under final names: content that is neither old nor new, or names that were not sent."""
         found = []
         is_there = look(root)
         for path, entry in is_there.items():
@@ -72,13 +72,13 @@ class Tree:
         return found
 
     def missing(self, root):
-        """What of the tree that was sent is not there."""
+        """The paths of the sent tree that are missing."""
         is_there = look(root)
         return sorted(path for path, entry in self.wanted.items()
                       if path not in is_there or is_there[path].content != entry.content)
 
     def differences(self, root):
-        """From the tree that was sent, with modes, times, link counts and attributes."""
+        """The paths that differ from the sent tree, including modes, times, link counts and attributes."""
         is_there = look(root)
         return sorted(path for path in set(is_there) | set(self.wanted)
                       if path not in is_there or path not in self.wanted
@@ -139,7 +139,7 @@ def set_attribute(at):
     try:
         os.setxattr(at, "user.udtx", b"kept")
     except OSError:
-        pass  # a disk that has none
+        pass  # a disk without attributes
 
 
 def attributes(at):

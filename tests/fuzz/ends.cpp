@@ -17,7 +17,7 @@ class PlainHandshake final : public crypto::Handshake {
 
     Result<void> provide(std::span<const std::byte> bytes) override {
         if (complete_) return {};
-        if (answered_) {  // that the client has heard us
+        if (answered_) {  // any further byte shows that the client has our parameters
             complete_ = !bytes.empty();
             return {};
         }

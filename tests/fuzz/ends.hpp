@@ -1,5 +1,5 @@
-// Real endpoints on a line in memory, in virtual time. What is on the line arrives, is lost or comes in another order
-// as the target says: the same input does the same each time.
+// Real endpoints on a simulated link in memory, in virtual time. The target decides whether each datagram arrives, is
+// lost or is reordered, so the same input has the same result each time.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,11 @@
 
 namespace udtx::fuzz {
 
-/// Real packet protection.
+/// The real packet protection.
 [[nodiscard]] crypto::Provider& provider();
-/// The transport parameters each way and a last word of the client's, and always the same secret: TLS draws random
-/// numbers and takes ten times as long as all the rest. It is not what the targets look at.
+/// Replaces the TLS handshake: it carries the transport parameters of both ends and a final byte from the client, and
+/// always exports the same secret. TLS draws random numbers and takes ten times as long as the rest of a run, and the
+/// targets do not test it.
 [[nodiscard]] crypto::HandshakeFactory& plain_handshakes();
 
 class LineHost;
@@ -33,17 +34,18 @@ class Line {
 
     [[nodiscard]] Instant now() const noexcept { return now_; }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
-    /// Of what waits, the one that the number chooses; there is one.
+    /// Removes and returns one of the waiting datagrams, chosen by the number modulo their count. At least one must
+    /// wait.
     [[nodiscard]] Datagram take(std::size_t which);
     [[nodiscard]] Datagram& look(std::size_t which) { return waiting_[which % waiting_.size()]; }
     void arrive(Datagram datagram);
     void pass(Duration time);
-    /// Lets all arrive in order, and time pass to the next alarm, for so long at most or until `done`.
+    /// Delivers all datagrams in order and advances the time from alarm to alarm, for at most `most` or until `done`.
     void settle(Duration most, const std::function<bool()>& done = {});
 
   private:
     friend class LineHost;
-    static constexpr std::size_t kMostWaiting = 512;  // further ones are lost
+    static constexpr std::size_t kMostWaiting = 512;  // further datagrams are lost
 
     Instant now_{std::chrono::hours(1)};
     std::deque<Datagram> waiting_;
@@ -51,15 +53,15 @@ class Line {
     std::map<std::uint8_t, LineHost*> hosts_;
 };
 
-/// 10.0.0.NUMBER, with any port.
+/// Returns 10.0.0.NUMBER with the port.
 [[nodiscard]] Address address_of(std::uint8_t number, std::uint16_t port = 7000);
 
 class LineHost final : public sim::ProtocolHost {
   public:
     LineHost(Line& line, std::uint8_t number, crypto::Provider& provider);
-    /// Another address of it.
+    /// Gives the host a second address.
     void add_number(std::uint8_t number) { line_.hosts_[number] = this; }
-    /// What leaves from now on has this port: a NAT box chose another.
+    /// Packets that are sent from now on have this source port, as after a NAT rebinding.
     void move(std::uint16_t port) noexcept { port_ = port; }
     void take_in(Line::Datagram datagram) { receive(datagram.to, datagram.from, datagram.bytes); }
 

@@ -1,5 +1,5 @@
-// What a user types: URLs, [user@]host:path, ports, paths, rates, times. What is understood is within bounds, and means
-// the same when it is written again; nothing of it can be printed to harm a terminal.
+// Command-line arguments: URLs, [user@]host:path, ports, paths, rates, times. What parses is within its bounds and
+// means the same after it is written again. Printing it cannot harm a terminal.
 #include <string>
 
 #include "common/port_range.hpp"
@@ -27,7 +27,7 @@ void check_url(std::string_view text) {
     if (!url) return require(url.error().code == ErrorCode::invalid_argument, "a bad URL is told as such");
     require(!url->host.empty() && url->port != 0, "a URL has a host and a port");
     require(url->path.find('\0') == std::string::npos, "a path has no zero byte");
-    if (url->path.find('%') != std::string::npos) return;  // to_text() encodes nothing
+    if (url->path.find('%') != std::string::npos) return;  // to_text() does not encode anything
     const auto again = parse_url(to_text(*url));
     require(again.ok(), "a URL that is written is one");
     require(again->host == url->host && again->port == url->port && again->path == url->path, "and is the same");

@@ -1,5 +1,5 @@
-// What the two ends say over ssh before there is a connection: the request as the far end hears it, on its standard
-// input, and the blocks as such. What is understood can be written again, and is understood as the same.
+// What the two ends exchange over ssh before they connect: the request, as the far end reads it from its standard
+// input, and the text blocks themselves. What parses can be written again and parses to the same.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ bool same(const BootstrapFields& a, const BootstrapFields& b) {
     });
 }
 
-/// Calls `take` with each line.
+/// Calls `take` for each line until it returns false.
 template <class Take>
 void for_each_line(std::string_view text, Take take) {
     while (!text.empty()) {
@@ -70,7 +70,7 @@ void check_blocks(std::string_view text) {
     });
 }
 
-/// As a program hears it that ssh started.
+/// Reads the text as a program does that ssh started.
 void check_channel(std::string_view text) {
     static SignalWaiter signals;
     const UniqueFd in(::memfd_create("in", MFD_CLOEXEC));

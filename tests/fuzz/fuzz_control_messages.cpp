@@ -1,4 +1,4 @@
-// Control messages: whatever parses is within its bounds, can be written again, and parses to the same.
+// Control messages: what parses is within its bounds, can be written again, and parses to the same.
 #include <algorithm>
 #include <vector>
 
@@ -69,7 +69,7 @@ void check_round_trip(const Message& message) {
             "and is the same");
 }
 
-/// What a server takes is within what it allows, and means the same when it is asked for again.
+/// A request that a server accepts is within the server's bounds, and means the same after it is written again.
 void check_request(const PullRequest& request) {
     const PullWish& wish = request.wish();
     require(!wish.what.sources.empty() && wish.what.sources.size() <= kMaxPullSources, "a request has some sources");

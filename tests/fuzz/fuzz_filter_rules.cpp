@@ -1,5 +1,5 @@
-// Patterns that choose what goes, and lists of names. A pattern without classes matches as a naive matcher says; lists
-// name nothing that leads out.
+// Patterns that choose files, and lists of names. A pattern without character classes matches exactly if a naive
+// matcher says so. No name of a list leads out of the directory.
 //
 // Input: a path, a zero byte, and a file of patterns or names.
 #include <algorithm>
@@ -19,7 +19,7 @@ using udtx::fuzz::require;
 
 namespace {
 
-/// By trying all ways: '*' takes no slash, "**" takes any, '?' takes one character that is no slash.
+/// Tries all possibilities: '*' matches no slash, "**" matches any character, '?' matches one character except a slash.
 bool naive(std::string_view pattern, std::string_view text) {
     if (pattern.empty()) return text.empty();
     if (pattern.front() == '*') {
@@ -36,7 +36,7 @@ bool naive(std::string_view pattern, std::string_view text) {
     return fits && naive(pattern.substr(1), text.substr(1));
 }
 
-/// Two stars look at the whole path, or at the rest of it behind any slash.
+/// A pattern with "**" is matched against the whole path and against the rest of it after each slash.
 bool naive_path(std::string_view pattern, std::string_view path) {
     if (pattern.find("**") == std::string_view::npos) return naive(pattern, path.substr(path.rfind('/') + 1));
     if (naive(pattern, path) || (pattern.starts_with("**") && naive(pattern, "/" + std::string(path)))) return true;
@@ -46,9 +46,9 @@ bool naive_path(std::string_view pattern, std::string_view path) {
     return false;
 }
 
-/// Of patterns without slashes, classes and escapes.
+/// Checks patterns without slashes, classes and escapes.
 void check_one(const std::string& pattern, std::string_view path) {
-    constexpr std::size_t kMostStars = 4;  // the naive one tries them all
+    constexpr std::size_t kMostStars = 4;  // the naive matcher tries all combinations
     if (pattern.empty() || pattern.size() > 64 || path.size() > 64) return;
     if (pattern.find_first_of(std::string_view("/[]\\\0", 5)) != std::string::npos) return;
     if (static_cast<std::size_t>(std::count(pattern.begin(), pattern.end(), '*')) > kMostStars) return;

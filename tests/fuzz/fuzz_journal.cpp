@@ -1,5 +1,5 @@
-// A resume journal, and the file of a job: reads as far as its records are whole, and what it says is within bounds.
-// The input is read twice, as a journal and as the bodies of records, since hardly any input has a right check.
+// A resume journal and a job file: both are read as far as their records are complete, and what is read is within its
+// bounds. The input is read twice, as a journal and as record bodies, because hardly any input has a correct checksum.
 #include <algorithm>
 #include <vector>
 
@@ -49,7 +49,7 @@ void check_job(std::span<const std::byte> bytes) {
     }
 }
 
-/// Cut into bodies by a length before each, whatever they are.
+/// Cuts the input into bodies by a length byte before each, and frames each body without parsing it.
 std::vector<std::byte> framed(std::span<const std::byte> input) {
     std::vector<std::byte> out;
     while (!input.empty()) {
@@ -60,7 +60,7 @@ std::vector<std::byte> framed(std::span<const std::byte> input) {
     return out;
 }
 
-/// Cut into bodies by a length before each, and sealed.
+/// Cuts the input into bodies by a length byte before each, and writes each body that parses as a journal record.
 std::vector<std::byte> sealed(std::span<const std::byte> input) {
     std::vector<std::byte> journal;
     while (!input.empty()) {

@@ -1,4 +1,4 @@
-// Key files: a pre-shared key, an identity, trusted keys. What is read is a whole key or refused.
+// Key files: a pre-shared key, an identity, trusted keys. A file is read as complete keys or refused.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ using udtx::fuzz::require;
 
 namespace {
 
-/// A file in memory that can be opened by name, with the rights of a key file.
+/// A file in memory that has a name to open and the mode of a key file.
 class MemoryFile {
   public:
     explicit MemoryFile(std::string_view text) : fd_(::memfd_create("key", MFD_CLOEXEC)) {
@@ -48,7 +48,7 @@ void check(std::string_view text) {
         require(openssl::encode_key(*key) == text, "keys have one spelling");
 }
 
-/// The same file as a list of peers, for an identity that is good.
+/// Reads the same file as a list of trusted peers, with a valid identity.
 void check_trusted(std::string_view text) {
     static const std::string identity =
         "-----BEGIN PRIVATE KEY-----\n"

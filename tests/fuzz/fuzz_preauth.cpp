@@ -1,8 +1,8 @@
-// What anyone may send to a listening port: arbitrary datagrams from arbitrary addresses. Handshakes are replaced by
-// one that never finishes, so that everything happens before authentication; the packet protection is real.
+// Datagrams that anyone may send to a listening port: arbitrary bytes from arbitrary addresses. A handshake that never
+// completes replaces the real one, so everything happens before authentication. The packet protection is real.
 //
-// Input: records of [kind, source, length low, length high, bytes...]. Kinds: raw bytes; a HELLO built around the bytes
-// and properly sealed, with the last cookie that this source was given, a damaged one or none; time passing.
+// Input: records of [kind, source, length low, length high, bytes...]. The kinds are: raw bytes; a HELLO around the
+// bytes, properly sealed, with the last cookie that this source received, a damaged cookie or no cookie; passing time.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -30,7 +30,7 @@ using fuzz::require;
 constexpr std::size_t kMaxConnections = 3;
 constexpr std::size_t kSources = 4;
 
-/// Swallows everything and never completes.
+/// A handshake that stays incomplete. A first byte of 0xff makes it refuse; 0xfe makes it answer with 2,000 bytes.
 class DeafHandshake final : public crypto::Handshake {
   public:
     Result<void> provide(std::span<const std::byte> bytes) override {
@@ -71,8 +71,8 @@ class Target {
         deliver(source, std::vector<std::byte>(bytes.begin(), bytes.end()));
     }
 
-    /// bytes[0]: low bits choose the connection ids, 0x10: another source's cookie, 0x20: a HANDSHAKE packet,
-    /// 0x40: damage the cookie, 0x80: no cookie; the rest is the payload.
+    /// bytes[0]: the low bits choose the connection ids. 0x10: use another source's cookie. 0x20: send a HANDSHAKE
+    /// packet. 0x40: damage the cookie. 0x80: send no cookie. The other bytes are the payload.
     void hello(std::size_t source, std::span<const std::byte> bytes) {
         if (bytes.empty()) return;
         const auto choice = static_cast<std::uint8_t>(bytes[0]);
@@ -175,7 +175,7 @@ class Target {
     std::uint32_t next_number_ = 0;
     std::array<std::uint64_t, kSources> received_{};
     std::array<std::uint64_t, kSources> sent_{};
-    std::array<bool, kSources> validated_{};  // has shown the cookie that was sent to it
+    std::array<bool, kSources> validated_{};  // has returned the cookie that it received
     std::array<std::vector<std::byte>, kSources> cookies_;
     std::vector<std::byte> buffer_ = std::vector<std::byte>(65000);
 };

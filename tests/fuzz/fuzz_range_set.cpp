@@ -1,4 +1,4 @@
-// RangeSet against a bitmap. Three bytes an operation: what, where, how long.
+// Compares RangeSet with a bitmap. Each operation has three bytes: kind, offset, length.
 #include <bitset>
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-// A stream's receiving half against a naive model: a plain array of what has come. Both kinds of stream, with what the
-// application reads, releases and stops in between.
+// Compares a stream's receiving half with a naive model, a plain array of the received bytes. Both kinds of stream are
+// tested, with reads, releases and stops by the application in between.
 //
-// Input: the kind, then operations of four bytes: what, where (two bytes), how long.
+// Input: the kind of stream, then operations of four bytes: kind, offset (two bytes), length.
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -19,7 +19,7 @@ using udtx::fuzz::require;
 
 namespace {
 
-constexpr std::uint64_t kSpan = 4U * 65536;  // reaches over the blocks of the buffer
+constexpr std::uint64_t kSpan = 4U * 65536;  // covers several blocks of the buffer
 constexpr std::uint64_t kWindow = 3U * 65536;
 
 std::byte byte_at(std::uint64_t offset) { return static_cast<std::byte>((offset * 167U + (offset >> 8U)) & 0xffU); }

@@ -1,5 +1,5 @@
-// A receipt: what is believed is within bounds. The input is also read with the end that belongs to it, since hardly
-// any input has a right one.
+// Receipts: what is accepted is within its bounds. The input is also read with the correct end line appended, because
+// hardly any input has one.
 #include <string>
 
 #include "fuzz/require.hpp"

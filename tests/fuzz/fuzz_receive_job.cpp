@@ -1,8 +1,8 @@
-// A sender with a valid key that says anything: to a server, or in answer to a pull. Whatever it says, nothing outside
-// of the directory changes, and of a pull nothing comes that was not asked for; the job ends when the connection does.
+// A sender with a valid key that sends anything, either to a server or in answer to a pull. Nothing outside the
+// directory may change, and a pull may create only what was asked for. The job ends when the connection ends.
 //
-// Input: one byte that chooses (1: a pull, 2: another name for it, 4: --allow-delete, 8: set-user-ID bits are allowed,
-// 16: without resume), then records as in script.hpp. Kind 0x80 and above: the disk has its turn first.
+// Input: one byte of choices (1: a pull, 2: another local name, 4: --allow-delete, 8: set-user-ID bits are allowed, 16:
+// no resume), then records as in script.hpp. Kinds from 0x80: the disk threads run first.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -74,7 +74,7 @@ class Target {
         if (peer_->closed()) return;
         if (record.kind >= 0x80) run();
         script_.add(record);
-        // The first kind of data decides what its stream is.
+        // Flush each record, because the first kind of data decides the kind of the data stream.
         flush();
     }
 

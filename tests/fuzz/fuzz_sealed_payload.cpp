@@ -1,8 +1,9 @@
-// A peer that holds the keys and says what it likes: payloads of the input, correctly sealed, into an established
-// connection. It may end; another connection of the same endpoint goes on.
+// A peer that has the keys and sends anything: payloads from the input, correctly sealed, into an established
+// connection. That connection may end; another connection of the same endpoint must keep working.
 //
-// Input: records of [kind, length low, length high, payload...]. Kind: 0x01 the server's keys instead of the client's,
-// 0x06 how the packet number goes on, 0x08 another path, 0x10 what waits on the line arrives first, 0x20 time passes.
+// Input: records of [kind, length low, length high, payload...]. Bits of the kind: 0x01: use the server's keys instead
+// of the client's. 0x06: the step of the packet number. 0x08: another path. 0x10: deliver the waiting datagrams first.
+// 0x20: time passes.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,7 +28,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kBytes = 600;
 constexpr std::size_t kMostPayload = 1200;
 
-/// Sends some bytes on streams of both kinds, and takes in what comes.
+/// Sends some bytes on streams of both kinds, and reads what arrives.
 class Talker final : public sim::App {
   public:
     void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {

@@ -1,10 +1,10 @@
-// A receiver with a valid key that says anything: to one who sends a tree, or to a server that it may fetch from.
-// Nothing from outside of the directory is ever sent, nothing outside changes, and the job ends when the connection
-// does.
+// A receiver with a valid key that sends anything, either to a sender of a tree or to a server that it may fetch from.
+// Nothing from outside the directory may be sent, nothing outside may change, and the job ends when the connection
+// ends.
 //
-// Input: one byte that chooses (1: a server that also takes what is brought; else 2: -p, 4: --delete, 8: by digest, 16:
-// a dry run, 32: a stable transfer number), then records [kind, length, bytes...]. Kind 0x80 and above: the disk has
-// its turn first.
+// Input: one byte of choices (1: a server that also accepts pushes; otherwise 2: -p, 4: --delete, 8: by digest, 16: a
+// dry run, 32: a stable transfer number), then records [kind, length, bytes...]. Kinds from 0x80: the disk threads run
+// first.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -83,7 +83,7 @@ message::Totals totals_of(std::uint8_t choice) {
     return m;
 }
 
-/// What a receiver says; raw bytes of the control stream elsewhere.
+/// Builds the receiver's message for a record. Raw bytes of the control stream are handled elsewhere.
 Message message_of(const fuzz::Record& record) {
     const std::uint8_t choice = record.bytes.empty() ? 0 : std::to_integer<std::uint8_t>(record.bytes[0]);
     const std::string_view text = record.text().substr(std::min<std::size_t>(1, record.bytes.size()));

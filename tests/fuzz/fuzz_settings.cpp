@@ -1,4 +1,4 @@
-// Files that an owner writes: settings by host, authorized keys, public keys. Every line is understood or named.
+// Files that a user writes: settings by host, authorized keys, public keys. Each line is parsed or named in the error.
 #include <array>
 #include <filesystem>
 #include <string>
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(reinterpret_cast<const char*>(data), size);
     check_settings(text);
     check_keys(text);
-    // Few inputs have a whole key.
+    // Append a valid key, because few inputs contain one.
     check_keys(text + " udtx-ed25519 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= name\n");
     return 0;
 }

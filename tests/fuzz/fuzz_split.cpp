@@ -1,4 +1,4 @@
-// The plan of a job's shards, a file of the user's: what is believed cuts a tree without overlap and gap.
+// The plan of a job's shards, which a user can edit: an accepted plan cuts a tree without overlaps and gaps.
 #include <string>
 
 #include "fuzz/require.hpp"
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     require(split->count() >= 1 && split->count() <= kMaxShards, "a number of shards");
     require(split->to_text() == text, "it is written as it was read");
-    // The cuts themselves, what is beside and below them.
+    // Test paths at, next to and below each cut.
     for (std::size_t i = 0; i < split->count() && i < 64; ++i) {
         for (const char* end : {"", "/x", "x"}) {
             const std::string path = split->part(i).from.empty() ? "x" : split->part(i).from + end;
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 require(part.meets(above), "and its directory");
             }
             require(holders == 1, "each path has one shard");
-            // Of a file of any size each byte has one, too.
+            // Each byte of a file of any size belongs to exactly one shard, too.
             for (const std::uint64_t bytes :
                  {std::uint64_t{0}, kCutBytes, 5 * kCutBytes + 1, split->part(i).from_offset}) {
                 std::uint64_t covered = 0;

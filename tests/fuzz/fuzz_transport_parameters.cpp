@@ -1,5 +1,5 @@
-// What a peer says of itself in the handshake: what decodes is within bounds and encodes to the same. The input is read
-// as one end's parameters, and cut in two as those of both, which then choose a cipher.
+// Transport parameters in the handshake: what decodes is within its bounds and encodes to the same. The input is read
+// as the parameters of one end. It is also cut in two as those of both ends, which then choose a cipher.
 #include <algorithm>
 #include <vector>
 

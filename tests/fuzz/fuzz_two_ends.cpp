@@ -1,7 +1,7 @@
-// Sequences of operations on both ends of a connection, while datagrams are lost, damaged, repeated and reordered. What
-// is read is what was written, in order and once; when the line is whole again, everything arrives.
+// Sequences of operations at both ends of a connection, while datagrams are lost, damaged, duplicated and reordered.
+// Each end reads exactly what the other wrote, in order and once. When the link is perfect again, everything arrives.
 //
-// Input: operations of two bytes: what (the top bit says which end), and how much or which.
+// Input: operations of two bytes: the kind (the top bit chooses the end), and an amount or index.
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -24,10 +24,10 @@ using fuzz::require;
 namespace {
 
 using std::chrono::milliseconds;
-constexpr std::size_t kMostBytes = 60'000;  // of one direction of a stream
+constexpr std::size_t kMostBytes = 60'000;  // per direction of a stream
 constexpr std::size_t kMostStreams = 24;
 
-/// One direction of a stream.
+/// State of one direction of a stream.
 struct Course {
     std::uint64_t written = 0;
     std::uint64_t read = 0;
@@ -36,7 +36,7 @@ struct Course {
     bool end_read = false;
     std::bitset<kMostBytes> placed;
 };
-using Courses = std::map<std::pair<std::uint64_t, int>, Course>;  // by stream and end that writes
+using Courses = std::map<std::pair<std::uint64_t, int>, Course>;  // by stream and writing end
 
 std::byte byte_at(StreamId id, int writer, std::uint64_t offset) {
     return static_cast<std::byte>((offset * 131U + (offset >> 8U) + id.value * 17U + static_cast<unsigned>(writer)) &
@@ -96,13 +96,13 @@ class Target {
         (end == 0 ? client_ : server_).pump();
     }
 
-    /// The line is whole again.
+    /// From here on the link is perfect.
     void finish() {
         line_.settle(std::chrono::seconds(100), [this] {
             for (const int end : {0, 1}) read_all(end);
             return over() || (all_read() && ends_[0]->connected && ends_[1]->connected);
         });
-        // Without loss, long silence and a close it does not end, either.
+        // Without loss, long silence and a close the connection must not end, either.
         require((over() && troubled_) || (all_read() && ends_[0]->connected && ends_[1]->connected),
                 "on a whole line everything arrives");
     }
@@ -112,7 +112,7 @@ class Target {
         sim::ProtocolHost& host = end == 0 ? client_ : server_;
         return host.sessions().empty() ? nullptr : host.session(0).connection;
     }
-    /// One of both ends is gone: what is under way is lost with it.
+    /// One of the ends has closed; data in flight is lost then.
     [[nodiscard]] bool over() const { return ends_[0]->closed || ends_[1]->closed; }
     [[nodiscard]] bool all_read() const {
         return std::all_of(courses_.begin(), courses_.end(), [](const auto& entry) {

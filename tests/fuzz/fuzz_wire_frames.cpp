@@ -1,4 +1,4 @@
-// A packet's payload: whatever decodes must encode again, and decode to the same.
+// The payload of a packet: what decodes must encode again, and decode to the same.
 #include <algorithm>
 #include <vector>
 
@@ -25,13 +25,13 @@ void check_ack(const AckFrame& ack) {
     }
 }
 
-/// A stream frame may run to the packet's end and have no length; write_frame() always writes one.
+/// A stream frame may extend to the end of the packet and have no length; write_frame() always writes a length.
 std::size_t longest(const Frame& frame, std::size_t original) {
     const auto* stream = std::get_if<StreamFrame>(&frame);
     return original + (stream != nullptr ? varint_bytes(stream->data.size()) : 0);
 }
 
-/// The writer of packets asks for the bytes itself, and leaves the length out where the packet is full.
+/// The packet builder gets the stream bytes itself, and omits the length if the packet is full.
 void check_stream(const StreamFrame& frame, AckFrame& scratch) {
     if (frame.data.empty() && !frame.fin) return;
     const std::size_t header = 1 + varint_bytes(frame.id.value) + varint_bytes(frame.offset);
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static AckFrame scratch;
     static AckFrame scratch_again;
     const auto input = std::as_bytes(std::span(data, size));
-    // Padding and the shortest varints never grow a frame.
+    // Padding and the shortest varints never make a frame longer.
     std::vector<std::byte> memory(size + sizeof(std::uint64_t));
     Reader in(input);
     while (!in.empty()) {

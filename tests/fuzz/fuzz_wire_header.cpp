@@ -1,4 +1,4 @@
-// Packet headers: whatever parses must write again, and parse to the same; packet numbers expand to the nearest.
+// Packet headers: what parses can be written again and parses to the same. Packet numbers expand to the nearest value.
 #include <algorithm>
 #include <array>
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 void write(const fs::path& path, const char* text) { std::ofstream(path, std::ios::binary) << text; }
 
-/// Directories may have been given any mode.
+/// Resets the mode of each directory before it removes it, because an input may have set any mode.
 void remove_tree(const fs::path& path) {
     if (fs::symlink_status(path).type() == fs::file_type::directory) {
         ::chmod(path.c_str(), 0700);
@@ -31,7 +31,7 @@ void remove_tree(const fs::path& path) {
     fs::remove(path);
 }
 
-/// Until whatever was ready has had a turn.
+/// Waits until every task that was ready in the pool has run.
 void take_turn(transfer::DiskPool& pool) {
     Done done;
     transfer::DiskTask task(
@@ -58,7 +58,7 @@ Place::Place() {
     write(base_ / "outside" / "canary", kSecret);
     outside_time_ = fs::last_write_time(base_ / "outside");
     fs::create_directory(base_ / "in");
-    // What is announced must not take the memory of the machine.
+    // A file of the announced size must not use up the machine's memory, so limit the size of files.
     const rlimit limit{64U << 20U, RLIM_INFINITY};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     std::signal(SIGXFSZ, SIG_IGN);

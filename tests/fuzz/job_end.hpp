@@ -1,5 +1,5 @@
-// A transfer's job at one end of a line in memory, with the directories that it works in. The disk's threads are the
-// real ones; nobody waits for a clock.
+// A transfer job at one end of a link in memory, and the directories that it uses. The disk threads are real; nothing
+// waits for wall-clock time.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 
 namespace udtx::fuzz {
 
-/// BASE/in, where the job may work, and BASE/outside, where nothing may change and nothing is read. In memory where the
-/// system has a place for that.
+/// BASE/in, where the job may work, and BASE/outside, where it may change and read nothing. Both are on a memory file
+/// system if the machine has one.
 class Place {
   public:
     static constexpr const char* kSecret = "what lies outside is nobody's";
@@ -29,12 +29,13 @@ class Place {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    /// As before the first input: a file `old`, a directory `sub` with one, and links in and out.
+    /// Restores the state before the first input: a file `old`, a directory `sub` with a file, and links that lead in
+    /// and out.
     void reset();
-    /// Nothing outside of BASE/in has changed.
+    /// Requires that nothing outside BASE/in has changed.
     void check() const;
     [[nodiscard]] std::string in() const { return (base_ / "in").string(); }
-    /// What stands directly below BASE/in and was not there before.
+    /// The names directly below BASE/in that reset() did not create.
     [[nodiscard]] std::vector<std::string> new_names() const;
 
   private:
@@ -42,7 +43,7 @@ class Place {
     std::filesystem::file_time_type outside_time_;
 };
 
-/// Done is whoever has called it.
+/// A callback that records that it was called, and a wait for the call.
 class Done {
   public:
     [[nodiscard]] transfer::DoneCallback callback();
@@ -62,7 +63,7 @@ class JobEnd final : public sim::App {
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
-    /// Lets the disk's threads and the line work until neither has anything to do.
+    /// Runs the disk threads and the link until both are idle.
     void run(Line& line, LineHost& host);
     [[nodiscard]] transfer::Job& job() { return *job_; }
 
@@ -71,7 +72,7 @@ class JobEnd final : public sim::App {
     std::atomic<bool> woken_{false};
 };
 
-/// The other end: says what the input says, and keeps what it hears.
+/// The other end: sends what the input contains, and stores what it receives.
 class Peer final : public sim::App {
   public:
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -80,7 +81,7 @@ class Peer final : public sim::App {
     void say(proto::Connection& connection, std::span<const std::byte> control);
     void give(proto::Connection& connection, std::span<const std::byte> data, StreamKind kind);
     [[nodiscard]] const std::string& heard() const noexcept { return heard_; }
-    /// Whoever dials opens the control stream.
+    /// Opens the control stream. The side that connects calls it.
     void dial(proto::Connection& connection);
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 

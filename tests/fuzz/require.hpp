@@ -1,4 +1,4 @@
-// What a fuzz target calls a failure, and which cases of the fault matrix it tries.
+// How a fuzz target reports a failure, and which cases of the fault matrix it covers.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace udtx::fuzz {
 
-/// Each target defines its own; the replay of its seeds tells them.
+/// Each target defines its own list; the replay of its seeds reports the cases.
 struct FaultCase {
     int number = 0;
     const char* bound = nullptr;

@@ -12,7 +12,7 @@ using namespace transfer;
 
 namespace {
 
-/// Up to the first zero byte, and what follows it.
+/// Splits the text at the first zero byte.
 std::pair<std::string_view, std::string_view> cut(std::string_view text) {
     const std::size_t zero = std::min(text.find('\0'), text.size());
     return {text.substr(0, zero), text.substr(std::min(zero + 1, text.size()))};
@@ -78,7 +78,7 @@ void SenderScript::file(std::string_view path, std::span<const std::byte> conten
     data_bytes_ += content.size();
 }
 
-/// A file of extents, some of which come and some of which are kept.
+/// A file in extents, some of which are sent and some of which the receiver keeps.
 void SenderScript::pieces(std::string_view path, std::span<const std::byte> numbers) {
     message::Entry m = entry(EntryType::file, path);
     const auto number = [&](std::size_t i) {

@@ -1,5 +1,5 @@
-// Makes a sender's messages of the records of an input: with all that the protocol wants to be right, so that more than
-// the first check is tried, or raw.
+// Builds a sender's messages from the records of an input. Most records become well-formed messages, so that the input
+// passes the first checks; one kind is sent raw.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace udtx::fuzz {
 
-/// [kind, length, bytes...]; false: the input has no more.
+/// A record of the input: [kind, length, bytes...]. take_from() returns false at the end of the input.
 struct Record {
     std::uint8_t kind = 0;
     std::span<const std::byte> bytes;
@@ -23,7 +23,7 @@ struct Record {
     [[nodiscard]] std::string_view text() const;
 };
 
-/// A target that takes a choice first, records then, and an end.
+/// Runs a target whose input is one byte of choices, then records. Calls take() for each record, then finish().
 template <class Target>
 void play(std::span<const std::uint8_t> input) {
     if (input.empty()) return;
@@ -36,7 +36,7 @@ void play(std::span<const std::uint8_t> input) {
 
 class SenderScript {
   public:
-    /// Adds what the record says to control() and data().
+    /// Appends the messages and bytes that the record describes to control(), raw() and data().
     void add(const Record& record);
 
     [[nodiscard]] const transfer::MessageWriter& control() const noexcept { return control_; }
@@ -61,7 +61,7 @@ class SenderScript {
     std::uint64_t queries_ = 0;
     std::uint8_t mode_ = 0;
     transfer::RootDigest root_{transfer::HashAlgorithm::xxh3_128};
-    std::optional<transfer::Digest> end_;  // nothing is added to it any more
+    std::optional<transfer::Digest> end_;  // the digest of the finished tree; root_ does not change after that
 };
 
 }  // namespace udtx::fuzz

@@ -1,4 +1,5 @@
-# What the tools were built with: position independent, nothing left to bind, no stack that runs, checked calls and frames.
+# Checks how the tools were built: position independent, full RELRO, a stack that is not executable, fortified calls and
+# frames.
 # hardened.sh TOOLS
 set -euo pipefail
 command -v readelf >/dev/null || { echo "skipped: no readelf"; exit 77; }

@@ -1,12 +1,12 @@
-# A server that was taken over does not write outside of DIR and starts no program. What such a person would try is tried
-# in the server's own process. sandbox.sh TOOLS JSON_CHECK TAKEN_OVER
+# A server that was taken over writes only inside DIR and starts no program. The attacker's attempts run in the server's
+# own process. sandbox.sh TOOLS JSON_CHECK TAKEN_OVER
 . "$(dirname "$0")/../loopback/lib.sh"
 attacker=$3
 make_key
 ports=()
 senders=()
 
-# What is there before the attempts, in $work/NAME.
+# Creates the files that exist before the attempts, in $work/NAME.
 lay_out() {
     local at=$work/$1
     mkdir -p "$at/in/mount" "$at/out/empty"
@@ -26,7 +26,7 @@ lay_out() {
 }
 contents() { (cd "$1" && find . -printf '%P %y %m %s\n' | sort && cat file doomed); }
 
-# take_over NAME FLAGS...: the lines of a server that runs with these are in NAME.out.
+# take_over NAME FLAGS...: runs the attempts in a server with these flags; their lines are in NAME.out.
 take_over() {
     local name=$1
     shift
@@ -40,7 +40,7 @@ take_over() {
     until_true 60 grep -q '^over$' "$work/$name.out"
 }
 
-# Each attempt is a real one: without a sandbox it is done.
+# Each attempt is effective: without a sandbox it succeeds.
 take_over bare --sandbox off
 grep -q 'no sandbox: --sandbox off' "$work/bare.log" || fail "it does not say that there is none"
 ! grep -vE ' done$|^over$|^root-|^seen-|^scopes ' "$work/bare.out" || fail "an attempt fails without any sandbox"
@@ -54,7 +54,7 @@ fi
 code=0
 "$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work" --psk-file "$work/nothing" 2>"$work/last.err" || code=$?
 [ "$code" -ne 0 ] || fail "a key that is not there was read"
-# A kernel without Landlock: `on` refuses to serve, and auto serves.
+# On a kernel without Landlock, `on` refuses to serve and `auto` serves.
 timeout 5 "$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work" --psk-file "$work/psk" 2>"$work/last.err" || code=$?
 if grep -q 'no Landlock' "$work/last.err"; then
     said '^udtx-recv: --sandbox on: this system has no Landlock'
@@ -71,7 +71,7 @@ grep -q 'sandbox: writes below its directories only; starts no programs' "$work/
 [ "$(grep -cE '^(out|root)-' "$work/held.out")" -eq 25 ] || fail "attempts are missing"
 ! grep -E '^seen-' "$work/held.out" | grep -v ' EPERM$' || fail "the system is asked for what is refused"
 [ "$(grep -c '^seen-' "$work/held.out")" -eq "$(grep -c '^seen-' "$work/bare.out")" ] || fail "attempts are missing"
-# Which processes may be signalled is the affair of newer kernels.
+# Only newer kernels can restrict which processes get signals.
 if grep -q '^scopes done$' "$work/held.out"; then
     grep -q '^signal EPERM$' "$work/held.out" && kill -0 "$bystander" || fail "a signal went out"
 fi
@@ -81,7 +81,7 @@ for status in "/proc/$receiver/task"/*/status; do
     grep -qE '^Seccomp:\s2$' "$status" || fail "a thread has no filter"
 done
 
-# What takes the place of DIR meanwhile is not written, and whoever brings something hears why.
+# If another directory replaces DIR, the server does not write to it, and the sender gets the reason.
 mv "$work/held/in" "$work/held/was"
 mkdir "$work/held/in"
 expect 11 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
@@ -91,7 +91,7 @@ rmdir "$work/held/in"
 mv "$work/held/was" "$work/held/in"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/again"
 
-# The same with keys of their own: the directory of one that only reads is not written, nor is DIR.
+# The same with a directory for each key: the directory of a key that only reads is not written, nor is DIR.
 for name in alice bob server; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
 lay_out keyed
 mkdir "$work/keyed/in/alice" "$work/keyed/in/bob"
@@ -104,7 +104,7 @@ grep -qE '^in-create EACCES$' "$work/keyed.out" || fail "DIR itself is written, 
 expect 0 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/file" "udtx://127.0.0.1:$port/"
 cmp -s "$work/file" "$work/keyed/in/bob/file" || fail "a key that may write does not"
 
-# What else it was told to write comes: log, report, receipt, and its control socket goes.
+# The other files that it has to write are written: log, report, receipt. It removes its control socket.
 mkdir -p "$work/full" "$work/kept" "$work/run"
 chmod 700 "$work/run"
 extra=(--log "$work/kept/log" --receipt "$work/kept/receipt")
@@ -118,8 +118,8 @@ for file in log receipt; do [ -s "$work/kept/$file" ] || fail "no $file"; done
 [ -z "$(find "$work/run" -name '*.sock')" ] || fail "the control socket stays"
 expect 0 "$recv" verify "$work/kept/receipt" "$work/full"
 
-# Two servers find each other in the runtime directory: together they keep to one rate. How much longer it takes is the
-# machine's affair. The one that cannot make its file there any more says so.
+# Two servers find each other in the runtime directory and share one rate. How much longer that takes depends on the
+# machine. If a server can no longer create its file there, it reports that.
 mkdir "$work/one" "$work/two"
 head -c 6000000 /dev/urandom >"$work/data"
 for name in one two; do
@@ -135,7 +135,7 @@ receivers+=("${senders[@]}")
 shares() { [ "$(find "$work/run/udtx" -name 'share-*' | wc -l)" -eq "$1" ]; }
 until_true 60 shares 2
 for sender in "${senders[@]}"; do wait_for 0 "$sender"; done
-# At most a second before each knows of the other; without the other it would be 2.4 seconds.
+# Each knows of the other after at most a second. Without the other it would take 2.4 seconds.
 awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { exit !(b - a > 2.8) }' || fail "12 MB at 20 Mbit/s in all took less than 2.8 s"
 until_true 60 shares 0
 ! grep 'not shared' "$work/one.log" "$work/two.log" || fail "a server that shares its rate has something to warn of"
@@ -144,7 +144,7 @@ truncate -s 1000000 "$work/data"
 expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/again"
 until_true 60 grep -q ' the rate of --host-rate is not shared: cannot make ' "$work/two.log"
 
-# A place that cannot be had is left out, and the rest of the rules holds all the same.
+# A path that does not exist is left out, and the other rules still hold.
 if grep -q -- --report "$work/help"; then
     ln -s "$work/nowhere/report.html" "$work/kept/dangling"
     take_over partly --report "$work/kept/dangling"
@@ -154,7 +154,7 @@ if grep -q -- --report "$work/help"; then
     kill -TERM "$receiver"
     wait_for 11 "$receiver"
 
-    # What has no directory is refused at the start; a report that is removed meanwhile comes for all that.
+    # A path without a directory is refused at the start. A report that is removed meanwhile is written all the same.
     expect 11 "$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work/full" --psk-file "$work/psk" --report "$work/nowhere/r"
     said '--report: cannot write .*/nowhere/r: No such file'
     for report in removed replaced; do

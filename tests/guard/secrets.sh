@@ -1,13 +1,13 @@
-# Keys stay secret: not in arguments, environments, logs at their most talkative, reports, metrics, or core dumps. And a pin
-# that does not fit is the end of it, with nobody asked. secrets.sh TOOLS JSON_CHECK
+# Keys stay secret: they appear in no arguments, environments, most verbose logs, reports, metrics or core dumps. A pin
+# that does not match ends the transfer without a question. secrets.sh TOOLS JSON_CHECK
 . "$(dirname "$0")/../loopback/lib.sh"
 make_key
-cd "$work"  # where the kernel would put a dump
+cd "$work"  # where the kernel would write a core dump
 for name in alice bob eve; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
 mkdir "$work/dst" "$work/watched"
 head -c 3000000 /dev/urandom >"$work/file"
 
-# forms FILE: a key as a file has it, in hexadecimal digits of either case, and as base64 may be cut into lines.
+# forms FILE: a key as in its file, in hexadecimal digits of either case, and in parts of its base64 text.
 forms() {
     local text hex
     text=$(sed -n 's/^udtx-psk-1 //p' "$1"; grep -v -- ---- "$1" | grep -v '^udtx-' || true)
@@ -19,7 +19,7 @@ for name in alice bob; do forms "$work/$name" >>"$work/patterns"; done
 grep -q . "$work/patterns" && ! grep -qx '' "$work/patterns" || fail "no secret to look for"
 grep -qFf "$work/patterns" "$work/psk" || fail "the search finds no key where there is one"
 
-# watch NAME PID: what others see of a process.
+# watch NAME PID: records what other users see of a process.
 watch() {
     local what
     for what in cmdline environ; do tr '\0' '\n' <"/proc/$2/$what" >"$work/watched/$1.$what" 2>/dev/null || true; done
@@ -29,7 +29,7 @@ watch() {
     fi
 }
 
-# copy NAME: with the flags of $server and $client, at their most talkative.
+# copy NAME: copies with the flags of $server and $client, at the highest verbosity.
 copy() {
     local name=$1 sender
     ulimit -c unlimited 2>/dev/null || true
@@ -42,7 +42,7 @@ copy() {
     watch "$name.send" "$sender"
     watch "$name.recv" "$receiver"
     wait_for 0 "$sender"
-    # Even one that crashes: no dump is where the kernel would put it.
+    # Even a crash leaves no core dump where the kernel would write it.
     kill -ABRT "$receiver"
     wait "$receiver" 2>/dev/null || true
     cp "$work/$name.log" "$work/$name.out" "$work/watched/"
@@ -52,7 +52,7 @@ copy shared
 server=(--identity "$work/bob" --authorized-keys "$work/alice.pub") client=(--identity "$work/alice" --pin "$work/bob.pub")
 copy pinned
 
-# Over ssh the key of one transfer goes by the standard input, and nowhere else.
+# Over ssh the key of one transfer is sent only through standard input.
 cat >"$work/ssh" <<EOF
 #!/usr/bin/env bash
 printf '%s\n' "\$@" >>"$work/watched/ssh.arguments"
@@ -72,14 +72,14 @@ looked=$(find "$work/watched" -type f | wc -l)
 [ "$looked" -ge 15 ] || fail "only $looked files were looked at"
 fault_case F17 "no secret in arguments, environment, logs, output or core dumps" "none in $looked files"
 
-# F11: the server has another identity than yesterday.
+# F11: the server has another identity than before.
 start_recv today --dir "$work/dst" --identity "$work/eve" --authorized-keys "$work/alice.pub"
 dial=("$send" --identity "$work/alice" --pin "$work/bob.pub" --timeout 120 "$work/file" "udtx://127.0.0.1:$port/changed")
 began=$SECONDS
 expect 40 setsid --wait "${dial[@]}" </dev/null
 [ $((SECONDS - began)) -lt 60 ] || fail "a changed pin is dialled again and again"
 said '--pin'
-# With a terminal and somebody who says yes it is the same.
+# The result is the same with a terminal and a user who answers yes.
 if command -v script >/dev/null; then
     code=0
     printf 'yes\nyes\nyes\n' | timeout 100 script -qec "$(printf '%q ' "${dial[@]}")" /dev/null >"$work/last.err" 2>&1 || code=$?

@@ -1,6 +1,7 @@
-// Somebody who took over a receiver: preloaded into it, this tries in its main thread, once it serves, what such a
-// person would. $UDTX_TAKEN_OVER names a directory with `in` (the receiver's), `out` (not its business) and, as soon as
-// the attempts are wanted, `now`; a line for each, with its error or "done", goes to the standard output.
+// Plays an attacker who took over a receiver. It is preloaded into the receiver and makes an attacker's attempts in the
+// main thread once the receiver serves. $UDTX_TAKEN_OVER names a directory with `in` (the receiver's directory), `out`
+// (forbidden to it) and `now`, whose creation starts the attempts. Prints a line for each attempt, with its error or
+// "done".
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
@@ -58,7 +59,7 @@ sockaddr_un address_of(const std::string& path) {
     return address;
 }
 
-/// `act` is bind() or connect(): a program that listens there takes what comes for an order of this user's.
+/// `act` is bind() or connect(). A program that listens on such a socket takes the bytes as orders from this user.
 bool opens_socket(const std::string& path, int (*act)(int, const sockaddr*, socklen_t)) {
     const sockaddr_un address = address_of(path);
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -70,7 +71,7 @@ bool opens_socket(const std::string& path, int (*act)(int, const sockaddr*, sock
     return done;
 }
 
-/// In a child, whose error comes back as its exit code.
+/// Runs `act` in a child process, whose exit code is the errno of `act`.
 bool child(const std::function<void()>& act) {
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -93,12 +94,13 @@ bool starts(const std::string& path) {
     });
 }
 
-/// Half of a pair can be turned to whom one likes.
+/// One half of a socket pair can be connected to any address.
 bool turns_pair(const std::string& path) {
     const sockaddr_un address = address_of(path);
     int pair[2];
     if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) != 0) return false;
-    // What listens for streams takes no datagrams: it was found, and that is all that is asked here.
+    // A stream socket that listens refuses datagrams. The error shows that it was found, which is all that matters
+    // here.
     const bool found =
         ::connect(pair[0], reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EPROTOTYPE;
     const int error = errno;
@@ -108,7 +110,7 @@ bool turns_pair(const std::string& path) {
     return found;
 }
 
-/// As if the user of its terminal had typed it. 32 bits of a request count.
+/// Puts a character into the terminal's input, as if its user had typed it. Only 32 bits of an ioctl request count.
 bool types() {
     const char key = 'x';
     return ::syscall(SYS_ioctl, g_terminal, 0x100000000UL | TIOCSTI, &key) == 0;
@@ -131,7 +133,7 @@ bool starts_from_memory() {
 pid_t bystander() {
     pid_t pid = 0;
     std::ifstream(g_place + "/bystander") >> pid;
-    if (pid <= 1) ::_exit(99);  // 0 would be all of the test
+    if (pid <= 1) ::_exit(99);  // 0 would kill the whole test
     return pid;
 }
 
@@ -158,7 +160,8 @@ void programs() {
     attempt("out-start", [] { return starts("/bin/true"); });
     attempt("out-start-own", [] { return starts(in("program")); });
     attempt("out-start-memory", [] { return starts_from_memory(); });
-    // A child, and a child of its own: systems may let nobody trace anything else (Yama).
+    // Traces a grandchild from a child, because a system may forbid tracing any process that is not a descendant
+    // (Yama).
     attempt("out-ptrace", [] {
         return child([] {
             const pid_t traced = ::fork();
@@ -189,7 +192,7 @@ void programs() {
 }
 
 #ifdef __x86_64__
-/// A call with the number that 32-bit programs have for it.
+/// Makes a system call by the number that 32-bit programs use.
 bool calls_as_32_bit() {
     long result = 20;  // getpid
     asm volatile("int $0x80" : "+a"(result) : : "memory", "cc", "r8", "r9", "r10", "r11");
@@ -198,7 +201,8 @@ bool calls_as_32_bit() {
 }
 #endif
 
-/// What systems, file systems and users differ in: with a sandbox no system is asked.
+/// Attempts whose result depends on the system, the file system and the user. With a sandbox the kernel never runs
+/// them.
 void not_asked() {
 #ifdef __x86_64__
     attempt("seen-32-bit", calls_as_32_bit);
@@ -272,10 +276,10 @@ void try_everything() {
     std::fflush(stdout);
 }
 
-/// What is open before there is a sandbox: a terminal, and a socket that listens as another program's would.
+/// Opens things before the sandbox starts: a terminal, and a socket that listens as another program's would.
 [[gnu::constructor]] void open_first() {
     const char* const place = std::getenv("UDTX_TAKEN_OVER");
-    // The shell's tools around it have it preloaded as well.
+    // The library is also preloaded into the shell's tools around the receiver.
     if (place == nullptr || std::strcmp(program_invocation_short_name, "udtx-recv") != 0) return;
     const sockaddr_un address = address_of(std::string(place) + "/socket");
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

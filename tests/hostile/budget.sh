@@ -1,5 +1,5 @@
-# A server that one key holds at its budgets, by connections, by transfers and by what it makes the server remember, serves
-# another key within 2 s, and its memory stays bounded. budget.sh TOOLS SILENT_CLIENTS
+# One key uses up its budgets of connections, transfers and memory at a server. The server serves another key within 2
+# s, and its memory stays bounded. budget.sh TOOLS SILENT_CLIENTS
 . "$(dirname "$0")/../loopback/lib.sh"
 greedy=$2
 [ -r /proc/self/status ] || skip "no /proc to read the memory of a process in"
@@ -7,12 +7,12 @@ for name in alice bob server; do "$send" keygen --identity "$work/$name" 2>/dev/
 cat "$work/alice.pub" "$work/bob.pub" >"$work/allowed"
 mkdir "$work/dst" "$work/src"
 head -c 1000000 /dev/urandom >"$work/src/file"
-# A quarter of it is the key's.
+# One key may use a quarter of this memory.
 ulimit -S -d 2097152
 start_recv r --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
 ulimit -S -d unlimited
 
-# serve_bob NAME: prints how many milliseconds it took.
+# serve_bob NAME: pushes a file with the other key; keeps the longest time in milliseconds in $slowest.
 slowest=0
 serve_bob() {
     local begin=$(date +%s%N) took
@@ -27,7 +27,7 @@ serve_bob() {
 alice=$!
 receivers+=("$alice")
 until_true 120 grep -q '^in$' "$work/alice.out"
-serve_bob during  # while it all comes in, by the one thread that moves packets
+serve_bob during  # while the data arrives at the single thread that moves packets
 until_true 60 grep -q '^out .*remember more than' "$work/alice.out"
 slowest=0
 for i in 1 2 3 4; do serve_bob "after$i"; done

@@ -18,7 +18,7 @@ Ending Caller::call(io::Driver& driver, const Address& server, Speech speech, Du
     self->changed_.wait_for(lock, patience, [&] { return self->ending_.over; });
     const Ending ending = self->ending_;
     lock.unlock();
-    // Whoever waits for nothing more leaves, so that the server is done with it before the next one comes.
+    // Close the connection even if the server still waits, so that the server is done with it before the next client.
     driver.post([connection] {
         if (*connection) (*connection)->close(monotonic_now(), 1, "nothing more");
         connection->reset();

@@ -1,4 +1,4 @@
-// Dials a server with a valid key, says what a script has, and keeps what comes back.
+// A client with a valid key that connects to a server, sends what a script contains, and records the answers.
 #pragma once
 
 #include <array>
@@ -17,33 +17,33 @@
 
 namespace udtx::hostile {
 
-/// What is said beside the control stream's messages.
+/// What the client sends: the control stream's messages, and its data, streams and their ends.
 struct Speech {
     std::vector<std::byte> control{};
     std::string data{};
-    bool ordered_data = false;  ///< the data of a tree on the stream of a pipe
+    bool ordered_data = false;  ///< send the tree's data on an ordered stream, as a pipe's data is sent
     bool end_data = true;
     bool end_control = false;
     bool reset_control = false;
     bool second_stream = false;
 };
 
-/// How it ended.
+/// How a transfer ended.
 struct Ending {
-    bool over = false;       ///< else the server waits for more
-    std::uint64_t code = 0;  ///< of STOPPED, or of the close; 0: it confirmed
+    bool over = false;       ///< false: the server waits for more
+    std::uint64_t code = 0;  ///< of STOPPED or of the close; 0: the server confirmed
     std::string reason{};
     bool confirmed = false;
     transfer::message::Totals totals{};
     std::vector<transfer::message::FileFailed> failed{};
-    std::string placed{};  ///< what came as data
+    std::string placed{};  ///< the data that arrived
 };
 
 class Caller final : public proto::ConnectionHandler {
   public:
     explicit Caller(Speech speech) : speech_(std::move(speech)) {}
 
-    /// Dials; waits for the end for so long, and then leaves.
+    /// Connects, waits for the end for at most `patience`, then closes the connection.
     static Ending call(io::Driver& driver, const Address& server, Speech speech, Duration patience);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -58,7 +58,7 @@ class Caller final : public proto::ConnectionHandler {
     Speech speech_;
     std::optional<StreamId> control_;
     transfer::MessageReader reader_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     Ending ending_;
     bool closed_ = false;

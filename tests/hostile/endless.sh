@@ -1,12 +1,12 @@
-# A list of files that does not end for long takes the server no memory. endless.sh TOOLS ENDLESS_CLIENT [ENTRIES]
-# UDTX_HOSTILE_ENTRIES is another number of entries than 100,000; the fault matrix asks for 10,000,000.
+# A very long list of files costs the server no memory. endless.sh TOOLS ENDLESS_CLIENT [ENTRIES]
+# UDTX_HOSTILE_ENTRIES replaces the default of 100,000 entries; the fault matrix requires 10,000,000.
 entries=${3:-${UDTX_HOSTILE_ENTRIES:-100000}}
 . "$(dirname "$0")/../loopback/lib.sh"
 endless=$2
 [ -r /proc/self/status ] || skip "no /proc to read the memory of a process in"
 make_key
 mkdir "$work/dst"
-echo mine >"$work/dst/keep"  # so that questions are answered
+echo mine >"$work/dst/keep"  # so that the server answers queries
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 timeout -k 5 $((300 + entries / 5000)) "$endless" "$work/psk" "$port" "$entries" >"$work/last.out" 2>"$work/last.err" ||
     fail "$(cat "$work/last.err")"

@@ -1,8 +1,8 @@
-// A client with a valid key whose list of files does not end for long: each is asked about, announced, and then could
-// not be read, so that nothing but the list itself costs the server anything.
+// A client with a valid key that sends a very long list of files. It asks about each file, announces it, and then
+// reports that it could not be read. So only the list itself costs the server anything.
 //
-//   endless_client KEY PORT COUNT    prints "confirmed N" when the server has confirmed, with the failures that it
-//   counts
+//   endless_client KEY PORT COUNT    prints "confirmed N" when the server has confirmed; N is the server's number of
+//                                    failures
 #include <cstdio>
 #include <future>
 #include <memory>

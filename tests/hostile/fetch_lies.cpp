@@ -9,7 +9,8 @@ namespace {
 using Edit = std::function<void(message::Pull&)>;
 using Tell = std::function<void(Script&)>;
 
-/// A request for these, and what else belongs to it; then ACCEPT, and what comes too early after it.
+/// A request for `sources`, edited by `edit`. `more` adds messages before ACCEPT, `after` adds messages that are sent
+/// too early after it.
 PushLie fetch(std::string_view name, Expect expect, std::uint64_t code, std::string_view named,
               const std::vector<std::string>& sources, const Edit& edit = {}, const Tell& more = {},
               const Tell& after = {}) {
@@ -20,7 +21,7 @@ PushLie fetch(std::string_view name, Expect expect, std::uint64_t code, std::str
                 s.put(m);
                 if (more) more(s);
                 s.put(message::Accept{});
-                s.put(message::Resume{});  // there is nothing here: all of it is wanted
+                s.put(message::Resume{});  // the client has no files: it wants everything
                 if (after) after(s);
             }};
 }
@@ -37,7 +38,7 @@ std::vector<PushLie> all() {
     };
     const auto say = [](const Message& message) { return [=](Script& s) { s.put(message); }; };
     std::vector<PushLie> out = {
-        // The fetcher never confirms, so the truth ends as whatever waits for that.
+        // The client never confirms, so the truth counts as "the server waits".
         fetch("the truth", Expect::waits, 0, "", {"keep"}),
         fetch("up", kEnds, kRefused, "..", {"../outside/canary"}),
         fetch("up from below", kEnds, kRefused, "..", {"d/../../outside/canary"}),

@@ -1,6 +1,6 @@
-# A parent that flips between a directory and a link to elsewhere while real transfers write below it: what the link leads to
-# stays as it is.
-# flip.sh TOOLS FLIP_PARENT; UDTX_HOSTILE_FLIPS is another count than 10,000.
+# A parent directory is exchanged with a link to elsewhere, again and again, while real transfers write below it. The
+# target of the link must stay unchanged.
+# flip.sh TOOLS FLIP_PARENT; UDTX_HOSTILE_FLIPS replaces the default of 10,000 exchanges.
 flips=${UDTX_HOSTILE_FLIPS:-10000}
 [ -z "${UDTX_WHOLE_MATRIX:-}" ] || flips=100000
 . "$(dirname "$0")/../loopback/lib.sh"
@@ -25,7 +25,7 @@ flipper=$!
 receivers+=("$flipper")
 exec 7>"$work/stop"
 
-# unharmed: what the link leads to has just its canaries.
+# unharmed: the target of the link has only its canaries.
 unharmed() {
     [ "$(find "$work/outside" | LC_ALL=C sort | tr '\n' ' ')" = \
         "$work/outside $work/outside/canary $work/outside/deep $work/outside/deep/canary " ] || fail "outside has $(find "$work/outside")"

@@ -1,7 +1,7 @@
-// A directory that is now itself and now a link that leads elsewhere, for as long as somebody writes below it.
+// Exchanges a directory with a link that leads elsewhere, again and again, while another program writes below it.
 //
-//   flip_parent DIR LINK COUNT    exchanges the two names, says "enough" after so many times and goes on until standard
-//                                 input ends; then says how many they were
+//   flip_parent DIR LINK COUNT    exchanges the two names, prints "enough" after COUNT times, continues until standard
+//                                 input ends, and prints the number of exchanges
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -26,9 +26,9 @@ std::string target_of(const char* link) {
     return {buffer, length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-/// False, with errno: it cannot be done at all.
+/// Returns false, with errno, if the names cannot be exchanged at all.
 bool exchange(const char* one, const char* other) {
-    // A receiver that puts its directory in the place of a link takes the name away for a moment.
+    // A receiver that replaces a link by its directory removes the name for a moment, so retry on ENOENT.
     for (int tries = 0; tries < 100000; ++tries) {
         if (::syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, other, 2U /* RENAME_EXCHANGE */) == 0) return true;
         if (errno != ENOENT) return false;
@@ -37,7 +37,7 @@ bool exchange(const char* one, const char* other) {
     return false;
 }
 
-/// Such a receiver leaves two directories: one makes room for a link.
+/// A receiver that replaced the link leaves two directories. Moves one of them aside and creates the link again.
 void restore_link(const char* one, const char* other, const std::string& target, long flips) {
     if (is_link(one) || is_link(other)) return;
     const std::string aside = std::string(other) + ".aside" + std::to_string(flips);
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
         }
         const bool ended = flips % 64 == 0 && ::poll(&input, 1, 0) > 0;
         if (ended && flips >= least) break;
-        // Whoever writes has to find it both ways.
+        // Pause, so that the writing program finds both the directory and the link.
         if (flips % 16 == 0) ::usleep(20);
     }
     std::printf("%ld\n", flips);

@@ -1,5 +1,5 @@
-# One key that takes no answers, fetches slowly, offers and says no more, or asks for long lists of names: what the server
-# holds for it is counted, and another key is served. greedy.sh TOOLS GREEDY_CLIENTS
+# One key reads no answers, fetches slowly, sends only an offer, or asks for long lists of names. The server counts what
+# it holds for that key, and serves another key. greedy.sh TOOLS GREEDY_CLIENTS
 . "$(dirname "$0")/../loopback/lib.sh"
 greedy=$2
 [ -r /proc/self/status ] || skip "no /proc to read the memory of a process in"
@@ -9,7 +9,8 @@ mkdir "$work/dst" "$work/dst/many"
 head -c 100000000 /dev/zero >"$work/dst/big"
 head -c 100000 /dev/urandom >"$work/file"
 
-# crowd MODE COUNT MIB [SECONDS]: so many of them, and what the server may take; another key is served three times, so far apart.
+# crowd MODE COUNT MIB [SECONDS]: runs COUNT clients; the server may use MIB. Another key is served three times, SECONDS
+# apart.
 crowd() {
     local mode=$1 peak begin took slowest=0
     start_recv "$mode" --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
@@ -35,7 +36,7 @@ crowd() {
     kill -KILL "$receiver"
     wait "$receiver" 2>/dev/null || true
 }
-ulimit -S -d 2097152  # a quarter of it is a key's
+ulimit -S -d 2097152  # one key may use a quarter of it
 crowd deaf 24 1024 2
 crowd slow 12 400  # all of them are within the budget
 ! grep -q '^out' "$work/slow.crowd" || fail "slow: $(grep -m 1 '^out' "$work/slow.crowd")"

@@ -1,11 +1,14 @@
-// Clients with one valid key that take more of a server than is theirs. They stay until they are killed.
+// Clients with one valid key that take more than their share of a server. They run until they are killed.
 //
-//   greedy_clients IDENTITY SERVER_KEY PORT COUNT deaf     push files that fail, and take no answer
-//   greedy_clients IDENTITY SERVER_KEY PORT COUNT slow     fetch "big" at 1 Mbit/s
-//   greedy_clients IDENTITY SERVER_KEY PORT COUNT idle     offer something and say nothing more
-//   greedy_clients IDENTITY SERVER_KEY PORT COUNT names    fetch a long list of names
+//   greedy_clients IDENTITY SERVER_KEY PORT COUNT MODE
 //
-// Prints "in" when each has been let in or refused, and "out REASON" for each that has to go.
+//   `deaf`     Push files that fail, and read no answer.
+//   `slow`     Fetch "big" at 1 Mbit/s.
+//   `idle`     Send an offer and then nothing.
+//   `names`    Fetch a long list of names.
+//
+// Prints "in" when the server has accepted or refused each client, and "out REASON" for each client whose connection
+// ends.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -25,7 +28,7 @@ using namespace udtx::transfer;
 using test::die;
 using test::need;
 
-/// Handshakes at once: an endpoint allows one host 64.
+/// Concurrent handshakes: an endpoint allows 64 per host.
 constexpr std::size_t kAtOnce = 48;
 constexpr std::uint64_t kFailingFiles = 40000;
 constexpr std::size_t kNames = 800000;
@@ -36,7 +39,7 @@ void put_failing_files(MessageWriter& out) {
     for (std::uint64_t index = 0; index < kFailingFiles; ++index) {
         message::Entry entry;
         entry.index = index;
-        entry.path = {"big", name, name, name, name + std::to_string(index)};  // "big" is no directory
+        entry.path = {"big", name, name, name, name + std::to_string(index)};  // "big" is a file, not a directory
         entry.whole = true;
         out.put(entry);
         out.put(message::FileEnd{index, FileStatus::ok, Digest(std::vector<std::byte>(16))});
@@ -68,7 +71,7 @@ std::vector<std::byte> words_of(const std::string& mode) {
     return {out.bytes().begin(), out.bytes().end()};
 }
 
-/// Everything on the protocol thread.
+/// All clients. Runs entirely on the protocol thread.
 class Crowd {
   public:
     Crowd(io::Driver& driver, std::uint16_t port, std::size_t count, const std::string& mode)
@@ -110,7 +113,7 @@ class Crowd {
     io::Driver& driver_;
     const Address server_;
     const std::size_t count_;
-    const Chunk words_;  // for all of them
+    const Chunk words_;  // shared by all clients
     std::size_t dialled_ = 0;
     std::size_t there_ = 0;
 };

@@ -55,7 +55,7 @@ std::string Ground::harm() const {
             return "a special file: " + entry.path().string();
         }
         if (!fs::is_regular_file(status) || entry.path().filename() == "keep") continue;
-        // All that liars send is this, or announced to be empty or a hole.
+        // All liars send this content, or announce a file that is empty or a hole.
         const std::string found = fs::file_size(entry.path()) > 100 ? std::string() : content_of(entry.path());
         if (!found.empty() && found != "evil\n" && found != "honest\n") {
             return "under its final name stands '" + found + "': " + entry.path().string();

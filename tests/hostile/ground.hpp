@@ -1,4 +1,4 @@
-// The directories that lies are about, and what they have to be afterwards.
+// The directories that the lies aim at, and a check of their state afterwards.
 #pragma once
 
 #include <filesystem>
@@ -7,13 +7,13 @@
 
 namespace udtx::hostile {
 
-/// `target` is served; `outside` lies beside it, and nobody may touch it.
+/// The server serves `target`. `outside` is next to it and must stay unchanged.
 class Ground {
   public:
     explicit Ground(std::filesystem::path place) : place_(std::move(place)) {}
-    /// As before each lie: target has keep and the link out, outside has canary.
+    /// Restores the state before each lie: target has keep and the link out, outside has canary.
     void prepare();
-    /// What is not as it has to be; empty: all is well.
+    /// Describes what is wrong in the directories; empty if everything is as it must be.
     [[nodiscard]] std::string harm() const;
     [[nodiscard]] bool has_honest_file() const;
     [[nodiscard]] std::filesystem::path target() const { return place_ / "target"; }

@@ -1,4 +1,4 @@
-// A client that keeps to the protocol, among those that do not.
+// A client that follows the protocol, to run among those that do not.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace udtx::hostile {
 
-/// Pushes a file; how many seconds it took until it was confirmed and stood there. None: it was not served.
+/// Pushes a file. Returns the seconds until the server had confirmed it and the file existed, or none if that failed.
 [[nodiscard]] inline std::optional<double> push_honestly(io::Driver& driver, const Address& server,
                                                          const Ground& ground) {
     Script script({});

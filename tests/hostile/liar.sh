@@ -1,6 +1,6 @@
-# A peer that tells one lie after the other. Sourced after lib.sh.
+# A peer that tells one lie after the other. Source it after lib.sh.
 
-# start_liar PROGRAM: it listens at $port with the key of make_key, and its lies stand in $work/lies.
+# start_liar PROGRAM: the program listens at $port with the key of make_key; its lies are listed in $work/lies.
 start_liar() {
     local program=$1
     "$program" list >"$work/lies"
@@ -9,7 +9,7 @@ start_liar() {
     read -r _ port <&"${LIAR[0]}" || fail "the peer that lies does not start"
     number=0
 }
-# The next lie is the one that it tells whoever comes next.
+# Selects the lie for the next client.
 next_lie() {
     echo "$number" >&"${LIAR[1]}"
     read -r _ <&"${LIAR[0]}" || fail "it does not know lie $number"

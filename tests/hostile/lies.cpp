@@ -95,7 +95,7 @@ namespace {
 
 using Tell = std::function<void(Script&)>;
 
-/// An answer of that shape, with what `tell` puts into it.
+/// An answer with that shape; `tell` adds the entries.
 Tell with(SourceShape shape, const Tell& tell, const Script::Edit& edit = {}) {
     return [=](Script& s) {
         s.sources(shape);
@@ -120,7 +120,7 @@ Tell directory(const std::string& path) {
     return [=](Script& s) { s.directory(path); };
 }
 
-/// What is here already is said to be the same there.
+/// Announces the client's own file `keep` as identical on the server.
 void keep(Script& s) {
     message::Entry m = s.entry(EntryType::file, "keep");
     m.size = 5;
@@ -136,7 +136,7 @@ constexpr auto kSeveral = SourceShape::several;
 std::vector<Lie> all() {
     const Tell dir = directory("dir");
     return {
-        // --- the truth: what the lies are measured by
+        // --- the truth, for comparison with the lies
         {"a file", "URLa.txt .", "", with(kFile, file("a.txt"))},
         {"a file under another name", "URLa.txt copy.txt", "", with(kFile, file("a.txt"))},
         {"a directory", "URLdir .", "", with(kDirectory, both(dir, file("dir/x")))},
@@ -155,7 +155,7 @@ std::vector<Lie> all() {
         {"a source that the request excludes", "--exclude a.* URLa.txt URLdir .", "",
          with(kSeveral, both(dir, file("dir/x")))},
 
-        // --- nothing, in place of what was asked for
+        // --- nothing instead of what was asked for
         {"nothing for a file", "URLa.txt .", "a.txt", with(kFile, [](Script&) {}), 23},
         {"nothing for a directory", "--no-links URLdir .", "dir", with(kDirectory, [](Script&) {}), 23},
         {"one of two", "URLa.txt URLdir .", "dir: it was asked", with(kSeveral, file("a.txt")), 23},
@@ -201,7 +201,7 @@ std::vector<Lie> all() {
         {"a part of a transfer", "URLdir/ .", ".udtx-0123456789abcdef.part",
          with(kContents, file(".udtx-0123456789abcdef.part"))},
 
-        // --- the list, and patterns
+        // --- files-from lists, and patterns
         {"not in the list", "--files-from names URLdir .", ".bashrc", with(kContents, file(".bashrc"))},
         {"below a listed file", "--files-from names URLdir .", "in/a/b", with(kContents, file("in/a/b"))},
         {"beside a listed one", "--files-from names URLdir .", "in/b", with(kContents, file("in/b"))},
@@ -228,7 +228,7 @@ std::vector<Lie> all() {
         {"a hard link to what is here", "-H URLdir .", "'keep'",
          with(kDirectory, both(dir, [](Script& s) { s.hard_link("dir/y", "keep"); }))},
 
-        // --- the shape, and what goes with the offer
+        // --- the shape, and the fields of the offer
         {"the contents for the directory", "URLdir .", "what is in a directory", with(kContents, file(".bashrc"))},
         {"one for several", "URLa.txt URLdir .", "one name for several", with(kFile, file("a.txt"))},
         {"a stream for a file", "URLa.txt .", "stream", with(SourceShape::stream, file("a.txt"))},

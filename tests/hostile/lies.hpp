@@ -1,4 +1,4 @@
-// What a lying server answers to a pull, one lie a line.
+// What a lying server answers to a pull: one lie per entry.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace udtx::hostile {
 
-/// The messages of a sender, in order, with all that the protocol wants to be right.
+/// Builds the messages of a sender in order, well formed unless a lie changes them.
 class Script {
   public:
     using Edit = std::function<void(transfer::message::Offer&)>;
@@ -25,13 +25,13 @@ class Script {
     void directory(std::string_view path);
     void symlink(std::string_view path, std::string_view target);
     void hard_link(std::string_view path, std::string_view target);
-    /// As it is.
+    /// Appends the message unchanged.
     void put(const transfer::Message& message);
-    /// No message at all.
+    /// Appends raw bytes to the control stream, without the form of a message.
     void raw(std::string_view bytes);
-    /// Data that no message has announced.
+    /// Appends data that no message has announced.
     void spill(std::string_view bytes) { data_ += bytes; }
-    /// With the next index.
+    /// Makes an entry with the next index.
     [[nodiscard]] transfer::message::Entry entry(transfer::EntryType type, std::string_view path);
     void query(std::string_view path);
     void finish();
@@ -52,10 +52,10 @@ class Script {
 
 struct Lie {
     std::string_view name;
-    std::string_view arguments;  ///< of udtx-recv, behind the keys; URL stands for udtx://127.0.0.1:PORT/
-    std::string_view named;      ///< what the error has to name; empty: what came of it is delivered
+    std::string_view arguments;  ///< of udtx-recv, after the keys; URL stands for udtx://127.0.0.1:PORT/
+    std::string_view named;      ///< what the error has to name; empty: the transfer succeeds
     std::function<void(Script&)> tell;
-    int code = 12;  ///< that it ends with, if there is something to name
+    int code = 12;  ///< the exit code if `named` is not empty
 };
 
 [[nodiscard]] const std::vector<Lie>& lies();

@@ -1,8 +1,8 @@
-// Clients with a valid key that lie to a server: those that push, and those that fetch.
+// Clients with a valid key that lie to a server, by pushing and by fetching.
 //
-//   lying_client KEY PORT DIR    DIR has target, which the server serves, and outside, which nobody may touch
+//   lying_client KEY PORT DIR    DIR has target, which the server serves, and outside, which must stay unchanged
 //
-// After each lie the disk is looked at, and an honest client has to be served.
+// After each lie the test checks the disk, and the server has to serve an honest client.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,7 +23,7 @@ using namespace udtx::hostile;
 using test::die;
 using test::need;
 
-/// Less than a server waits for a first word: who says nothing is no case of this.
+/// Shorter than the server's timeout for a first message, because a silent client is not a case of this test.
 constexpr auto kEndWithin = std::chrono::seconds(12);
 constexpr auto kQuiet = std::chrono::milliseconds(150);
 
@@ -51,7 +51,7 @@ class Round {
         std::printf("lie: %s\n", std::string(lie.name).c_str());
         ++told_;
     }
-    /// After all.
+    /// The results after all lies.
     [[nodiscard]] std::size_t told() const noexcept { return told_; }
     [[nodiscard]] std::size_t failed() const noexcept { return wrong_; }
     [[nodiscard]] double slowest() const noexcept { return slowest_; }
@@ -83,7 +83,7 @@ class Round {
         for (const auto& failed : ending.failed) {
             if ((failed.path + failed.reason).find(lie.named) != std::string::npos) return;
         }
-        // What failed at the sender is not told to it, and one file that is all fails the transfer.
+        // The receiver does not report failures of the sender's own. If the only file fails, the whole transfer fails.
         if (ending.failed.empty() && (lie.named.empty() || ending.reason.find(lie.named) != std::string::npos)) return;
         wrong(lie, ending, "another failure");
     }

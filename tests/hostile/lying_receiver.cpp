@@ -1,8 +1,8 @@
-// A receiver with a valid key that lies to those who push.
+// A receiver with a valid key that lies to clients that push.
 //
-//   lying_receiver list    a line for each lie: name, exit codes of udtx-send and what it has to name, with tabs
-//   between lying_receiver KEY     prints "port N"; each line on standard input is the number of the lie that the next
-//   one is told
+//   lying_receiver list    Prints a line for each lie, separated by tabs: name, exit codes of udtx-send, text that the
+//                          error must contain.
+//   lying_receiver KEY     Prints "port N". Each line on standard input is the number of the lie for the next client.
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -48,7 +48,7 @@ class Liar final : public proto::ConnectionHandler {
         if (std::holds_alternative<message::Offer>(heard)) {
             Answers first;
             first.messages = {message::Accept{}};
-            // Whoever is to be asked has to have something.
+            // The sender asks only a receiver that claims to have files.
             first.messages.emplace_back(message::Resume{lie_.when == When::at_query, "", false, false});
             if (lie_.when != When::at_offer) return answer(now, connection, first);
             lie_.tell(heard_, first);
@@ -81,7 +81,7 @@ class Liar final : public proto::ConnectionHandler {
     void answer(Instant now, proto::Connection& connection, const Answers& answers) {
         transfer::MessageWriter out;
         for (const transfer::Message& one : answers.messages) out.put(one);
-        // Whoever has left hears no more of it.
+        // The sender may have closed the connection already, so a failed write is ignored.
         if (!out.empty()) (void)connection.write(*control_, Chunk::copy_of(out.bytes()));
         if (answers.second_stream) {
             const auto other = connection.open_stream(StreamKind::ordered);

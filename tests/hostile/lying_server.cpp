@@ -1,9 +1,8 @@
-// A server with a valid key that answers pulls with something else than was asked for.
+// A server with a valid key that answers pulls with something other than what was asked for.
 //
-//   lying_server list              a line for each lie: name, arguments, exit code and what is to be named, tabs
-//   between lying_server KEY               prints "port N"; each line on standard input is the number of the lie that
-//   the next
-//                                  client is told
+//   lying_server list    Prints a line for each lie, separated by tabs: name, arguments, exit code, text that the error
+//                        must contain.
+//   lying_server KEY     Prints "port N". Each line on standard input is the number of the lie for the next client.
 #include <atomic>
 #include <charconv>
 #include <cstdio>

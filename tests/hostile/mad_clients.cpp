@@ -1,7 +1,7 @@
-// Clients with a valid key that say what a seed makes of a good run.
+// Clients with a valid key that send a good run altered by a seed.
 //
-//   mad_clients KEY PORT DIR COUNT FIRST    as lying_client; ends with 1 after naming the seeds among which one did
-//   harm
+//   mad_clients KEY PORT DIR COUNT FIRST    as lying_client; exits with 1 after printing the seeds of the round that
+//                                           did harm
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

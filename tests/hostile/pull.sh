@@ -1,12 +1,12 @@
-# A server that lies to those who fetch from it: nothing that was not asked for is written, and the transfer ends with the
-# code of the lie and the name. pull.sh TOOLS LYING_SERVER
+# A server that lies to clients that fetch: only what was asked for is written, and the transfer ends with the code of
+# the lie and the name. pull.sh TOOLS LYING_SERVER
 . "$(dirname "$0")/../loopback/lib.sh"
 . "$(dirname "$0")/liar.sh"
 make_key
 printf 'in/a\nmore/\n' >"$work/names"
 start_liar "$2"
 
-# What stands here already, with all that belongs to it.
+# The existing files at the receiver, with all their metadata.
 state() {
     (cd "$work/dst" && cat keep .profile && stat -c '%n %a %u %g %Y' keep .profile &&
         python3 -c 'import os; print(os.listxattr("keep"))' 2>/dev/null)
@@ -35,7 +35,7 @@ while IFS=$'\t' read -r name arguments wanted named; do
     told=$((told + 1))
     [ "$code" -eq "$wanted" ] || fail "$name: exit code $code instead of $wanted; it has $found"
     grep -qF -- "$named" "$work/last.err" || fail "$name: the error does not name $named"
-    # What was asked for may have come before the lie.
+    # What was asked for may have arrived before the lie.
     rest=$(cd "$work/dst" && find . -mindepth 1 ! -path ./keep ! -path ./.profile ! -path ./a.txt ! -path ./dir \
         ! -path ./dir/x ! -path ./copy.txt ! \( -path ./in -type d \) ! -name '.udtx-*' | tr '\n' ' ')
     [ -z "$rest" ] || fail "$name: it left $rest"

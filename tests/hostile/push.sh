@@ -1,5 +1,5 @@
-# Clients with a valid key that lie to a server, by pushing and by fetching: each ends as it has to, nothing outside of the
-# directory is touched, and the same process serves an honest client directly afterwards. push.sh TOOLS LYING_CLIENT
+# Clients with a valid key that lie to a server, by pushing and by fetching. Each ends as expected, everything outside
+# the directory stays unchanged, and the same process serves an honest client right after it. push.sh TOOLS LYING_CLIENT
 . "$(dirname "$0")/../loopback/lib.sh"
 liar=$2
 make_key
@@ -13,7 +13,7 @@ kill -TERM "$receiver"
 wait_for 0 "$receiver"
 ! grep -q "$(printf '\033')" "$work/r.log" || fail "a name came to the log as it was sent"
 
-# lies WORDS: how many of them are about that; there is one at least.
+# lies WORDS: prints the number of lies about that, which is at least one.
 lies() {
     local count
     count=$(grep -cE "^lie: $1" "$work/liar.out") || fail "no lie is about '$1'"

@@ -12,7 +12,7 @@ namespace {
 
 using Tell = std::function<void(Script&)>;
 
-/// After an offer; FINISH follows.
+/// Sends an offer, the messages of `tell`, and FINISH.
 PushLie tree(std::string_view name, Expect expect, std::uint64_t code, std::string_view named, const Tell& tell,
              const Script::Edit& edit = {}) {
     return {name, expect, code, named, [=](Script& s, Speech&) {
@@ -21,7 +21,7 @@ PushLie tree(std::string_view name, Expect expect, std::uint64_t code, std::stri
                 s.finish();
             }};
 }
-/// Just that.
+/// Sends only the messages of `tell`.
 PushLie words(std::string_view name, Expect expect, std::uint64_t code, std::string_view named, const Tell& tell) {
     return {name, expect, code, named, [=](Script& s, Speech&) { tell(s); }};
 }
@@ -30,7 +30,7 @@ PushLie speech(std::string_view name, Expect expect, std::uint64_t code, std::st
     return {name, expect, code, named, tell};
 }
 
-/// An empty file of that name, whatever it is.
+/// An empty file with that path, whether valid or not.
 Tell named(std::vector<std::string> path) {
     return [path = std::move(path)](Script& s) {
         message::Entry m = s.entry(EntryType::file, "x");
@@ -43,7 +43,7 @@ Tell file(const std::string& path) {
     return [=](Script& s) { s.file(path); };
 }
 
-/// A file of ten bytes, up to its data; its EXTENTS are `extents`.
+/// A file of ten bytes, up to its data, with `extents` in its EXTENTS message.
 Tell pieces(const std::vector<Extent>& extents, std::uint64_t size = 10) {
     return [=](Script& s) {
         message::Entry m = s.entry(EntryType::file, "f");
@@ -100,7 +100,7 @@ void add_names(std::vector<PushLie>& out) {
                     m.mode = TransferMode::stream;
                     m.destination = {".udtx-00000000000000aa.part"};
                 }),
-            // With the number of another transfer the names of parts are not to be chosen.
+            // The sender chooses another transfer's number, but cannot choose the names of the temporary files.
             tree("another's part by a chosen number", Expect::delivered, 0, "", file("x"),
                  [](message::Offer& m) { m.transfer = 0xaa ^ path_key("x"); }),
             tree(
@@ -309,7 +309,7 @@ void add_orders(std::vector<PushLie>& out) {
                      m.transfer = kHuge;
                  }),
         });
-    // Every message where it does not belong.
+    // Each message at a place where the protocol forbids it.
     for (const Message& message : senders_messages()) {
         out.push_back(words("a sender's message before the offer", kEnds, kBroken, "", put(message)));
         out.push_back(words("a sender's message after the end", kEnds, kBroken, "",

@@ -1,4 +1,4 @@
-// What a client with a valid key tells a server, one lie a line: it pushes, or asks for what is there.
+// What a lying client with a valid key sends to a server: one lie per entry. Such a client pushes or fetches.
 #pragma once
 
 #include <functional>
@@ -11,34 +11,35 @@
 namespace udtx::hostile {
 
 enum class Expect : std::uint8_t {
-    delivered,  ///< the truth, or what is no harm
-    ends,       ///< the server ends the transfer, with `code`
-    fails,      ///< the rest is delivered, and this failed by name
-    waits,      ///< the server waits for more: nobody is harmed but the liar
-    any,        ///< whichever: what counts is what is on the disk afterwards
+    delivered,  ///< the truth, or a harmless lie
+    ends,       ///< the server ends the transfer with `code`
+    fails,      ///< the rest is delivered, and this file is reported as failed
+    waits,      ///< the server waits for more, which harms only the liar
+    any,        ///< any end; the test checks only what is on the disk afterwards
 };
 
 struct PushLie {
     std::string_view name;
     Expect expect;
-    std::uint64_t code;      ///< of the end
-    std::string_view named;  ///< what its reason, or the failure, has to have
+    std::uint64_t code;      ///< the code of the end
+    std::string_view named;  ///< what the reason of the end or the failure has to contain
     std::function<void(Script&, Speech&)> tell;
 };
 
-/// Where `target` has keep, a file, and out, a link that leads to a directory beside it with the file canary.
+/// Lies of clients that push. `target` has a file keep, and a link out to a directory beside it that has the file
+/// canary.
 [[nodiscard]] const std::vector<PushLie>& push_lies();
-/// Likewise, of clients that fetch.
+/// Lies of clients that fetch, with the same directories.
 [[nodiscard]] const std::vector<PushLie>& fetch_lies();
 
-/// What is in canary: it never comes to anybody.
+/// The content of canary. No client may ever receive it.
 inline constexpr std::string_view kCanary = "the canary is alive\n";
 
 [[nodiscard]] inline transfer::Digest zeros(std::size_t bytes) {
     return transfer::Digest(std::vector<std::byte>(bytes));
 }
 
-/// One of each, as well formed as can be.
+/// One message of each type, as well formed as possible.
 [[nodiscard]] std::vector<transfer::Message> senders_messages();
 [[nodiscard]] std::vector<transfer::Message> receivers_messages();
 

@@ -1,12 +1,13 @@
-# Clients with a valid key that say what seeds make of a good run: the server stays, nothing outside of its directory is
-# touched, no file gets its name that is not as announced, and an honest client is served directly afterwards.
-# random.sh TOOLS MAD_CLIENTS [COUNT [FIRST_SEED]]; UDTX_HOSTILE_SEEDS is another count. A seed replays alone: COUNT 1.
+# Clients with a valid key that send a good run altered by a seed. The server keeps running, everything outside its
+# directory stays unchanged, and a file gets its final name only if it is as announced. An honest client is served right
+# after them.
+# random.sh TOOLS MAD_CLIENTS [COUNT [FIRST_SEED]]; UDTX_HOSTILE_SEEDS is another count. COUNT 1 replays a seed alone.
 seeds=${3:-${UDTX_HOSTILE_SEEDS:-400}}
 first=${4:-1}
 . "$(dirname "$0")/../loopback/lib.sh"
 mad=$2
 make_key
-# try COUNT FIRST: against a server of its own.
+# try COUNT FIRST: runs them against a fresh server.
 try() {
     rm -rf "$work/ground"
     mkdir -p "$work/ground/target" "$work/ground/outside"

@@ -16,7 +16,7 @@ using namespace transfer;
 
 namespace {
 
-using Words = std::vector<std::string>;  // messages with their lengths
+using Words = std::vector<std::string>;  // messages with their length prefixes
 
 std::string bytes_of(const Message& message) {
     MessageWriter out;
@@ -60,7 +60,7 @@ class Madness {
         Script script({});
         script.offer([&](message::Offer& m) {
             m.destination = {"s" + std::to_string(below(8))};
-            m.transfer = below(4);  // several continue the same
+            m.transfer = below(4);  // several clients continue the same transfer
             m.preserve = below(2) == 0;
             m.sparse = below(4) == 0;
             m.overwrite = static_cast<Overwrite>(below(3));
@@ -124,7 +124,7 @@ class Madness {
                 return;
             }
             default:
-                // What is behind the length, so that the messages that follow are read.
+                // Change only the bytes after the length, so that the server still parses the messages after it.
                 if (place->size() > 2) *place = place->substr(0, 1) + change_bytes(place->substr(1));
                 return;
         }

@@ -1,4 +1,4 @@
-// What a client tells a server that has gone mad: a good run's messages, altered by a seed, or noise.
+// What a client sends at random: the messages of a good run, altered by a seed, or noise.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace udtx::hostile {
 
-/// The same for the same seed. One in four fetches, the others push.
+/// Depends only on the seed. One client in four fetches, the others push.
 [[nodiscard]] Speech random_speech(std::uint64_t seed);
 
 }  // namespace udtx::hostile

@@ -1,5 +1,5 @@
-# A receiver that lies to those who push: none of them is told that something stands there which does not, each ends as it
-# has to, and its sources are as they were. receive.sh TOOLS LYING_RECEIVER
+# A receiver that lies to clients that push. No client may report a file as delivered that does not exist; each ends as
+# expected, and its sources stay unchanged. receive.sh TOOLS LYING_RECEIVER
 . "$(dirname "$0")/../loopback/lib.sh"
 . "$(dirname "$0")/liar.sh"
 make_key
@@ -20,7 +20,7 @@ while IFS=$'\t' read -r name codes named; do
     [ "$(cat "$work/src/a" "$work/src/b")" = $'hello\nworld' ] || fail "'$name': the sources have changed"
 done < <(sed 's/\t\t/\t \t/; s/\t$/\t /' "$work/lies")
 
-# A stream has no entries, and is one file all the same.
+# A stream has no entries, but still counts as one file.
 number=$(($(grep -n '^nothing of what was sent' "$work/lies" | cut -d: -f1) - 1))
 next_lie
 echo hello | expect 12 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream"

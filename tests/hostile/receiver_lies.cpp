@@ -31,7 +31,7 @@ Tell at_end(const std::function<void(message::Confirm&)>& edit, const std::vecto
         out.messages.emplace_back(confirm(heard, edit));
     };
 }
-/// To every question.
+/// Answers each query with the answer that `edit` makes.
 Tell answer(const std::function<void(message::Answer&)>& edit) {
     return [=](const Heard& heard, Answers& out) {
         for (const message::Query& query : heard.queries) {
@@ -85,7 +85,7 @@ std::vector<ReceiverLie> all() {
         {"deletions counted, unasked", "12", "delet", kFinish,
          at_end([](message::Confirm& m) { m.totals.erased = 5; })},
 
-        // --- ends
+        // --- ends of the transfer
         {"stopped as if all were well", "12", "", kFinish, say({message::Stopped{0, "done", {}}})},
         {"stopped for no known reason", "12", "", kOffer, say({message::Stopped{kHuge, "x", {}}})},
         {"closed as if all were well", "12", "without confirming", kFinish,
@@ -110,7 +110,7 @@ std::vector<ReceiverLie> all() {
              told.messages.assign(4200, m);
          }},
 
-        // --- what belongs elsewhere
+        // --- messages at the wrong place
         {"another version", "12", "version", kOffer, say({message::Accept{99}})},
         {"a second stream", "12", "second stream", kOffer,
          [](const Heard&, Answers& told) { told.second_stream = true; }},

@@ -1,4 +1,4 @@
-// What a lying receiver answers to a push, one lie a line.
+// What a lying receiver answers to a push: one lie per entry.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace udtx::hostile {
 
-/// What there is to answer to.
+/// What the liar has received so far and can answer.
 struct Heard {
     std::vector<transfer::message::Query> queries;
     std::uint64_t entries = 0;
@@ -18,21 +18,21 @@ struct Heard {
 struct Answers {
     std::vector<transfer::Message> messages;
     bool second_stream = false;
-    bool close_orderly = false;  ///< with code 0
+    bool close_orderly = false;  ///< close the connection with code 0
 };
 
-/// When a lie is told.
+/// The point at which the receiver lies.
 enum class When : std::uint8_t { at_offer, at_query, at_finish };
 
 struct ReceiverLie {
     std::string_view name;
-    std::string_view codes;  ///< exit codes of udtx-send, as a pattern
-    std::string_view named;  ///< what its error has to have
+    std::string_view codes;  ///< the allowed exit codes of udtx-send, as a pattern
+    std::string_view named;  ///< what the error of udtx-send has to contain
     When when;
     std::function<void(const Heard&, Answers&)> tell;
 };
 
-/// A receiver that has been asked nothing answers nothing: it says that it has nothing, and takes what comes.
+/// The lies. A liar that received no query says that it has no files, and accepts what is sent.
 [[nodiscard]] const std::vector<ReceiverLie>& receiver_lies();
 
 }  // namespace udtx::hostile

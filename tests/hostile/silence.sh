@@ -1,5 +1,5 @@
-# Clients with a valid key that never say what they want are put out, one whose word is on its way is not, and one key
-# does not take the place of others.
+# A server closes clients with a valid key that never send a request. It keeps a client whose request is still arriving,
+# and one key does not take the place of others.
 # silence.sh TOOLS SILENT_CLIENTS
 . "$(dirname "$0")/../loopback/lib.sh"
 silent=$2
@@ -22,15 +22,15 @@ all=$!
 receivers+=("$alice" "$all" "$slow")
 for name in alice all; do until_true 60 grep -q '^in$' "$work/$name.out"; done
 
-# Another key, and another client with the same, are served at once.
+# Another key, and another client with the same key, are served at once.
 timeout 20 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/file" "udtx://127.0.0.1:$pinned/" 2>"$work/last.err" ||
     fail "another key is not served"
 timeout 20 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" || fail "nobody else is served"
 
 for clients in "$alice" "$all"; do wait_for 0 "$clients"; done
-# It came first, and half of what it wants has not come yet.
+# This client connected first, and half of its request has not arrived yet.
 ! grep -q nothing "$work/slow.out" || fail "who spoke all the time was put out: $(cat "$work/slow.out" "$work/slow.err")"
-# Those beyond a quarter of the server took the place of others of the same key, or were refused.
+# Clients beyond a quarter of the server's places replaced others of the same key, or were refused.
 grep -qE '^[0-9]+ .*(others need the place|as many connections as one may have)' "$work/alice.out" ||
     fail "one key took all it wanted: $(cat "$work/alice.out")"
 for name in alice all; do

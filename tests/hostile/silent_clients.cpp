@@ -1,13 +1,13 @@
-// Clients with a valid key that are let in and never say what they want, or send what the server has to remember.
+// Clients with a valid key that connect and never send a request, or send data that the server has to store.
 //
 //   silent_clients PSK PORT COUNT
 //   silent_clients IDENTITY PORT COUNT SERVER_KEY [MIB | slowly]
 //
-// Prints "in" when each has been let in or refused, and when the server has put out all of them a line "N REASON" for
-// each reason. Slowly: they do say what they want, a byte each half second.
+// Prints "in" when the server has accepted or refused each client. When the server has closed all of them, prints a
+// line "N REASON" for each reason. With "slowly" they send a request, one byte each half second.
 //
-// With MIB each offers a transfer, begins files that never end and sends so much data that belongs to none of them;
-// every reason is told at once, after "out".
+// With MIB each client offers a transfer, starts files that never end, and sends so much data that belongs to none of
+// them. Then each reason is also printed at once, after "out".
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -34,18 +34,18 @@ using namespace udtx;
 using test::die;
 using test::need;
 
-/// Handshakes at once: an endpoint allows one host 64.
+/// Concurrent handshakes: an endpoint allows 64 per host.
 constexpr std::size_t kAtOnce = 48;
 constexpr std::uint64_t kFiles = 1000;
 
-/// Everything on the protocol thread.
+/// All clients. Runs entirely on the protocol thread.
 class Crowd {
   public:
     Crowd(io::Driver& driver, std::uint16_t port, std::size_t count, std::size_t data)
         : driver_(driver), server_(test::loopback(port)), count_(count) {
         transfer::MessageWriter out;
         transfer::message::Offer offer;
-        if (data == 0) offer.destination = {std::string(200, 'x')};  // it takes its time
+        if (data == 0) offer.destination = {std::string(200, 'x')};  // long, so that sending it slowly takes time
         out.put(offer);
         if (data > 0) begin_files(out);
         words_ = {out.bytes().begin(), out.bytes().end()};
@@ -67,7 +67,7 @@ class Crowd {
         }
     }
     void wait() { over_.get_future().wait(); }
-    /// Until the process ends.
+    /// Sends a byte each half second until all clients are closed.
     void wait_slowly() {
         for (const auto over = over_.get_future();
              over.wait_for(std::chrono::milliseconds(500)) == std::future_status::timeout;) {
@@ -138,9 +138,9 @@ class Crowd {
     io::Driver& driver_;
     const Address server_;
     const std::size_t count_;
-    std::optional<Chunk> data_;     // for all of them
-    std::vector<std::byte> words_;  // before it
-    std::size_t said_ = 0;          // of them, by those that speak slowly
+    std::optional<Chunk> data_;     // shared by all clients
+    std::vector<std::byte> words_;  // the control messages before data_
+    std::size_t said_ = 0;          // number of bytes of words_ that slow clients have sent
     std::map<proto::Connection*, std::optional<StreamId>> connections_;
     std::size_t dialled_ = 0;
     std::size_t in_ = 0;

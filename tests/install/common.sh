@@ -1,10 +1,10 @@
-# What the tests of the installed package share. Sourced with compiler, cmake, generator and work set.
+# Functions for the tests of the installed package. Source it with compiler, cmake, generator and work set.
 
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
 
 consumer=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/consumer
 
-configure() {  # configure <prefix> <components> [options of cmake...]: the consumer, in $work/cmake
+configure() {  # configure <prefix> <components> [options of cmake...]: configures the consumer in $work/cmake
     local prefix=$1 parts=$2
     shift 2
     rm -rf "$work/cmake"
@@ -12,7 +12,7 @@ configure() {  # configure <prefix> <components> [options of cmake...]: the cons
         -DCMAKE_CXX_COMPILER="$compiler" "$@"
 }
 
-consume() {  # consume <prefix> <components> [options of cmake...]: builds and runs all programs that these make possible
+consume() {  # consume <prefix> <components> [options of cmake...]: builds and runs all programs that these allow
     echo "-- find_package, components: ${2:-all}"
     quietly configure "$@"
     quietly "$cmake" --build "$work/cmake"
@@ -21,7 +21,7 @@ consume() {  # consume <prefix> <components> [options of cmake...]: builds and r
     done
 }
 
-run_shown() {  # run_shown <prefix>: what the documents show, as projects that a user of the package would copy
+run_shown() {  # run_shown <prefix>: builds the code of the documents, as projects that a user of the package would copy
     local project
     for project in "$consumer/../guide" "$consumer/../../../examples"; do
         echo "-- $(basename "$project")"
@@ -52,7 +52,7 @@ names_no_machine() {  # names_no_machine <prefix> <path...>: the package can be 
     fi
 }
 
-modules() {  # modules <prefix>: what pkg-config finds there
+modules() {  # modules <prefix>: prints the modules that pkg-config finds there
     find "$1" -name '*.pc' -printf '%f ' | tr ' ' '\n' | sort | tr '\n' ' '
 }
 

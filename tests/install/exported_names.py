@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""exported_names.py <include/udtx> <shared library>: the library offers what public headers mark with UDTX_EXPORT.
+"""exported_names.py <include/udtx> <shared library>: the library exports what public headers mark with UDTX_EXPORT.
 
-Every name that it offers must belong to such a class or be such a function; every such class and function has one.
+Every exported name must belong to such a class or be such a function. Each of those must export a name.
 """
 import pathlib
 import re
@@ -35,7 +35,7 @@ def marked(text):
 
 
 def offered(library):
-    """Demangled names that programs get from the library."""
+    """Demangled names that the library exports."""
     lines = subprocess.run(["nm", "-D", "-C", "--defined-only", library], check=True, capture_output=True, text=True)
     for line in lines.stdout.splitlines():
         yield PREFIX.sub("", re.match(r"^[0-9a-f]*\s+\S\s+(.*)$", line).group(1))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shared_test.sh <source dir> <compiler> <cmake> <generator> <version>: builds the shared library as a part of another
-# project, looks at the names it offers, installs it, and builds and runs programs against it.
+# project, checks its exported names, installs it, and builds and runs programs against it.
 set -euo pipefail
 source=$1 compiler=$2 cmake=$3 generator=$4 version=$5
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
-# Directories that bar their own owner from writing (0555), at the receiver: what comes into them comes, and they are as
-# before afterwards, also after an interruption and, with another run, after kill -9.
+# Directories at the receiver whose mode bars their own owner from writing (0555). New entries arrive in them, and the
+# modes are the same afterwards. This also holds after an interruption, and after kill -9 and another run.
 . "$(dirname "$0")/lib.sh"
 if [ "$(id -u)" -eq 0 ]; then
     command -v setpriv >/dev/null || skip "root may write anywhere, and there is no setpriv to take that away"
@@ -17,7 +17,7 @@ chmod 555 "$work/src/closed"
 start_recv r --allow-delete --dir "$work/dst" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port
 
-# --- the source has it so; then something new is in it, for each way to send it
+# --- the source has such a directory; then it gets a new file, for each way to send it
 expect 0 "$send" -a --psk-file "$work/psk" "$work/src" "$url/"
 [ "$(mode src/closed)" = 555 ] || fail "the mode was not kept"
 for flags in -a -p "" "-a --no-resume" "-a --delete"; do
@@ -35,7 +35,8 @@ for flags in -a -p "" "-a --no-resume" "-a --delete"; do
 done
 diff -r --no-dereference "$work/src" "$work/dst/src" || fail "the trees differ"
 
-# --- not sent in this run: the destination itself, one on the way to it, and what --delete or a file in its place takes
+# --- not sent in this run: the destination itself, a directory above it, and entries that --delete or a file of the
+# same name removes
 mkdir -p "$work/dst/a/b" "$work/dst/c/d/e" "$work/flat" "$work/tree"
 echo x >"$work/dst/c/d/e/x"
 echo two >"$work/flat/two"
@@ -50,7 +51,7 @@ echo "in place of a directory" >"$work/tree/d"
 expect 0 "$send" -a --delete --psk-file "$work/psk" "$work/tree/" "$url/c"
 [ -f "$work/dst/c/d" ] || fail "the file did not take the directory's place"
 
-# --- interrupted, and killed and run again: without -p, so that only what stood there says what it is to be
+# --- interrupted, and killed and run again; without -p, so that only the destination's own mode counts
 head -c 30000000 /dev/urandom >"$work/flat/big"
 half() { [ "$(du -sk "$work/dst/a/b" | cut -f1)" -ge 9000 ]; }
 for how in INT KILL; do

@@ -1,7 +1,6 @@
-"""Drives a headless Chromium through its debugging pipe (Chrome DevTools Protocol), with nothing but the standard library.
-
-As a program: browser.py live URL COMMAND... | report FILE | shot URL OUT.png [WIDTH [light|dark]]. Exit code 77: no browser.
-"""
+"""Drives a headless Chromium through its debugging pipe (Chrome DevTools Protocol), with the standard library only.
+As a program: browser.py live URL COMMAND... | report FILE | shot URL OUT.png [WIDTH [light|dark]]. Exit code 77: no
+browser."""
 
 import base64
 import json
@@ -14,7 +13,7 @@ import sys
 import tempfile
 import time
 
-# For hangs only: a busy machine takes its time to start a browser.
+# For hangs only: a busy machine starts a browser slowly.
 START_WITHIN = 120
 ANSWER_WITHIN = 120
 
@@ -32,7 +31,7 @@ def find_browser():
 
 
 class Browser:
-    """One page in one browser of its own."""
+    """One page in a browser process of its own."""
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="udtx-browser.")
@@ -41,13 +40,13 @@ class Browser:
         program = find_browser()
 
         def place_pipes():
-            # The protocol wants descriptors 3 and 4, which these may be or not be already.
+            # The protocol uses descriptors 3 and 4. The pipe ends may already have these numbers.
             reading, writing = os.dup(from_us), os.dup(to_us)
             high = [os.dup2(reading, 63), os.dup2(writing, 64)]
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
-        # No sandbox: in many containers it cannot start, and the page is our own.
+        # No sandbox: in many containers it cannot start, and the page is trusted.
         self.process = subprocess.Popen(
             [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
@@ -136,15 +135,15 @@ class Browser:
             file.write(base64.b64decode(shot["data"]))
 
     def complaints(self):
-        """Errors of scripts, and whatever the content security policy has stopped."""
-        self.evaluate("0")  # what was on its way is here then
+        """Errors of scripts, and everything that the content security policy blocked."""
+        self.evaluate("0")  # pending events have arrived after this answer
         found = []
         for event in self.events:
             if event["method"] == "Runtime.exceptionThrown":
                 found.append(event["params"]["exceptionDetails"].get("exception", {}).get("description", "exception"))
             elif event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] == "error":
                 entry = event["params"]["entry"]
-                # That the tool has ended is no fault of the page.
+                # The end of the tool is not a fault of the page.
                 if entry["source"] != "network":
                     found.append(entry["text"])
         return found
@@ -161,7 +160,7 @@ def check(condition, text):
 
 
 VALUE = "document.querySelector('#tile-{} .value').textContent"
-# One JSON of what ought to move.
+# One JSON object of the figures that should change.
 FIGURES = """JSON.stringify({
     done: document.querySelector('#tile-done .value').textContent,
     percent: document.getElementById('percent').textContent,
@@ -173,13 +172,14 @@ def looks_right(browser):
     for width in (360, 1600):
         for scheme in ("light", "dark"):
             browser.resize(width, 900, scheme)
-            browser.until(f"!({OVERFLOW})")  # charts follow a frame later
+            browser.until(f"!({OVERFLOW})")  # charts are redrawn a frame later
             back = browser.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
             check((sum(back) < 3 * 128) == (scheme == "dark"), f"background {back} when {scheme} is wanted")
 
 
 def live(browser, url, *faster):
-    """`faster` is run when all has been seen that wants a transfer under way: it may come to its end then."""
+    """Checks the page during a transfer. Runs `faster` after all checks that need a running transfer, so that it may
+    end."""
     browser.open(url)
     browser.until("document.getElementById('chart-rate') !== null")
     first = json.loads(browser.evaluate(FIGURES))

@@ -1,5 +1,5 @@
-# File systems that say late, or not at all, what became of the data: what was confirmed is there after a cut, and what
-# was refused when a file was closed is not confirmed.
+# File systems that report lost data late or never. Confirmed files exist after a power cut, and a file that the disk
+# refused at close is not confirmed.
 . "$(dirname "$0")/lib.sh"
 has_fuse || skip "$no_fuse"
 make_key
@@ -14,7 +14,8 @@ for i in $(seq 24); do
 done
 head -c 9000000 /dev/urandom | tee "$src/large" >"$src/sub/large"
 mkdir "$work/all" "$work/below" "$work/above"
-# bring NAME DIR DISK KEPT: the tree to DIR, then the cut of DISK, which is DIR or below it; what it has kept is in KEPT.
+# bring NAME DIR DISK KEPT: sends the tree to DIR, then cuts the power of DISK, which is DIR or below it. KEPT has what
+# DISK kept.
 bring() {
     mount_fuse "$3" careless_fs.py forgets "$4" || skip "$no_fuse"
     start_recv "$1" --dir "$2" --psk-file "$work/psk"
@@ -30,7 +31,7 @@ diff -r "$src" "$work/all" || fail "what was confirmed is lost where the destina
 bring part "$work/above" "$work/above/sub" "$work/below"
 diff -r "$src/sub" "$work/below" || fail "what was confirmed is lost below a mount"
 
-# --- no room, and the disk says so at close
+# --- no room, and the disk reports that at close
 mkdir "$work/some" "$work/few"
 for i in $(seq 30); do echo "data $i" >"$work/few/f$i"; done
 for i in 3 17 30; do echo "refused $i" >"$work/few/f$i"; done
@@ -41,7 +42,7 @@ expect 23 "$send" --json --psk-file "$work/psk" "$work/few/" "udtx://127.0.0.1:$
 rm "$work/few/f3" "$work/few/f17" "$work/few/f30"
 diff -r "$work/few" "$work/some" || fail "what was refused at close stands there, or more is missing"
 
-# --- a stream into a file, a receipt and a report, too
+# --- the same for a stream into a file, a receipt and a report
 "$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/full/stream" 2>"$work/stream.log" &
 receiver=$!
 receivers+=("$receiver")
@@ -58,7 +59,7 @@ start_recv again --dir "$work/few" --psk-file "$work/psk"
 expect 11 "$send" --report "$work/full/refused.html" --psk-file "$work/psk" "$src/d2" "udtx://127.0.0.1:$port/"
 said "cannot write .*refused.html"
 
-# --- the same where one sync of the file system stands for many files
+# --- the same if one sync of the file system covers many files
 library=$bin/../tests/faults/libfailing_calls.so
 if [ -e "$library" ] && ! sanitized; then
     mkdir "$work/many" "$work/none"

@@ -1,8 +1,9 @@
-"""A file system that says only late what became of the data: careless_fs.py KIND BACKING MOUNTPOINT.
+"""A file system that reports the loss of data late: careless_fs.py KIND BACKING MOUNTPOINT.
 
-forgets: when it is unmounted, all that no fsync of the very file or directory has told it of is lost, as by a power cut;
-what was there before the mount stays. A sync of the whole file system does not reach it (the kernel sees to that).
-refuses: it has no room for what begins with "refused", or is called so, and says that when the file is closed."""
+forgets: when it is unmounted, it loses all that no fsync of the same file or directory has saved, as in a power cut.
+What existed before the mount stays. A sync of the whole file system does not reach it (the kernel prevents that).
+refuses: it has no room for content that begins with "refused", nor for files of that name, and reports that when the
+file is closed."""
 import errno
 import os
 import sys
@@ -13,8 +14,8 @@ from passing_fs import FuseOSError, Passing, mount
 class Forgetting(Passing):
     def __init__(self, backing):
         super().__init__(backing)
-        self.contents = set()  # inodes of files that hold what was not synced
-        self.names = {}        # by directory: inode of it, names that it was not synced with
+        self.contents = set()  # inodes of files with unsynced content
+        self.names = {}        # unsynced names, by the inode of their directory
 
     def note_name(self, path):
         self.names.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))

@@ -1,5 +1,5 @@
-# F57: a source that grows, shrinks, is overwritten or replaced while it is sent is reported as changed or arrives as it was at
-# one moment: never as a mixture.
+# F57: a source that grows, shrinks, is overwritten or replaced during the transfer. It is reported as changed, or
+# arrives as it was at one moment, but is never a mixture.
 . "$(dirname "$0")/lib.sh"
 make_key
 size=80000000
@@ -14,7 +14,7 @@ change() {
         is_replaced) mv "$work/src/other" "$work/src/file" ;;
     esac
 }
-# The first byte of a part is there before the last one was read: at this rate the whole takes two seconds.
+# The first byte of a part arrives before the last one is read: at this rate the whole file takes two seconds.
 begun() { [ -n "$(find "$work/dst" -name '.*.part' -size +0)" ]; }
 
 told=0

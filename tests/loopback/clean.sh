@@ -1,4 +1,5 @@
-# udtx-recv clean: what transfers that ended early left goes, what one under way needs stays, and so do files of others.
+# udtx-recv clean removes the leftovers of transfers that ended early. It keeps the files of a running transfer, and
+# files of others.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/dst/sub" "$work/src"
@@ -8,7 +9,7 @@ clean() { expect "$1" "$recv" clean "${@:2}"; }
 lists() { grep -qE -- "$1" "$work/last.out" || fail "clean does not list $1: $(cat "$work/last.out")"; }
 left() { (cd "$work/dst" && find . -name '*.udtx-*' -printf '%P\n' | LC_ALL=C sort); }
 
-# --- a transfer that is under way, then killed
+# --- a running transfer, then killed
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 "$send" --rate 16M --psk-file "$work/psk" "$work/src" "udtx://127.0.0.1:$port/at" 2>"$work/send.log" &
 sender=$!
@@ -22,7 +23,7 @@ has_parts || fail "clean took what a transfer needs"
 kill -KILL "$receiver" "$sender"
 wait "$receiver" "$sender" 2>/dev/null || true
 
-# --- files that look alike
+# --- files with similar names
 printf 'mine' >"$work/dst/notes.udtx-$number.part"
 printf 'no journal' >"$work/dst/.udtx-$number.journal"
 mkdir "$work/dst/.udtx-$number.part"
@@ -32,14 +33,14 @@ printf 'linked' >"$work/elsewhere/.x.udtx-$number.part"
 ln -s ../elsewhere "$work/dst/link"
 ln -s ../elsewhere/.x.udtx-$number.part "$work/dst/sub/.y.udtx-$number.part"
 printf 'orphan' >"$work/dst/sub/.x.udtx-$number.part"  # of a run without a journal
-ln -s anywhere "$work/dst/sub/.udtx-$number.part"  # a symbolic link that did not get its name
+ln -s anywhere "$work/dst/sub/.udtx-$number.part"  # a symbolic link that did not get its final name
 before=$(left)
 others=".udtx-$number.journal
 .udtx-$number.part
 notes.udtx-$number.part
 sub/.y.udtx-$number.part"
 
-# --- listed, then removed, and nothing else
+# --- listed, then removed, and only those
 clean 0 -n "$work/dst"
 lists '^at/\.udtx-[0-9a-f]{16}\.journal$'
 lists '^at/src/\..*\.part$'
@@ -57,7 +58,7 @@ clean 0 --json "$work/dst"
 [ -f "$work/dst/.udtx-$number.part/kept" ] && [ -f "$work/elsewhere/.x.udtx-$number.part" ] || fail "clean went too far"
 said "kept .udtx-$number.journal: it is no journal"
 
-# --- the same command begins anew and ends well
+# --- the same command starts again and succeeds
 start_recv again --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --psk-file "$work/psk" "$work/src" "udtx://127.0.0.1:$port/at"
 diff -r "$work/src" "$work/dst/at/src" || fail "the trees differ"

@@ -14,7 +14,7 @@ for i in 1 2 3 4 5 6; do cmp "$work/f$i" "$work/dst/f$i" || fail "f$i"; done
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 
-# The first sender holds its place as long as its pipe is open.
+# The first sender stays connected while its pipe is open.
 start_recv once --one-off --dir "$work/dst" --psk-file "$work/psk"
 mkfifo "$work/pipe"
 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/one/name" <"$work/pipe" 2>"$work/first.err" &

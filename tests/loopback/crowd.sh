@@ -1,6 +1,5 @@
-# Clients that are in the midst of something and say nothing more: they cost the server no threads, and hold nobody up.
-# Third argument: crowd_of_clients; fourth: how many, where they may all have descriptors; fifth: protocol threads of
-# the server.
+# Clients that stop in the middle of a transfer: they cost the server no threads and delay nobody. Third argument:
+# crowd_of_clients; fourth: their number, if there are enough descriptors; fifth: protocol threads of the server.
 . "$(dirname "$0")/lib.sh"
 [ -d /proc/self/task ] || skip "no /proc to count threads in"
 crowd=$3
@@ -27,13 +26,13 @@ now=$(threads)
 [ "$now" -eq "$before" ] || fail "$now threads with $count clients, $before without"
 [ "$now" -le $((31 + protocol_threads)) ] || fail "$now threads"
 
-# Among them others are served, in both directions.
+# Other clients are served meanwhile, in both directions.
 expect 0 "$send" --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/pushed"
 cmp "$work/src/file" "$work/dst/pushed/file" || fail "what was pushed"
 expect 0 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/pushed/" "$work/got"
 cmp "$work/src/file" "$work/got/file" || fail "what was fetched"
 
-# When they go on, all of them are.
+# Once they continue, all of them are served.
 echo >&8
 exec 8>&-
 wait_for 0 "$clients"

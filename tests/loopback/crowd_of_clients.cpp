@@ -1,7 +1,8 @@
-// Many senders in one process, each in the midst of a transfer: it has begun a file and says nothing more.
+// Many senders in one process. Each has started a file of its transfer and then sends nothing more.
 //
-//   crowd_of_clients KEY PORT COUNT    prints "begun N" when the server has let in all who it lets in; at a line on
-//                                      standard input the files end, and "confirmed N, refused M: REASON" follows
+//   crowd_of_clients KEY PORT COUNT    prints "begun N" when the server has accepted as many clients as it accepts.
+//                                      After a line on standard input the files end, and it prints
+//                                      "confirmed N, refused M: REASON"
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +28,7 @@ using test::die;
 using test::need;
 using namespace udtx::transfer;
 
-/// Handshakes at once: an endpoint allows one host 64.
+/// Number of simultaneous handshakes; an endpoint allows 64 per host.
 constexpr std::size_t kAtOnce = 48;
 constexpr std::string_view kContent = "hello";
 
@@ -125,7 +126,7 @@ class Client final : public proto::ConnectionHandler {
     bool over_ = false;
 };
 
-/// Everything but run() happens on the protocol thread.
+/// All functions except run() are called on the protocol thread.
 class Crowd {
   public:
     Crowd(io::Driver& driver, std::uint16_t port, std::size_t count)
@@ -155,7 +156,7 @@ class Crowd {
         const auto client = std::make_shared<Client>(
             clients_.size(), [this](News news, const std::string& reason) { hear(news, reason); });
         clients_.push_back(client);
-        // From several addresses: one may have a quarter of the server's connections.
+        // Uses several addresses: one address may have a quarter of the server's connections.
         Address local = test::loopback();
         local.ip[3] = static_cast<std::uint8_t>(2 + clients_.size() / 200);
         client->attach(driver_.connect(

@@ -1,11 +1,11 @@
-# The other end dies by SIGKILL: who dialled is back within two seconds of when there is somebody again, whichever way the
-# files go, by URL and over ssh; and a client that comes again takes its dead predecessor's place at once.
+# The other end dies by SIGKILL. The end that connects resumes within two seconds of the return of its peer, in both
+# directions, by URL and over ssh. A new client takes over from its dead predecessor at once.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst" "$work/got"
-# Holes count as little as the disk does: what matters is that it lasts.
+# The disk's speed is unimportant; the transfer only has to last long enough.
 head -c 24000000 /dev/urandom >"$work/file"
-# Two seconds; three times that where all processors are taken.
+# Two seconds, or six if all processors are busy.
 read -r load _ </proc/loadavg
 within=2000
 [ "${load%.*}" -lt "$(nproc)" ] || within=6000
@@ -14,14 +14,14 @@ now() { date +%s%N; }
 arriving=$work/dst
 begun() { [ -n "$(find "$arriving" -name '*.part' -size +6000k)" ] || [ -e "$arriving/file" ]; }
 moves() { [ -n "$(find "$arriving" -name '*.part' -newer "$work/mark" -printf x)" ] || [ -e "$arriving/file" ]; }
-# back_since NANOSECONDS WHAT
+# back_since NANOSECONDS WHAT: data moves again within the limit since then
 back_since() {
     until_true 60 moves
     local took=$((($(now) - $1) / 1000000))
     echo "$2: back after $took ms"
     [ "$took" -le "$within" ] || fail "$2: back after $took ms"
 }
-# listen NAME FLAGS...
+# listen NAME FLAGS...: starts a receiver at the same port
 listen() {
     local name=$1
     shift
@@ -38,7 +38,7 @@ start() {
 kill_now() {
     kill -KILL "$1"
     wait "$1" 2>/dev/null || true
-    sleep 0.05 # what it was writing has got its time stamp
+    sleep 0.05 # pending writes have their time stamp by then
     touch "$work/mark"
 }
 finished() {
@@ -48,7 +48,7 @@ finished() {
     never_said "did not answer for"
 }
 
-# By URL, pushed; the server is started anew after a second.
+# By URL, pushed; the server restarts after a second.
 start_recv first --psk-file "$work/psk" --dir "$work/dst"
 start "$send" --rate 200M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 kill_now "$receiver"
@@ -57,7 +57,7 @@ listen second --allow-read
 back_since "$(now)" "push by URL"
 finished "push by URL"
 
-# Fetched; the server is started anew at once.
+# Pulled; the server restarts at once.
 arriving=$work/got
 start "$recv" --rate 200M --psk-file "$work/psk" "udtx://127.0.0.1:$port/file" "$work/got/"
 kill_now "$receiver"
@@ -65,7 +65,7 @@ listen third --allow-read
 back_since "$(now)" "pull by URL"
 finished "pull by URL"
 
-# The client dies, and the same command is given again: its journal is free at once.
+# The client dies, and the same command runs again: its journal is free at once.
 arriving=$work/dst
 rm "$work/dst/file"
 start "$send" --rate 200M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
@@ -79,7 +79,7 @@ wait_for 0 "$client"
 cmp "$work/file" "$work/dst/file" || fail "client again: not the same"
 [ "$(json_field "$work/again.json" resumed_bytes)" -ge 2000000 ] || fail "client again: what had arrived was sent again"
 
-# Nobody comes to replace a server that was killed: that the port is closed is told soon, and patience ends.
+# No server replaces the killed one: the closed port is noticed soon, and the retries end.
 rm "$work/dst/file"
 start "$send" --rate 200M --timeout 3 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 kill_now "$receiver"
@@ -92,7 +92,7 @@ echo "nobody: told after $took ms"
 wait_for 30 "$client"
 said "nothing listens on UDP 127.0.0.1:$port any more.*while reconnecting"
 
-# Over ssh, both ways.
+# Over ssh, in both directions.
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
 far_program recv "echo \$\$ >>'$work/far.pids'" "exec '$recv' \"\$@\""
@@ -110,7 +110,7 @@ kill_now "$(tail -n 1 "$work/far.pids")"
 back_since "$(now)" "pull over ssh"
 finished "pull over ssh"
 
-# ssh alone dies: the transfer does not need it.
+# Only ssh dies: the transfer does not need it.
 rm "$work/got/file"
 start "$recv" --rate 200M "${ssh[@]}" --remote-bin "$work/send" "far:$work/dst/file" "$work/got/"
 kill -KILL "$(pgrep -P "$client" -x ssh)"
@@ -118,7 +118,7 @@ wait_for 0 "$client"
 cmp "$work/file" "$work/got/file" || fail "without ssh: not the same"
 never_said "connection is lost"
 
-# A client that dies is noticed whichever protocol thread has it: what the kernel says of it comes to any of them.
+# A dead client is noticed on every protocol thread: the kernel may report it to any of them.
 start_recv threads --protocol-threads 4 -v --psk-file "$work/psk" --dir "$work/dst"
 for i in 1 2 3 4; do
     arriving=$work/dst/client$i

@@ -1,4 +1,4 @@
-# Started with standard descriptors closed or full: never a hang, never a success that was none.
+# Started with standard descriptors closed or full: the tools neither hang nor report a false success.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -6,7 +6,7 @@ echo x >"$work/file"
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port/
 
-# Our own pipes and sockets must not take the numbers of closed descriptors.
+# The tools' own pipes and sockets must not take the numbers of closed descriptors.
 expect 11 bash -c "'$send' --psk-file '$work/psk' - '${url}name' <&-"
 said "standard input is closed"
 expect 0 bash -c "'$send' --psk-file '$work/psk' '$work/file' '$url' <&- >&-"
@@ -18,7 +18,7 @@ said "standard output is closed"
 expect 11 bash -c "'$send' --json --psk-file '$work/psk' '$work/file' '$url' >&-"
 said "standard output.*closed"
 
-# What was asked for and cannot be written is an error.
+# Requested output that cannot be written is an error.
 one_line() { [ "$(grep -c -- "$1" "$work/last.err")" -eq 1 ] || fail "not one line about it"; }
 if [ -w /dev/full ]; then
     expect 11 bash -c "'$send' --json --psk-file '$work/psk' '$work/file' '$url' >/dev/full"
@@ -33,7 +33,7 @@ if [ -w /dev/full ]; then
     expect 1 bash -c "'$send' --json --rat 5 x '$url' >/dev/full"
 fi
 
-# --- a socket that somebody else bound, as systemd does (packaging/systemd): descriptor 3, LISTEN_FDS and LISTEN_PID
+# --- a socket that another program bound, as systemd does (packaging/systemd): descriptor 3, LISTEN_FDS and LISTEN_PID
 if ! command -v python3 >/dev/null; then
     echo "no python3: no socket is passed on"
     exit 0

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """examples.py ROOT TOOLS WORK [--ssh-config FILE --far-home DIR --far-programs DIR]: runs the commands of udtx-send and
-udtx-recv that README.md and docs/*.md of ROOT show, in code blocks and in `code`; those over ssh with --ssh-config,
-all others without.
+udtx-recv that README.md and docs/*.md of ROOT show, in code blocks and in `code`. With --ssh-config it runs those over
+ssh, otherwise all others.
 
-An example runs as it is typed, but for names of hosts and ports. One that can neither run nor stands in the lists below
-fails the test: write it so that it can be pasted, or add it with its reason.
-"""
+An example runs as written, except for names of hosts and ports. The test fails for an example that can neither run nor
+is in the lists below. Write it so that it can be pasted, or add it with its reason."""
 import argparse
 import glob
 import os
@@ -17,12 +16,12 @@ import subprocess
 import sys
 import time
 
-# Words that stand for what somebody types, by example: replaced before it is run.
+# Placeholders by example; they are replaced before the command runs.
 STANDS_FOR = {
     "SRC...": "photos notes.txt", "SRC": "photos", "DEST": "arrived/", "[user@]": "", "user@": "", "host:DEST": "host:inbox/",
     "host:SRC...": "host:photos", "host/SRC...": "host/photos", "DIR": "../data",
 }
-# Not commands, but parts of them or what a tool says; by the start of what is shown.
+# Text that is not a command: parts of commands, or output of a tool. The key is its start.
 NO_COMMANDS = {
     "udtx-send: ": "what the tool prints",
     "udtx-recv: ": "what the tool prints",
@@ -53,7 +52,7 @@ EXACTLY = {
 
 
 def commands_in(path):
-    """(line, [commands]) of each block or each `code` that has a command of the tools."""
+    """Yields (line, [commands]) for each block or each `code` that has a command of the tools."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     block = None
@@ -69,7 +68,7 @@ def commands_in(path):
             if re.match(r"(\S.*\| *)?udtx-(send|recv)( |$)", command):
                 block[1].append(command)
             continue
-        # Two backquotes would end and begin in other places.
+        # Two backquotes would start and end at other places.
         for code in re.findall(r"`([^`]+)`", line):
             if re.match(r"([^|]*\| *)?udtx-(send|recv) +\S", code):
                 yield number, [code]
@@ -165,7 +164,7 @@ def is_over_ssh(command):
 
 
 def play(sandbox, commands):
-    """One block, in order, as somebody would type it."""
+    """Runs one block in order, as a user would type it."""
     serving = any("--listen" in command for command in commands)
     for command in commands:
         typed = filled_in(command)
@@ -181,7 +180,7 @@ def play(sandbox, commands):
             rights = "--allow-read"
             if "--identity" in typed:
                 keys, rights = "--identity server --authorized-keys allowed", ""
-            # What has no name can only go to a receiver's standard output.
+            # Data without a name can only be written to a receiver's standard output.
             place = "--one-off -" if command == "udtx-send - udtx://host/" else f"--dir {sandbox.data} {rights}"
             sandbox.serve(f"udtx-recv --listen 127.0.0.1:{sandbox.port} {keys} {place}")
         if "--identity" not in typed and "--psk-file" not in typed and "udtx://" in typed:
@@ -220,7 +219,7 @@ def main():
                 print(f"{os.path.relpath(path, args.root)}:{line}: {why}")
             sandbox.stop_servers()
     print(f"{ran} examples ran, {failed} failed")
-    # The first thing that people see must be among them.
+    # At least one example must have run.
     return 1 if failed or ran == 0 else 0
 
 

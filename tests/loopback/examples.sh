@@ -1,5 +1,5 @@
-# What README.md and docs/ tell people to type works when it is typed: every command of the tools is taken from there and
-# run, to a server and over ssh (examples.py). What cannot run has its reason in the list there.
+# Every command of the tools in README.md and docs/ works as written. examples.py takes the commands from there and runs
+# them, to a server and over ssh. Its list gives the reason for each command that cannot run.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null || skip "needs python3, 3.8 or newer"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -8,7 +8,7 @@ examples() { python3 "$(dirname "$0")/examples.py" "$root" "$bin" "$work/example
 examples server
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
-# Over there it is another home directory, and the name in the examples is that of nobody here.
+# The far end has another home directory, and the login name in the examples does not exist here.
 mkdir "$work/far-home"
 for tool in send recv; do
     far_program "udtx-$tool" "cd '$work/far-home' && export HOME='$work/far-home' && exec '${!tool}' \"\$@\""

@@ -1,11 +1,11 @@
-# What is not delivered is counted and named at both ends.
+# Entries that are not delivered are counted and named at both ends.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
 echo x >"$work/file"
 is() { [ "$(json_field "$1" "$2")" = "$3" ] || fail "$2 is $(json_field "$1" "$2"), not $3"; }
 
-# FIFOs and devices: alone an error, among others a failure.
+# FIFOs and devices: an error if alone, a failed entry among other sources.
 mkfifo "$work/fifo"
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 for special in "$work/fifo" /dev/zero; do
@@ -17,7 +17,7 @@ expect 23 "$send" --psk-file "$work/psk" "$work/fifo" "$work/file" "udtx://127.0
 said "fifo"
 cmp "$work/file" "$work/dst/file" || fail "the file beside the FIFO was not sent"
 
-# Deeper than the protocol allows: named by what is too deep, and counted one by one.
+# Deeper than the protocol allows: the message names the entry that is too deep, and the files below it count.
 deep=$work/deep$(printf '/d%.0s' $(seq 128))
 mkdir -p "$deep"
 echo a >"$deep/a"
@@ -31,7 +31,7 @@ is "$work/last.out" failed_count 3
 is "$work/depth.out" failed_count 3
 is "$work/depth.out" files 1
 
-# A computer that errs: what the other end says is compared, and nothing wrong gets a name.
+# A faulty computer: the other end's hashes are compared, and wrong data gets no final name.
 faulty=$(dirname "$checker")/libwrong_hash.so
 if [ -e "$faulty" ] && ldd "$recv" | grep libxxhash >/dev/null; then
     mkdir "$work/empty"

@@ -1,13 +1,15 @@
-# Every option of both tools has a row here: a test that uses it and looks at what it does, and a wrong value that is
-# refused with a line that names the option. An option without a row fails this test, and so does a row without one.
+# Every option of both tools has a row here: a test that uses it and checks its effect, and wrong values that are
+# refused with a line that names the option. This test fails for an option without a row, and for a row without an
+# option.
 . "$(dirname "$0")/lib.sh"
 make_key
 here=$(dirname "$0")
 mkdir "$work/dst"
 echo x >"$work/file"
 
-# option | in which test, or "here" | wrong values after commas, each refused with code 1 (with 11: a file that cannot be
-# read or written); "-": none, the option takes no value, or any word. A value is missing for each that takes one.
+# option | the test that uses it, or "here" | wrong values, separated by commas. Each is refused with code 1 (with 11
+# for a file that cannot be read or written). "-" means no wrong values: the option takes no value, or any word. For
+# each option with a value, a missing value is refused.
 rows='
 help            | usage     | -
 help-all        | usage     | -
@@ -95,7 +97,7 @@ sandbox         | ../guard/sandbox | maybe
 '
 short() { grep -oE -- "^ +-.,--$1( |\$)" "$work/$2.help" | grep -oE -- '-[a-zA-Z0-9]' | head -n 1; }
 
-# refused CODE OPTION TOOL ARGS...: with a line that names the option.
+# refused CODE OPTION TOOL ARGS...: refused with a line that names the option.
 refused() {
     local code=$1 option=$2 tool=$3
     shift 3
@@ -128,7 +130,7 @@ while IFS='|' read -r option where wrong; do
         uses="--$option([ =\"]|\$)${letters:+|[ (]-[a-zA-Z]*[${letters//-/}]}"
         grep -qE -- "$uses" "$here/$where.sh" || fail "$where.sh does not use --$option"
     fi
-    missing=yes  # a value, tried with one tool: both parse alike
+    missing=yes  # a missing value is tried with one tool only, as both parse alike
     for tool in send recv; do
         grep -qx -- "$option" "$work/$tool.options" || continue
         if [ "$missing" = yes ] && grep -qE -- "^ +(-.,)?--$option [^ ]" "$work/$tool.help"; then
@@ -169,7 +171,7 @@ expect 10 "$send" -6 --psk-file "$work/psk" "$src/" "$to/d"
 said "with -6"
 expect 10 "$send" -4 --psk-file "$work/psk" "$src/" "udtx://[::1]:$port/d"
 said "with -4"
-# What these do to a line is tested in virtual time, tests/scenario (policy, coupling, multipath).
+# The effect of these on a link is tested in virtual time, in tests/scenario (policy, coupling, multipath).
 copy --min-rate 40M --rate 40M "$src/" "$to/e"
 field_is files 2
 if setfattr -n user.name -v value "$src/keep" 2>/dev/null && setfattr -n user.test "$work/dst" 2>/dev/null; then

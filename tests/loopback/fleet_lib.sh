@@ -3,7 +3,7 @@ make_key
 src=$work/tree
 mkdir -p "$work/dst" "$src/small" "$src/large"
 for i in $(seq 400); do head -c $((i * 131 % 20000)) /dev/urandom >"$src/small/$i"; done
-# What is written down of them is soon more than what comes before it (proven).
+# The journal entries of these files are soon longer than the journal's head (proven).
 for i in $(seq 80); do head -c 500000 /dev/urandom >"$src/large/$i"; done
 expect 0 "$send" plan -N 8 "$src"
 plan=$work/plan

@@ -1,4 +1,4 @@
-# Shards by MPI: one rank that dies ends all; run again they continue.
+# Shards by MPI: a rank that dies ends all ranks. Run again, they continue.
 . "$(dirname "$0")/lib.sh"
 command -v mpirun >/dev/null || skip "there is no mpirun"
 . "$(dirname "$0")/fleet_lib.sh"

@@ -1,8 +1,8 @@
-# Shards by GNU parallel: one that is killed is tried again, and continues.
+# Shards by GNU parallel: a killed shard is started again and continues.
 . "$(dirname "$0")/lib.sh"
 command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q '^GNU parallel' || skip "there is no GNU parallel"
 . "$(dirname "$0")/fleet_lib.sh"
-# Two at a time, of which the first two have large files: either of them has something when it is killed.
+# Two shards at a time. The first two have large files, so each of them has data when it is killed.
 export PARALLEL=-j2
 bash "$engines/parallel.sh" 8 "$plan" --psk-file "$work/psk" --rate 6M "$src" "udtx://127.0.0.1:$port/" >"$work/engine" 2>&1 &
 engine=$!
@@ -12,5 +12,5 @@ kill -KILL "$(pgrep -f "udtx-send --shard 0/8 --plan $plan" | tail -n 1)"
 wait_for 0 "$engine"
 all_came
 [ "$(grep -c 'in [0-9.]* s' "$work/engine")" -eq 8 ] || fail "not eight shards: $(cat "$work/engine")"
-# Of the one that was killed some was there when it was tried again.
+# The killed shard found some of its data when it started again.
 grep -q 'were there already' "$work/engine" || fail "nothing was continued: $(cat "$work/engine")"

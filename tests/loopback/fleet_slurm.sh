@@ -1,4 +1,4 @@
-# Shards by a Slurm array on four nodes: one node dies, its tasks run again elsewhere and continue; and by srun.
+# Shards by a Slurm array on four nodes, then by srun. If one node dies, its tasks run again elsewhere and continue.
 . "$(dirname "$0")/lib.sh"
 for command in slurmctld slurmd munged; do
     PATH=$PATH:/usr/sbin command -v $command >/dev/null || skip "there is no $command (Debian: slurm-wlm, munge)"
@@ -23,12 +23,12 @@ sbatch -W -o "$work/out.%a" --array=0-7 "$engines/slurm-array.sh" "$plan" --psk-
     "$src" "$to" >"$work/sbatch" 2>&1 &
 batch=$!
 receivers+=("$batch")
-# The large files are those of the first shards; two tasks run on each node.
+# The first shards have the large files; two tasks run on each node.
 until_true 120 proven "$work/dst" 4
 bash "$cluster" kill "$state" n2
 wait_for 0 "$batch"
 all_came
-# A task that ran twice says in its log what it did not send again.
+# A task that ran twice logs the data that it did not send again.
 grep -lq 'were there already' "$work"/out.* || fail "no task continued: $(cat "$work"/out.*)"
 
 rm -r "$work/dst/tree"

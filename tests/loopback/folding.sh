@@ -1,5 +1,5 @@
-# File systems that make something else of names: what came is never deleted or replaced for its name reading otherwise,
-# of two names that are one there the second fails, and what is stale still goes.
+# File systems that change names. A delivered file is never deleted or replaced because its name reads differently
+# there. If two names become one there, the second fails. Stale files are still deleted.
 . "$(dirname "$0")/lib.sh"
 has_fuse || skip "$no_fuse"
 command -v fusermount >/dev/null || command -v fusermount3 >/dev/null || skip "no fusermount here"
@@ -15,14 +15,14 @@ unmount_all() {
 trap unmount_all EXIT
 make_key
 
-# mount_rules RULES: sets $disk, and $below, what it shows.
+# mount_rules RULES: sets $disk, and $below, the directory that it shows.
 mount_rules() {
     below=$work/below.$1
     disk=$work/mount.$1
     mkdir -p "$below"
     mount_fuse "$disk" folding_fs.py "$1" "$below" || skip "$no_fuse"
 }
-# end_disk: the receiver ends first, since what it has open keeps the file system busy.
+# end_disk: ends the receiver first, as its open files keep the file system busy.
 end_disk() {
     kill -KILL "$receiver"
     wait "$receiver" 2>/dev/null || true
@@ -32,7 +32,7 @@ copy() { expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}"; }
 plan() { expect "$1" "$send" -n --psk-file "$work/psk" "${@:2}"; }
 is() { [ "$(json_field "$work/last.out" "$1")" = "$2" ] || fail "$rules: $1 is $(json_field "$work/last.out" "$1") instead of $2"; }
 holds() { [ "$(cat "$disk/$1" 2>/dev/null)" = "$2" ] || fail "$rules: $1 holds '$(cat "$disk/$1" 2>&1)' instead of '$2'"; }
-# all_came SOURCE DESTINATION: whatever the last run did not name as failed stands there as it is in the source.
+# all_came SOURCE DESTINATION: every file that the last run did not report as failed is in DESTINATION as in SOURCE.
 all_came() {
     "$python" - "$work/last.out" "$1" "$disk/$2" <<'EOF' || fail "$rules: what was confirmed is not there"
 import json, os, sys
@@ -52,11 +52,11 @@ EOF
 }
 entries() { find "$disk/$1" -mindepth 1 | wc -l; }
 
-# check FIRST SECOND: two names that are one there.
+# check FIRST SECOND: two names that are one on this disk.
 check() {
     local first=$1 second=$2 s=$work/source.$rules
     mkdir -p "$s/one/deep" "$s/two" "$s/pair" "$s/kinds"
-    # --- what an earlier run left under another name is brought up to date in its place, and stays
+    # --- a file that an earlier run left under another spelling is updated in place, and stays
     mkdir -p "$disk/one"
     echo old >"$disk/one/$second"
     echo x >"$disk/one/stale"
@@ -74,7 +74,7 @@ check() {
         [ "$(entries one)" -eq 4 ] || fail "$rules: $(ls -R "$disk/one")"
     done
     is unchanged 3
-    # --- a directory of another spelling, with something stale in it
+    # --- a directory with another spelling, and a stale file in it
     mv "$s/one/deep" "$s/one/swap"
     mkdir "$s/one/d$second"
     echo 4 >"$s/one/d$second/inner"
@@ -84,7 +84,7 @@ check() {
     holds "one/d$second/inner" 4
     [ ! -e "$disk/one/d$first/old" ] || fail "$rules: what is stale stays in a directory that reads otherwise"
     holds "one/$first" 1
-    # --- without --delete, too: the name that came first keeps its content, the other one fails by name
+    # --- the same without --delete: the first name keeps its content, the other fails and is named
     echo first >"$s/pair/$first"
     copy 0 "$s/pair/" "$url/pair"
     echo 'the second' >"$s/pair/$second"
@@ -100,7 +100,7 @@ check() {
     is failed_count 1
     copy 23 --overwrite never "$s/pair/" "$url/fresh"
     is failed_count 1
-    # --- directories become one, but for files of theirs that fall together
+    # --- directories merge, but colliding files in them fail
     mkdir "$s/two/$first" "$s/two/$second"
     echo a >"$s/two/$first/a"
     echo b >"$s/two/$second/b"
@@ -114,7 +114,7 @@ check() {
     echo c22 >"$s/two/$second/c"
     copy 23 "$s/two/" "$url/two"
     is failed_count 1
-    # --- a file and a directory, a link and a file: one of them stands, whole
+    # --- a file and a directory, a link and a file: one of them exists, complete
     echo file >"$s/kinds/$first"
     mkdir "$s/kinds/$second"
     echo inside >"$s/kinds/$second/x"
@@ -131,7 +131,7 @@ check() {
     is failed_count 1
 }
 
-# together NAME...: of names that are one there all but one fail, whatever came of them before.
+# together NAME...: if names become one on this disk, all but one fail, even after earlier runs.
 together() {
     local s=$work/together.$rules name i=0
     mkdir -p "$s/fresh" "$s/again" "$s/kinds" "$disk/again/way"
@@ -143,7 +143,7 @@ together() {
         echo "content $i" >"$s/again/$name"
         touch -d '2020-01-01 UTC' "$s/again/$name"
     done
-    # One name is kept as it was proven to have come; the other looks the same, and fails again.
+    # One name keeps the content that is proven to be its own. The other looks the same, and fails again.
     for run in 1 2 3; do
         copy 23 "$s/fresh/" "$url/fresh"
         is failed_count $(($# - 1))
@@ -169,7 +169,7 @@ for rules in nfkc,fold,inodes nfkc,fold; do
     kill -KILL "$receiver"
 done
 
-# --- a name of a file whose other names came is stale as any other
+# --- a name whose file has other names that arrived is stale like any other
 rules=fold,inodes
 mount_rules "$rules"
 start_recv linked --allow-delete --dir "$disk" --psk-file "$work/psk"
@@ -194,7 +194,7 @@ for rules in fold,inodes fold small,inodes nfd,inodes nfd dots; do
     kill -KILL "$receiver"
 done
 
-# --- names that are excluded are excluded in whatever case they read there
+# --- excluded names are excluded in whatever case they read on this disk
 rules=large,inodes
 mount_rules "$rules"
 start_recv large --allow-delete --dir "$disk" --psk-file "$work/psk"
@@ -207,7 +207,7 @@ copy 0 --delete --exclude '*.log' "$work/s/" "$url/"
 is deleted 1
 [ "$(ls "$below" | sort | tr '\n' ' ')" = "KEPT.LOG STAYS.TXT " ] || fail "$rules: $(ls "$below")"
 
-# --- different files that report one inode number are sent as what they are, from such a disk and to it
+# --- different files with one inode number are sent separately, from such a disk and to it
 mkdir "$work/files"
 for i in 1 2 3; do echo "content of $i" >"$work/files/$i"; done
 rules=twins
@@ -224,7 +224,7 @@ echo others >"$below/4"
 copy 0 -a "$work/files/" "udtx://127.0.0.1:$port/mount.twins"
 diff -r "$work/files" "$below" || fail "a name that shares an inode number was taken for a link"
 
-# --- real disks, where they can be mounted
+# --- real disks, if they can be mounted
 mount_image() {
     disk=$work/mount.$1
     mkdir "$disk"

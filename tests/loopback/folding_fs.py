@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""A pass-through file system that makes something else of names, as other systems' disks do.
+"""A pass-through file system that changes names, as the disks of other systems do.
 
 usage: folding_fs.py RULES DIRECTORY MOUNTPOINT
 
-RULES, joined by commas: fold (finds a name in any case, and keeps the case that it was made in), small and large (all
-names read in lower or upper case), nfd (names read decomposed), nfkc (ligatures read as their letters), dots (a dot or space at the end is dropped), short
-(twelve bytes of a name count); inodes (numbers as the disk below has them: without it they go by name, so that two
-names of one entry have two), twins (all regular files have one inode number and two links); exit 77: no FUSE here.
-"""
+RULES, joined by commas: fold (finds a name in any case, and keeps the case of its creation), small and large (all names
+read in lower or upper case), nfd (names read decomposed), nfkc (ligatures read as their letters), dots (drops a dot or
+space at the end), short (only twelve bytes of a name count), inodes (inode numbers of the disk below; without this rule
+they derive from names, so that two names of one entry have two numbers), twins (all regular files have one inode number
+and two links). Exit code 77: no FUSE here."""
 import os
 import sys
 import unicodedata
@@ -28,7 +28,7 @@ class Folding(Operations):
         self.root = root
 
     def plain(self, name):
-        """Without what is never kept."""
+        """The name without the parts that are never kept."""
         if "nfd" in self.rules:
             name = unicodedata.normalize("NFD", name)
         if "nfkc" in self.rules:
@@ -40,14 +40,14 @@ class Folding(Operations):
         return name
 
     def same(self, name):
-        """Equal for names that are one here."""
+        """A key that is equal for names that are one on this disk."""
         name = self.plain(name)
         if {"fold", "small", "large"} & self.rules:
             name = name.casefold()
         return name
 
     def written(self, name):
-        """What a new name becomes."""
+        """The form in which a new name is stored."""
         name = self.plain(name)
         if "small" in self.rules:
             name = name.lower()

@@ -1,4 +1,4 @@
-# A full disk at the receiver ends with code 11, a line that says so, and no file under its final name.
+# A full disk at the receiver: the run ends with code 11 and a line about it, and no file has its final name.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs root to mount a small tmpfs"
 mkdir "$work/small"
@@ -13,7 +13,7 @@ echo small >"$work/file"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 cmp "$work/file" "$work/small/file" || fail "the disk has room again"
 
-# File after file that does not fit: it ends early, and what was not written is not counted.
+# Many files that do not fit: the run ends early, and unwritten files are not counted.
 rm "$work/small/file"
 mkdir "$work/many"
 for i in $(seq 24); do head -c 5000000 /dev/zero | tr '\0' "\\$((i + 100))" >"$work/many/f$i"; done
@@ -25,7 +25,7 @@ packets=$(json_field "$work/last.out" sent_packets)
 rm -r "$work/many"
 find "$work/small" -mindepth 1 -delete
 
-# Room is made: the same command sends only what was not delivered, and leaves nothing behind.
+# After the disk got more room, the same command sends only what was not delivered, and leaves no temporary files.
 mount -o remount,size=36m "$work/small"
 head -c 16000000 /dev/zero >"$work/small/filler"
 mkdir "$work/src"
@@ -36,18 +36,18 @@ expect 23 "$send" --json --psk-file "$work/psk" "${some[@]}"
 said "[Nn]o space"
 rm "$work/small/filler"
 expect 0 "$send" --json --psk-file "$work/psk" "${some[@]}"
-# 4 MiB, and the rest of their last piece, may be sent before the receiver has said what it has: the first file at most.
+# 4 MiB and the rest of their last piece may be sent before the receiver reports what it has: the first file at most.
 [ "$(json_field "$work/last.out" resumed_bytes)" -eq 15000000 ] || fail "what was delivered was sent again"
 diff -r "$work/src" "$work/small" || fail "the trees differ"
 
-# --min-free: what would leave less is refused by name, and the rest comes.
+# --min-free: a file that would leave less room is refused by name, and the rest arrives.
 find "$work/small" -mindepth 1 -delete
 start_recv spare --min-free 20M --dir "$work/small" --psk-file "$work/psk"
 expect 0 "$send" --psk-file "$work/psk" "$work/big" "udtx://127.0.0.1:$port/one"
 expect 23 "$send" --psk-file "$work/psk" "$work/big" "$work/file" "udtx://127.0.0.1:$port/"
 said "--min-free leaves no room for 'big'"
 cmp "$work/file" "$work/small/file" || fail "what has room did not come"
-# A stream and a file with holes, too, of which nobody knows before what they will hold.
+# The same for a stream and a file with holes, whose final size is unknown beforehand.
 rm "$work/small/file"
 expect 11 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$work/big"
 said "--min-free leaves no room for 'stream'"
@@ -56,7 +56,7 @@ said "--min-free leaves no room for 'big'"
 cmp "$work/file" "$work/small/file" || fail "what has room did not come"
 expect 1 "$recv" --min-free lots --listen :0 --dir "$work/small" --psk-file "$work/psk"
 
-# What is only announced takes no disk: at most twice what came, and 16 MiB.
+# Announced data takes no disk space: at most twice the received bytes, plus 16 MiB.
 truncate -s 400M "$work/disk.img"
 mkdir "$work/disk"
 if PATH=$PATH:/usr/sbin:/sbin mkfs.ext4 -q -F "$work/disk.img" 2>/dev/null && mount -o loop "$work/disk.img" "$work/disk" 2>/dev/null; then

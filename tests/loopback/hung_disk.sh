@@ -1,5 +1,5 @@
-# A disk below the served directory that hangs in syncs and reads, while more clients come to it than there are disk
-# threads for that: the others are served, and a signal ends the server.
+# A disk below the served directory hangs in syncs and reads, and more clients use it than there are disk threads for
+# that. Other clients are served, and a signal ends the server.
 . "$(dirname "$0")/lib.sh"
 has_fuse || skip "$no_fuse"
 make_key
@@ -13,7 +13,7 @@ start_recv r --allow-read --dir "$work/dst" --psk-file "$work/psk"
 server=${receivers[-1]}
 url=udtx://127.0.0.1:$port
 
-# --- five to sync there, and one to read, which then goes
+# --- five clients that sync there, and one that reads and then quits
 clients=()
 for i in 1 2 3 4 5; do
     "$send" -q --psk-file "$work/psk" "$work/src/f" "$url/hung/$i/" 2>"$work/push$i.err" &
@@ -27,7 +27,7 @@ expect 0 timeout 30 "$send" --psk-file "$work/psk" "$work/src/f" "$url/other/"
 expect 0 timeout 30 "$recv" --psk-file "$work/psk" "$url/stands" "$work/out"
 cmp "$work/src/f" "$work/out/stands" || fail "the contents differ"
 
-# --- a signal ends it, as soon as the kernel lets go of those that sync
+# --- a signal ends the server as soon as the kernel releases the hanging syncs
 kill -INT "${clients[@]}"
 kill -INT "$server"
 until_true 30 grep -q '^udtx-recv: interrupted by SIGINT' "$work/r.log"

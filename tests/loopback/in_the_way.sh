@@ -1,4 +1,5 @@
-# What stands where something is to come goes only when that has come, and is there again if it fails after all.
+# An entry in the way of a new one is removed only once the new one has arrived. It is restored if the new one fails
+# after all.
 . "$(dirname "$0")/lib.sh"
 need_strace
 make_key
@@ -15,7 +16,7 @@ occupy() {
 stays() { [ "$(ls "$work/dst/name" 2>&1 | tr '\n' ' ')" = "1 2 3 " ] || fail "$1: a directory lost what is in it, and nothing came: $(ls -A "$work/dst")"; }
 honest=$recv
 
-# --- a directory, where the file or link that is to replace it cannot be finished
+# --- a directory, if the file or link that is to replace it cannot be finished
 for calls in renameat fdatasync,syncfs,fsync; do
     for source in src links; do
         [ "$calls/$source" != fdatasync,syncfs,fsync/links ] || continue  # a link has no content
@@ -39,10 +40,10 @@ for source in src links; do
     [ ! -d "$work/dst/name" ] && [ "$(ls -A "$work/dst")" = name ] || fail "$source: $(ls -lA "$work/dst")"
 done
 
-# --- a link, where the directory that is to replace it cannot be made
+# --- a link, if the directory that is to replace it cannot be made
 [ -L "$work/dst/name" ] || fail "no link"
 mkdir -p "$work/directory/name"
-recv_meets mkdirat ENOSPC:when=2+  # the first finds the link
+recv_meets mkdirat ENOSPC:when=2+  # the first call finds the link
 start_recv no-mkdir --one-off --dir "$work/dst" --psk-file "$work/psk"
 got=0
 timeout 60 "$send" --psk-file "$work/psk" "$work/directory/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
@@ -55,7 +56,7 @@ expect 0 "$send" --psk-file "$work/psk" "$work/directory/" "$url:$port/"
 wait_for 0 "$receiver"
 [ -d "$work/dst/name" ] && [ "$(ls -A "$work/dst")" = name ] || fail "$(ls -lA "$work/dst")"
 
-# --- a temporary file that got a second name meanwhile, as a snapshot by hard links gives it
+# --- a temporary file that got a second name meanwhile, as a snapshot by hard links does
 mkdir "$work/large" "$work/in"
 head -c 40000000 /dev/urandom >"$work/large/f"
 begin_and_kill() {
@@ -72,7 +73,7 @@ begin_and_kill() {
 begin_and_kill
 cp -al "$work/in" "$work/snapshot"
 before=$(sha1sum <"$(find "$work/snapshot" -name '*.part')")
-# One that cannot be removed is named.
+# A temporary file that cannot be removed is named.
 recv_meets unlinkat EPERM
 start_recv no-unlink --one-off --dir "$work/in" --psk-file "$work/psk"
 got=0
@@ -87,7 +88,7 @@ wait_for 0 "$receiver"
 cmp "$work/large/f" "$work/in/f" || fail "not the same"
 [ "$(sha1sum <"$(find "$work/snapshot" -name '*.part')")" = "$before" ] || fail "the snapshot was written to"
 
-# --- what stands there unchanged is on the disk when that is confirmed
+# --- unchanged files are synced to the disk before they are confirmed
 strace -D -f -qq -o "$work/calls" -e trace=syncfs "$recv" --listen 127.0.0.1:0 --one-off --dir "$work/in" --psk-file "$work/psk" 2>"$work/last.log" &
 receiver=$!
 receivers+=("$receiver")

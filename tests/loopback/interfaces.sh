@@ -1,5 +1,5 @@
-# Two network namespaces with two lines between them, IPv4 and IPv6: both carry, and one that is unplugged in
-# mid-transfer hands over to the other.
+# Two network namespaces with two links between them, IPv4 and IPv6. Both carry data. If one is unplugged during a
+# transfer, the other takes over.
 . "$(dirname "$0")/lib.sh"
 a=udtx-a-$$
 b=udtx-b-$$
@@ -63,7 +63,8 @@ wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
 [ "$(paths | grep -o '"state":"suspended"' | wc -l)" -eq 1 ] || fail "the unplugged path: $(paths)"
 
-# An interface that is deleted and made anew has another index: a path named by it goes on, also the only one.
+# An interface that is deleted and made again has another index. A path named by it continues, even if it is the only
+# one.
 remake_line2() {
     ip -n "$a" link del line2
     sleep 1

@@ -1,10 +1,11 @@
-# Ctrl-C on either side ends both with code 130, in good order: complete files stay, the rest goes, and both say the same.
+# Ctrl-C on either side ends both sides in order, with code 130. Complete files stay, temporary files go, and both sides
+# report the same.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/src"
 for i in $(seq 40); do head -c 500000 /dev/urandom >"$work/src/f$i"; done
 
-# Neither side ever times out on its own here: that both end shows that they told each other.
+# No side times out here on its own: if both end, each has informed the other.
 patient=(--timeout 600 --json --psk-file "$work/psk")
 start_pair() {
     rm -rf "$work/dst"
@@ -27,7 +28,8 @@ honest() {
     [ "$count" -lt 40 ] || fail "it was over before the interruption"
     for report in "$@"; do
         is "$report" exit_code 130
-        # On a very busy machine the receiver's last word may come too late; the scenarios tell that it does come.
+        # On a very busy machine the receiver's final report may arrive too late. The scenario tests prove that it is
+        # sent.
         if [ "$(json_field "$report" confirmed)" != true ]; then
             [ "$(json_field "$report" files)" -le "$count" ] || fail "more files are claimed than there are"
             said "at least"
@@ -59,7 +61,7 @@ grep -q "interrupted by SIGTERM" "$work/receiver-ends.log" || fail "the receiver
 said "receiver: interrupted by SIGTERM"
 honest "$work/send.out" "$work/receiver-ends.out"
 
-# One Ctrl-C that arrives twice, as with `timeout` in between, is one.
+# A Ctrl-C that arrives twice, as with `timeout` in between, counts once.
 for victim in sender receiver; do
     start_pair "twice-$victim"
     kill -INT "${!victim}"
@@ -69,7 +71,7 @@ for victim in sender receiver; do
     honest "$work/send.out" "$work/twice-$victim.out"
 done
 
-# A receiver that does not answer is not waited for, and the figures say that they are not its last word.
+# The sender does not wait for a receiver that does not answer, and marks the figures as not final.
 start_pair mute
 kill -STOP "$receiver"
 kill -INT "$sender"
@@ -79,7 +81,7 @@ is "$work/send.out" confirmed false
 kill -KILL "$receiver"
 wait_for 137 "$receiver"
 
-# A long-running receiver survives its senders.
+# A long-running receiver survives the end of its senders.
 rm -rf "$work/dst"
 mkdir "$work/dst"
 start_recv server --dir "$work/dst" "${patient[@]}"
@@ -92,12 +94,12 @@ cmp "$work/file" "$work/dst/file" || fail "the receiver did not survive"
 kill -INT "$receiver"
 wait_for 130 "$receiver"
 
-# What has come is in the journal within a second of a signal, whichever and to whom: the same command continues there.
+# Received data is in the journal within a second of any signal to either side. The same command continues there.
 head -c 60000000 /dev/urandom >"$work/large"
 slowest=0
 lost_most=0
 signals=(INT TERM HUP)
-! sanitized || signals=(TERM)  # they take the same way
+! sanitized || signals=(TERM)  # all signals take the same code path
 for signal in "${signals[@]}"; do
     for victim in sender receiver; do
         rm -rf "$work/dst"
@@ -126,7 +128,7 @@ for signal in "${signals[@]}"; do
         [ $lost -le $lost_most ] || lost_most=$lost
     done
 done
-# A busy machine and a sanitizer take their time.
+# A busy machine and a sanitizer need more time.
 load=$(awk '{ print $1 }' /proc/loadavg)
 limit=1000
 ! awk -v l="$load" -v n="$(nproc)" 'BEGIN { exit !(l > n) }' || limit=10000

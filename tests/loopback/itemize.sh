@@ -1,4 +1,5 @@
-# A dry run lists what would be done and why, by rsync's letters; in lines, in the object, and in a stream of objects.
+# A dry run lists each action and its reason in rsync's letters: as lines, in the JSON object, and as a stream of
+# objects.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -52,24 +53,24 @@ cLc........ led -> longer
 END
     [ -z "$attributes" ] || echo '.f........x old/inside'
 }
-# The time of a file that was written to may be the same as before on a coarse clock.
+# On a coarse clock, a file that was written may have the same time as before.
 touch -r "$to/longer" "$src/longer"
 expect 0 "$send" -n -a --delete --psk-file "$work/psk" "$src/" "$url/t"
 lines '<' | lists
 said "dry run, nothing was done"
 diff -r --no-dereference "$work/before" "$work/dst" || fail "a dry run changed something"
-# with -v also what stays
+# with -v unchanged entries are listed, too
 expect 0 "$send" -n -v -a --delete --psk-file "$work/psk" "$src/" "$url/t"
 grep -qxE '\.f {9} rot' "$work/last.out" || fail "-v does not list what stays"
 grep -qxE '\.L {9} link -> same' "$work/last.out" || fail "-v does not list a link that stays"
-# contents, with -c; what differs in its time only has it set
+# contents, with -c; for a file that differs only in its time, just the time is set
 expect 0 "$send" -n -c --psk-file "$work/psk" "$src/" "$url/t"
 grep -qx '<fc[.]\{8\} rot' "$work/last.out" || fail "-c: $(cat "$work/last.out")"
 grep -qx '[.]f[.][.]t[.]\{6\} later' "$work/last.out" || fail "-c: $(cat "$work/last.out")"
-# without -p modes and times of directories are nobody's business
+# without -p, modes and times of directories do not matter
 expect 0 "$send" -n --psk-file "$work/psk" "$src/" "$url/t"
 ! grep -q ' mode$\| old/$' "$work/last.out" || fail "a mode is listed that would not be set"
-# to an empty place all is new, with each kind of link apart
+# at an empty destination everything is new, with each kind of link separate
 expect 0 "$send" -n -H --psk-file "$work/psk" "$src/" "$url/empty"
 grep -qxE 'hf\+{9} (twin|same) => (twin|same)' "$work/last.out" || fail "a hard link: $(cat "$work/last.out")"
 grep -qxF 'cL+++++++++ link -> same' "$work/last.out" || fail "a link: $(cat "$work/last.out")"
@@ -91,7 +92,7 @@ expect 0 "$send" -n --json-stream -a --delete --psk-file "$work/psk" "$src/" "$u
 tail -n 1 "$work/last.out" >"$work/end"
 [ "$(json_field "$work/end" event)" = '"end"' ] && ! grep -q '"plan":' "$work/end" || fail "the end of --json-stream"
 
-# --- fetched: the same letters the other way round
+# --- pulled: the same letters in the other direction
 expect 0 "$recv" -a --psk-file "$work/psk" "$url/t/" "$work/got"
 mkdir "$work/dst/t/more"
 printf 'longer by far, this time' >"$work/dst/t/later"
@@ -103,7 +104,7 @@ grep -qxF 'cLc........ link -> rot' "$work/last.out" || fail "a pull: $(cat "$wo
 expect 0 "$recv" -n --json -a --psk-file "$work/psk" "$url/t/" "$work/got"
 grep -qF '"itemized":">f.st......"' "$work/last.out" || fail "the object of a pull"
 
-# --- and the run does it: afterwards there is nothing to list
+# --- and the run does what was listed: afterwards the list is empty
 expect 0 "$send" -a --delete --psk-file "$work/psk" "$src/" "$url/t"
 expect 0 "$send" -n -a --delete --psk-file "$work/psk" "$src/" "$url/t"
 [ ! -s "$work/last.out" ] || fail "after the run there is something to do: $(cat "$work/last.out")"

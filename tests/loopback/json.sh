@@ -1,4 +1,4 @@
-# --json: one object, all fields, figures that agree with each other and with the other side's.
+# --json: one object with all fields, whose figures agree with each other and with those of the other side.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/dst" "$work/src/d/empty"

@@ -1,5 +1,5 @@
-// json_check FILE [KEY]: fails unless FILE holds exactly one JSON object (RFC 8259) and nothing else but white space;
-// prints the raw value of a top-level KEY.
+// json_check FILE [KEY]: fails unless FILE holds exactly one JSON object (RFC 8259) and otherwise only white space.
+// Prints the raw value of a top-level KEY.
 #include <cctype>
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-# Keys: made with mode 0600 and never overwritten; wrong, exposed and missing ones are refused.
+# Keys: made with mode 0600 and never overwritten. Wrong, exposed and missing keys are refused.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -29,7 +29,7 @@ expect 40 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --psk-file "$work/damag
 said "damaged is no key file"
 expect 11 "$send" --psk-file "$work/none" "$work/file" "udtx://127.0.0.1:$port/"
 said "none"
-# The receiver has survived all that.
+# The receiver has survived all these attempts.
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 cmp "$work/file" "$work/dst/file"
 
@@ -54,7 +54,7 @@ expect 40 "$send" --psk-file "$work/psk" "$work/third" "udtx://127.0.0.1:$port/"
 fault_case F10 "real processes, wrong pin, unknown key, wrong kind of key: refused, no file" \
     "$(find "$work/dst" -name 'third*' | wc -l) files of strangers"
 
-# F65: a transfer is that of its key: the same command with another key neither stops nor continues it.
+# F65: a transfer belongs to its key: the same command with another key neither stops nor continues it.
 cat "$work/alice.pub" "$work/eve.pub" >"$work/allowed"
 mkdir -p "$work/both"
 start_recv both --dir "$work/both" --identity "$work/bob" --authorized-keys "$work/allowed"
@@ -73,7 +73,7 @@ cmp "$work/large" "$work/both/new/large" || fail "the two transfers made somethi
 [ -z "$(find "$work/both" -name '.udtx-*')" ] || fail "something was left: $(find "$work/both" -name '.udtx-*')"
 fault_case F65 "the same command with another key: begins anew, and neither is stopped" "$resumed bytes continued, both whole"
 
-# No core dump has a key, and no other program of the user reads one from the memory: /proc is root's then.
+# A core dump has no key in it, and no other program of the user can read a key from memory: /proc belongs to root then.
 as_user=()
 [ "$(id -u)" -ne 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 chmod 755 "$work"

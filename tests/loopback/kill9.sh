@@ -1,4 +1,4 @@
-# kill -9 of either side leaves no file under its final name that is not complete, and the other ends by its --timeout.
+# kill -9 of either side: every file under its final name is complete, and the other side ends after its --timeout.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/src"
@@ -13,7 +13,7 @@ all_complete() {
 arrived() { find "$work/dst" -type f -name 'f*' | wc -l; }
 some_arrived() { [ "$(arrived)" -ge 3 ]; }
 
-# Long enough for a busy machine not to mistake itself for a dead peer.
+# Long enough that a busy machine does not look like a dead peer.
 timeout=8
 for victim in sender receiver; do
     rm -rf "$work/dst"

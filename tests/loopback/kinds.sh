@@ -1,5 +1,5 @@
-# A name that is of another kind now, as rsync does it: what is no directory makes way, and so does an empty directory;
-# one with something in it only under --delete. A dry run says what the run does.
+# A name whose kind has changed, handled as in rsync: a file, a link or an empty directory makes way, a directory with
+# entries only under --delete. A dry run reports what the run does.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -11,7 +11,7 @@ listed() { grep -qxE -- "$1" "$work/last.out" || fail "the dry run does not list
 unlisted() { ! grep -qF -- "$1" "$work/last.out" || fail "the dry run lists '$1'"; }
 is() { [ "$(json_field "$work/last.out" "$1")" = "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
 same() { diff -r --no-dereference "$src" "$work/$to/src" || fail "the trees differ"; }
-# What stands at the receiver: each name is of another kind there.
+# The receiver's entries: each name has another kind there.
 others() {
     to=$1
     local at=$work/$1/src
@@ -23,10 +23,10 @@ others() {
 mkdir -p "$src/directory/deep" "$src/linked"
 for f in file directory/deep/f linked/f same; do printf 'content of %s' "$f" >"$src/$f"; done
 ln -s same "$src/link"
-# Which of the two names comes first is the file system's choice.
+# The file system determines which of the two names comes first.
 ln "$src/same" "$src/twin"
 
-# --- nothing that has anything in it is in the way
+# --- every directory in the way is empty
 others empty
 plan 0 -H
 listed '<f\+{9} src/file'
@@ -49,12 +49,12 @@ copy 0 -H
 is files 0
 is symlinks 0
 is unchanged 6
-# Links are among what is unchanged, but they are no files.
+# Links count as unchanged, but they are not files.
 copy 0 -H --report "$work/page.html"
 done=$(grep -oE '"files_done":[0-9]+' "$work/page.html" | sort -t : -k 2 -n | tail -n 1)
 [ "$done" = '"files_done":5' ] || fail "of 5 files and a link $done"
 
-# --- a name of a file that changes is made anew; both are files in the summary
+# --- a changed file with two names gets both again; both count as files in the summary
 printf 'longer than before' >"$src/same"
 plan 0 -H
 listed '<f\.s[t.]\.{6} src/(twin|same)'
@@ -76,7 +76,7 @@ is files 0
 is failed_count 0
 diff -r --no-dereference "$work/never" "$work/before" || fail "--overwrite never replaced something"
 
-# --- a directory with something in it stays, and the line names it and what helps; --delete takes it
+# --- a directory with entries stays, and the message names it and the remedy; --delete removes it
 others full
 for d in file link twin; do printf 'x' >"$work/full/src/$d/inside"; done
 copy 23 -H -n
@@ -98,7 +98,7 @@ copy 0 -H --delete
 is deleted 3
 same
 
-# --- but for what is excluded
+# --- except for excluded entries
 others kept
 printf 'x' >"$work/kept/src/file/inside.keep"
 for run in plan copy; do

@@ -1,4 +1,5 @@
-# --threads: transfers whose packets pass through several threads arrive whole, and end well when they are cut off.
+# --threads: transfers whose packets pass through several threads arrive complete, and end in order when they are cut
+# off.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -12,7 +13,8 @@ for threads in 2 4; do
     cmp "$work/data" "$work/dst/with-$threads/data" || fail "$threads threads"
     [ "$(json_field "$work/last.out" streams)" -eq $threads ] || fail "the report's threads"
 done
-expect 0 env UDTX_IO=portable "$send" "${shared[@]}" --streams 4 "$work/data" "$url/portable"  # its other name
+# --streams is another name of --threads.
+expect 0 env UDTX_IO=portable "$send" "${shared[@]}" --streams 4 "$work/data" "$url/portable"
 cmp "$work/data" "$work/dst/portable/data" || fail "one datagram a system call"
 
 begun() { [ -n "$(find "$work/dst/cut-$1" -type f -print -quit 2>/dev/null)" ]; }

@@ -1,24 +1,25 @@
-# Shared by the loopback tests: real udtx-send and udtx-recv processes on 127.0.0.1. Sourced with the tools' directory
-# as first argument of the test. Each test has a directory of its own and free ports only, so tests may run together.
+# Shared by the loopback tests: real udtx-send and udtx-recv processes on 127.0.0.1. A test sources it with the tools'
+# directory as its first argument. Each test has its own directory and uses free ports only, so tests may run at the
+# same time.
 set -euo pipefail
 
 bin=$1
 checker=$2
 send=$bin/udtx-send
 recv=$bin/udtx-recv
-# Memory rather than a disk that others may keep busy, where there is enough of it.
+# Prefers memory to a disk that may be busy, if there is enough memory.
 if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(df -k --output=avail /dev/shm | tail -n 1)" -gt 1000000 ]; then
     TMPDIR=/dev/shm
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/udtx-loopback.XXXXXX")
 receivers=()
-mounted=()  # by the test; unmounted at its end
-# Settings of whoever runs the tests are not theirs.
+mounted=()  # mount points of the test; unmounted at its end
+# Settings of the user who runs the tests must not affect them.
 for name in $(compgen -e UDTX_ || true); do [[ $name =~ ^UDTX_(KILL_POINTS|WHOLE_MATRIX)$ ]] || unset "$name"; done
-whole=${UDTX_WHOLE_MATRIX:-}  # cases of the fault matrix at the size that it asks for
+whole=${UDTX_WHOLE_MATRIX:-}  # runs cases of the fault matrix at full size
 export XDG_CONFIG_HOME=$work/no-settings
 
-# A process that the test has started and not yet waited for: others may have its number later.
+# True for a process that the test has started and not yet waited for. Afterwards another process may have its number.
 is_child() { [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f2)" = $$ ]; }
 cleanup() {
     local status=$? pid at
@@ -27,7 +28,7 @@ cleanup() {
         is_child "$pid" || continue
         kill -CONT "$pid" 2>/dev/null || true
         kill -KILL "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true  # also keeps bash from telling of the kill
+        wait "$pid" 2>/dev/null || true  # also keeps bash from reporting the kill
     done
     if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
         echo "--- test ended with $status; what the tools said:"
@@ -54,19 +55,21 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
-# fault_case F53 BOUND FIGURE: a case of the fault matrix was tried and held the bound (see tests/support/test/fault_case.hpp).
+# fault_case F53 BOUND FIGURE: a case of the fault matrix ran and kept the bound (see
+# tests/support/test/fault_case.hpp).
 fault_case() { echo "FAULT $1 | $2 | $3"; }
 
-# Does the program under test have a sanitizer, with its memory and its pace? ./dev sets the sanitizers' options for all builds.
+# True if the tools have a sanitizer, and so need more memory and time. ./dev sets the sanitizers' options for all
+# builds.
 sanitized() { grep -qaE '__(asan|tsan)_init' "$bin/udtx-send"; }
 
 need_strace() {
     command -v strace >/dev/null || skip "no strace"
     strace -qq -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
-    # The search for leaks traces as well, and there is room for one.
+    # The leak check uses ptrace too, and a process can have only one tracer.
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 }
-# has_fuse: sets $python; false, with the reason in $no_fuse, where the file systems of the tests cannot be mounted.
+# has_fuse: sets $python. Returns false, with the reason in $no_fuse, if the tests' file systems cannot be mounted.
 has_fuse() {
     no_fuse="no /dev/fuse that can be used here"
     [ -w /dev/fuse ] || return 1
@@ -76,7 +79,8 @@ has_fuse() {
     done
     return 1
 }
-# mount_fuse AT PROGRAM ARGS...: PROGRAM ARGS... AT is a file system of the tests; unmounted at the end. Sets $no_fuse.
+# mount_fuse AT PROGRAM ARGS...: mounts a file system of the tests with PROGRAM ARGS... AT; unmounted at the end. Sets
+# $no_fuse.
 mount_fuse() {
     local at=$1 program=$2 _
     shift 2
@@ -96,7 +100,8 @@ mount_fuse() {
     return 1
 }
 
-# recv_meets CALLS ERROR: from now on these system calls of receivers fail so. With -D the process is the receiver's.
+# recv_meets CALLS ERROR: from now on these system calls fail with ERROR in receivers. With -D the process is the
+# receiver itself.
 recv_meets() {
     printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -e "trace=%s" -e "inject=%s:error=%s" "%s" "$@"\n' \
         "$1" "$1" "$2" "$bin/udtx-recv" >"$work/recv"
@@ -106,7 +111,7 @@ recv_meets() {
 
 make_key() { "$send" keygen "$work/psk" 2>/dev/null; }
 
-# start_recv NAME ARGS...: sets $port and $receiver; standard error goes to NAME.log, standard output to NAME.out.
+# start_recv NAME ARGS...: sets $port and $receiver; standard error is in NAME.log, standard output in NAME.out.
 start_recv() {
     local name=$1 listen=127.0.0.1:0 _
     shift
@@ -123,7 +128,7 @@ start_recv() {
     fail "the receiver $name does not listen"
 }
 
-# expect CODE COMMAND...: standard error is kept in last.err, standard output in last.out.
+# expect CODE COMMAND...: checks the exit code; standard error is in last.err, standard output in last.out.
 expect() {
     local wanted=$1 got=0
     shift
@@ -131,7 +136,7 @@ expect() {
     [ "$got" -eq "$wanted" ] || fail "exit code $got instead of $wanted: $*"
 }
 
-# wait_for CODE PID: a background process must end so. The limit is for hangs only: a busy machine takes its time.
+# wait_for CODE PID: a background process must end with CODE. The limit is for hangs only, as a busy machine is slow.
 wait_for() {
     local wanted=$1 pid=$2 got=0 _
     for _ in $(seq 2400); do
@@ -145,7 +150,7 @@ wait_for() {
 
 said() { grep -qE -- "$1" "$work/last.err" || fail "no line matches '$1'"; }
 
-# until_true SECONDS COMMAND...
+# until_true SECONDS COMMAND...: repeats COMMAND until it succeeds, at most for this time
 until_true() {
     local tries=$(($1 * 20)) _
     shift
@@ -158,14 +163,14 @@ until_true() {
 
 never_said() { ! grep -qE -- "$1" "$work/last.err" || fail "a line matches '$1'"; }
 
-# proven DIRECTORY [COUNT]: there are COUNT journals or more, and each has some pieces; a piece takes about forty bytes,
-# what comes before them less.
+# proven DIRECTORY [COUNT]: true if there are at least COUNT journals and each has some pieces. A piece takes about
+# forty bytes, the journal's head less.
 proven() {
     [ "$(find "$1" -name '.udtx-*.journal' 2>/dev/null | wc -l)" -ge "${2:-1}" ] &&
         [ -z "$(find "$1" -name '.udtx-*.journal' -size -160c 2>/dev/null)" ]
 }
 
-# check_metrics FILE: as promtool wants them; it is asked itself where it is installed.
+# check_metrics FILE: checks the rules of promtool; uses promtool itself where it is installed.
 check_metrics() {
     if command -v python3 >/dev/null; then
         PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/metrics_lint.py" "$1" || fail "the metrics are not clean"
@@ -175,6 +180,6 @@ check_metrics() {
 
 json_field() { "$checker" "$1" "$2"; }
 
-# Names, types, modes, sizes, link targets and, for files and directories, whole-second times.
+# Prints names, types, modes, sizes, link targets and, for files and directories, whole-second times.
 listing() { (cd "$1" && find . -mindepth 1 -printf '%P\t%y\t%m\t%l\t%T@\n' |
     awk -F'\t' 'BEGIN { OFS = "\t" } { split($5, t, "."); print $1, $2, ($2 == "l" ? "" : $3 OFS t[1]), $4 }' | LC_ALL=C sort); }

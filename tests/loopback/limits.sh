@@ -1,5 +1,5 @@
-# Limits of a server's process, and signals that are nothing to it: they cost the file that meets them, never the server
-# nor what others send.
+# Resource limits of a server's process, and signals that it ignores. A limit costs only the file that reaches it; the
+# server and other transfers continue.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst" "$work/src"
@@ -17,7 +17,7 @@ expect 23 "$send" --json --psk-file "$work/psk" "$work/src" "udtx://127.0.0.1:$p
 said "large': File too large"
 [ "$(json_field "$work/last.out" files)" -eq 20 ] || fail "the others did not arrive"
 diff -r -x large -x '.udtx-*' "$work/src" "$work/dst/src" || fail "the others are damaged"
-# A stream tells no size beforehand: it is written until it may not be.
+# A stream announces no size: it is written up to the limit.
 expect 11 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$work/src/large"
 said "File too large"
 for signal in USR1 USR2 PIPE XFSZ; do kill -s "$signal" "$receiver"; done

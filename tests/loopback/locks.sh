@@ -1,4 +1,5 @@
-# A disk without locks (a network file system without a lock service): it is said, nothing waits, and resume works.
+# A disk without locks (a network file system without a lock service): a message says so, no process waits, and resume
+# works.
 . "$(dirname "$0")/lib.sh"
 need_strace
 make_key
@@ -17,7 +18,7 @@ for error in ENOSYS ENOLCK EOPNOTSUPP EINVAL EINTR; do
         until_true 30 written
         kill -KILL "$receiver" "$sender"
         wait "$sender" "$receiver" 2>/dev/null || true
-        # Nobody can tell that it is not under way: what is that new stays.
+        # Without locks no process can prove that the transfer has ended: new temporary files stay.
         expect 0 strace -D -f -qq -o /dev/null -e trace=flock -e inject=flock:error=$error "$bin/udtx-recv" clean "$work/dst"
         said "kept .*journal: it is too new"
         [ -n "$(find "$work/dst" -name '*.part')" ] && [ -n "$(find "$work/dst" -name '*.journal')" ] || fail "clean took what may be in use"
@@ -35,7 +36,7 @@ for error in ENOSYS ENOLCK EOPNOTSUPP EINVAL EINTR; do
     [ -z "$(find "$work/dst" -name '*udtx*')" ] || fail "$error: something was left behind"
 done
 
-# Senders that share a rate know each other by their numbers then.
+# Without locks, senders that share a rate find each other by their process ids.
 recv=$bin/udtx-recv
 start_recv shared --one-off --dir "$work/dst" --psk-file "$work/psk"
 head -c 200000 /dev/urandom >"$work/data"

@@ -1,4 +1,5 @@
-# F80: many small files, 10,000 or in the whole matrix a million of 1 KB: memory and descriptors of both ends are bounded.
+# F80: many small files, 10,000 or in the whole matrix a million of 1 KB: memory and descriptors of both ends are
+# bounded.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/dst" "$work/src"
@@ -12,7 +13,7 @@ files=$((directories * 100))
 [ "$(find "$work/src" -type f | wc -l)" -eq $files ] || fail "the test made the wrong number of files"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 
-# watch PID FILE: the most of memory (KiB) and of descriptors that a process has, until it ends.
+# watch PID FILE: writes the peak memory (KiB) and the most descriptors of a process, until it ends.
 watch() {
     local peak=0 fds=0 now most=0
     while now=$(awk '/^VmHWM:/ { print $2 }' "/proc/$1/status" 2>/dev/null) && [ -n "$now" ]; do
@@ -34,7 +35,7 @@ diff -r "$work/src" "$work/dst/src" || fail "the trees differ"
 [ "$(json_field "$work/last.out" files)" -eq $files ] || fail "the report counts otherwise"
 for end in sender receiver; do
     read -r peak fds <"$work/$end.most"
-    # A sanitizer has its own memory.
+    # A sanitizer uses additional memory.
     [ "$peak" -le 262144 ] || sanitized || fail "the $end took $peak KiB"
     [ "$fds" -le 256 ] || fail "the $end had $fds descriptors"
     fault_case F80 "$end of 10,000 files of 1 KB (10^6 in the whole matrix): RSS at most 256 MiB, 256 descriptors" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""metrics_lint.py [FILE]: the rules of `promtool check metrics` on metrics in Prometheus' text format, for machines without
-promtool; without FILE, whether each rule finds what it is for. Beyond promtool: each metric has HELP and TYPE before its
-samples, stands once, and no series occurs twice."""
+"""metrics_lint.py [FILE]: applies the rules of `promtool check metrics` to metrics in Prometheus' text format, for
+machines without promtool. Without FILE it checks that each rule finds its violation. Beyond promtool: each metric has
+HELP and TYPE before its samples, occurs once, and no series occurs twice."""
 import re
 import sys
 

@@ -1,4 +1,4 @@
-# --delete, and what -a keeps.
+# --delete, and what -a preserves.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -8,11 +8,11 @@ url=udtx://127.0.0.1
 copy() { expect "$1" "$send" -v --json --psk-file "$work/psk" "${@:2}"; }
 is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
 
-# --- a receiver that was not told to deletes nothing, and says which flag it takes
+# --- a receiver without permission deletes nothing, and names the missing flag
 start_recv plain --dir "$work/dst" --psk-file "$work/psk"
 copy 11 --delete "$src/" "$url:$port/"
 said "--allow-delete"
-never_said "same command"  # it is refused the next time, too
+never_said "same command"  # it would be refused the next time, too
 [ -z "$(ls "$work/dst")" ] || fail "a refused transfer left something"
 expect 1 "$send" --delete --files-from "$work/psk" --psk-file "$work/psk" "$src" "$url:$port/"
 said "exclude each other"
@@ -23,12 +23,12 @@ mkdir -p "$work/dst/tree/src/old/deep" "$work/dst/tree/beside"
 for f in src/gone src/old/deep/x src/old.keep beside/theirs theirs; do printf 'x' >"$work/dst/tree/$f"; done
 cp -r "$work/dst/tree" "$work/before"
 
-# --- a dry run lists what would go
+# --- a dry run lists the deletions
 expect 0 "$send" -n --delete --exclude '*.keep' --psk-file "$work/psk" "$src" "$url/tree"
 [ "$(grep -c '^\*deleting ' "$work/last.out")" -eq 4 ] || fail "the dry run lists $(cat "$work/last.out")"
 diff -r "$work/dst/tree" "$work/before" || fail "a dry run changed something"
 
-# --- only below what was sent; what is excluded stays
+# --- deletes only below what was sent; excluded entries stay
 copy 0 --delete --exclude '*.keep' "$src" "$url/tree"
 is deleted 4
 said "delete src/old/deep/x"
@@ -37,20 +37,20 @@ said "delete src/old/deep/x"
 rm "$work/dst/tree/src/old.keep"
 diff -r "$src" "$work/dst/tree/src" || fail "the trees differ"
 
-# --- names that are unchanged are names that the sender has; what it lost goes
+# --- unchanged files keep their names; files that the sender lost are deleted
 rm "$src/b" "$src/sub/d"
 copy 0 --delete "$src/" "$url/tree/src"
 is deleted 2
 is unchanged 2
 diff -r "$src" "$work/dst/tree/src" || fail "the trees differ"
 
-# --- not after errors, and not for a source that is empty
+# --- no deletion after errors, or for an empty source
 printf 'x' >"$work/dst/tree/src/extra"
 mkfifo "$work/fifo"
 copy 23 --delete "$src" "$work/none" "$url/tree"
 said "nothing is deleted"
 [ -e "$work/dst/tree/src/extra" ] || fail "files were deleted though a source was missing"
-# nor after one at the receiver: both ends say so
+# nor after an error at the receiver: both ends report that
 echo x >"$src/clash"
 echo y >"$src/another"
 mkdir -p "$work/dst/tree/src/clash/inside"
@@ -85,7 +85,7 @@ copy 0 -a "$src" "$url/archive"
 is files 0
 is sent_bytes 0
 
-# --- what is new of attributes and owners alone comes without its data, and what is gone goes
+# --- changed attributes and owners are sent without the data, and removed attributes are removed
 if [ "$attributes" = yes ] && setfattr -n user.test "$work/dst/archive/src/sub/c" 2>/dev/null; then
     setfattr -n user.origin -v there "$src/a"
     setfattr -n user.more -v directory "$src/sub"
@@ -102,7 +102,7 @@ if [ "$(id -u)" -eq 0 ] && chown 1234:2345 "$src/sub/c" 2>/dev/null; then
     [ "$(stat -c %u:%g "$work/dst/archive/src/sub/c")" = 1234:2345 ] || fail "the owner is old"
 fi
 
-# --- bits that give rights are not kept, and one line says so
+# --- bits that grant rights are not preserved, and one line says so
 chmod 4750 "$src/a"
 chmod 2755 "$src/empty"
 copy 0 -a "$src" "$url/bits"
@@ -119,7 +119,7 @@ copy 0 -S "$work/zeros" "$url/"
 cmp "$work/zeros" "$work/dst/zeros" || fail "the files differ"
 [ "$(du -k "$work/dst/zeros" | cut -f1)" -lt 100 ] || fail "zeros were written"
 
-# --- a long file may be begun before the receiver has said that it has it: that costs one block and nothing else
+# --- the sender may start a long file before the receiver reports that it has it: that costs only one block
 head -c 3500000 /dev/urandom >"$work/long"
 copy 0 "$work/long" "$url/"
 inode=$(stat -c %i "$work/dst/long")
@@ -138,7 +138,7 @@ is files 1
 [ "$(json_field "$work/last.out" sent_bytes)" -le $((2 * 1048576)) ] || fail "blocks that are the same were sent"
 cmp "$work/long" "$work/dst/long" || fail "the files differ"
 
-# --- a receiver that overwrites nothing, whatever a sender says
+# --- a receiver that overwrites nothing, whatever the sender requests
 start_recv never --overwrite never --dir "$work/dst" --psk-file "$work/psk"
 printf 'new' >"$work/zeros"
 copy 0 --overwrite always "$work/zeros" "udtx://127.0.0.1:$port/"

@@ -1,4 +1,4 @@
-# Nothing lands outside of the receiver's directory.
+# Every file stays inside the receiver's directory.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/dst" "$work/outside"
@@ -11,7 +11,7 @@ for path in ../outside a/../../outside ..%2Foutside ./../outside; do
     said "refuse|name"
     refused=$((refused + 1))
 done
-# One that begins with slashes lies below the directory: nothing else is possible.
+# A path that begins with slashes also means a path below the directory.
 absolute=$work/outside/absolute
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/${absolute//\//%2F}"
 cmp "$work/file" "$work/dst$absolute/file" || fail "an absolute path is not below the directory: $(cd "$work/dst" && find .)"
@@ -19,15 +19,16 @@ got=0
 timeout 240 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/escape/" 2>"$work/last.err" || got=$?
 [ "$got" -ne 0 ] || fail "a file went through a symbolic link"
 [ -z "$(ls -A "$work/outside")" ] || fail "something landed outside"
-# Nor is anything of it left beside the directory or in it.
+# No leftovers exist beside the directory or in it.
 [ "$(cd "$work" && ls -d dst* outside*)" = "$(printf 'dst\noutside')" ] || fail "something landed beside the directory"
 [ -z "$(find "$work/dst" -name '*.udtx-*')" ] || fail "a temporary file is left"
-# A tree that carries a link and would like to write through it.
+# A tree that carries a link and tries to write through it.
 mkdir -p "$work/evil/dir"
 ln -s "$work/outside" "$work/evil/dir/link"
 expect 0 "$send" --links --psk-file "$work/psk" "$work/evil/" "udtx://127.0.0.1:$port/"
 [ "$(readlink "$work/dst/dir/link")" = "$work/outside" ] || fail "the link did not come"
-# What is written through it: a new file, one that is there outside, one in a directory that was made there by name.
+# Attempts to write through the link: a new file, a file that exists outside, and a file in a directory that was made
+# there by name.
 echo precious >"$work/outside/canary"
 cp "$work/file" "$work/canary"
 through=0

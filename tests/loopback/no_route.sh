@@ -1,5 +1,5 @@
-# No way to the receiver: at once, in the system's own words, with code 10; and where one address of a name has none, the
-# next one is tried. In network namespaces, so that nothing of the host is touched.
+# No route to the receiver: the tools fail at once, with the system's own message and code 10. If one address of a name
+# has no route, they try the next one. Network namespaces keep the host unchanged.
 . "$(dirname "$0")/lib.sh"
 if [ "${IN_NAMESPACE:-}" != yes ]; then
     command -v ip >/dev/null || skip "there is no 'ip' (Debian: iproute2)"
@@ -17,7 +17,8 @@ ip link set far0 up
 ip address add 10.9.0.1/24 dev near0
 ip link set near0 up
 
-# refused WORDS ADDRESS FLAGS...: both tools, one thread or two; within two seconds, for the machine may be busy.
+# refused WORDS ADDRESS FLAGS...: both tools, with one thread or two, fail within two seconds, as the machine may be
+# busy.
 refused() {
     local words=$1 url=udtx://$2:7000/ began
     shift 2
@@ -48,7 +49,7 @@ ip link set near0 down
 refused "no route to 10.9.0.2:7000/udp: Network is (unreachable|down)" 10.9.0.2
 ip link set near0 up
 
-# What a router says anybody may have said: it is believed when nothing else comes for a second or so.
+# Anyone may forge a router's message. The tools believe it if no other packet arrives for about a second.
 unshare -n sleep 60 &
 router=$!
 receivers+=("$router")
@@ -65,7 +66,7 @@ ip route add 198.51.100.0/24 via 10.9.0.9
 expect 10 "$send" --psk-file "$work/psk" "$work/file" udtx://198.51.100.7:7000/
 said "no route to 198.51.100.7:7000/udp: No route to host"
 
-# Two paths, neither of which leads there.
+# Two paths, neither of which reaches the address.
 ip link add near1 type veth peer name far1
 ip link set far1 up
 ip address add 10.8.0.1/24 dev near1
@@ -73,7 +74,7 @@ ip link set near1 up
 ip route add unreachable 203.0.113.0/24
 refused "no route to 203.0.113.5:7000/udp: No route to host" 203.0.113.5 --path 10.9.0.1 --path 10.8.0.1
 
-# One path that leads nowhere does not keep the other from it, nor costs it time.
+# A path without a route neither prevents nor delays the other one.
 start_recv other --psk-file "$work/psk" --dir "$work/dst"
 began=$(date +%s%N)
 expect 0 "$send" --psk-file "$work/psk" --path 10.9.0.1,203.0.113.5 --path 127.0.0.1 "$work/file" "udtx://127.0.0.1:$port/"
@@ -83,7 +84,7 @@ if command -v iptables >/dev/null && iptables -A OUTPUT -p udp -d 10.9.0.7 -j DR
     refused "no route to 10.9.0.7:7000/udp: Operation not permitted .*firewall" 10.9.0.7
 fi
 
-# A line that comes back: what has begun is not given up.
+# A link that comes back: a started transfer is not given up.
 head -c 20000000 /dev/urandom >"$work/large"
 "$send" --rate 60M --psk-file "$work/psk" "$work/large" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
 client=$!

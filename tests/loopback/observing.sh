@@ -1,4 +1,5 @@
-# What is told of a transfer: its limit, a JSON object a second, phases in order, metrics, --stats; and its cap changed.
+# The reports about a transfer: its limit, a JSON object per second, phases in order, metrics, --stats; and a change of
+# its cap.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst" "$work/run"
@@ -25,13 +26,13 @@ for line in "$work"/line.*; do
         is "$line" bytes 6000000
     else
         is "$line" event '"progress"'
-        # Nothing is flushed while the half of it has not come.
+        # The flush phase starts only after half of the data has arrived.
         [ "$(json_field "$line" bytes_done)" -ge 3000000 ] || ! grep -qE '"phase":"(flush|verify)"' "$line" ||
             fail "$(json_field "$line" phase) too early"
     fi
 done
 
-# --- this host's name with its domain leads to the metrics, and no other name does
+# --- this host's name with its domain gives access to the metrics, and no other name does
 if [ "$(id -u)" -eq 0 ] && unshare -m -u true 2>/dev/null; then
     printf '127.0.0.1 localhost\n127.0.1.1 box.example.net box\n' >"$work/hosts"
     cat >"$work/as-box" <<EOF
@@ -58,7 +59,7 @@ EOF
     wait_for 0 "$box"
 fi
 
-# --- a source that is slow, and a reader that is
+# --- a slow source, and a slow reader
 start_recv slow-source --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 bash -c "(head -c 1000 '$work/data'; sleep 3; echo) | '$send' --json --psk-file '$work/psk' - udtx://127.0.0.1:$port/n"
 wait_for 0 "$receiver"
@@ -76,7 +77,7 @@ wait_for 0 "$receiver"
 is "$work/last.out" limited_by '"receiver_disk"'
 
 # --- a running transfer: its metrics, its status, and another cap
-rm "$work/dst/data"  # what is there is not sent again
+rm "$work/dst/data"  # existing data would not be sent again
 start_recv changed --one-off --metrics 0 --dir "$work/dst" --psk-file "$work/psk"
 "$send" --rate 1M --metrics :0 --json --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/" >"$work/changed.json" 2>"$work/last.err" &
 sender=$!
@@ -100,7 +101,7 @@ expect 1 "$send" ctl "$sender" rate fast
 said "'fast'"
 expect 1 "$send" ctl "$sender"
 expect 0 "$send" ctl
-# listed PID FIELD VALUE...: what the list says of it.
+# listed PID FIELD VALUE...: checks the fields in the list.
 listed() {
     grep "^{\"pid\":$1," "$work/last.out" >"$work/one.json" || fail "ctl does not list $1"
     shift
@@ -115,7 +116,7 @@ receiver_says=(event '"progress"' program '"udtx-recv"' role '"receiver"' port "
 listed "$sender" "${sender_says[@]}"
 listed "$receiver" "${receiver_says[@]}"
 grep -q '"sources":\["127.0.0.1:' "$work/one.json" || fail "the receiver does not say who sends"
-# The other tool has the same, and a terminal gets lines.
+# The other tool prints the same list, and a terminal gets lines.
 expect 0 "$recv" ctl --json
 listed "$sender" "${sender_says[@]}"
 if command -v script >/dev/null; then
@@ -135,7 +136,7 @@ wait_for 0 "$receiver"
 awk -v s="$(json_field "$work/changed.json" seconds)" 'BEGIN { exit !(s < 40) }' || fail "the new cap was not taken"
 [ -z "$(ls "$work/run/udtx")" ] || fail "sockets were left behind"
 
-# --- a schedule and the host's rate bind as --rate does
+# --- a schedule and the host's rate limit as --rate does
 for flags in "--schedule 00:00,16M" "--host-rate 16M"; do
     start_recv timed --one-off --dir "$work/dst" --psk-file "$work/psk"
     # shellcheck disable=SC2086

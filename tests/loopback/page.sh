@@ -1,4 +1,5 @@
-# The live page in a headless browser: the figures move during a transfer, and the report shows the same afterwards.
+# The live page in a headless browser: the figures change during a transfer, and the report shows the same figures
+# afterwards.
 . "$(dirname "$0")/lib.sh"
 browser=$(dirname "$0")/browser.py
 command -v python3 >/dev/null || skip "no python3"
@@ -7,7 +8,7 @@ command -v chromium chromium-browser google-chrome chrome-headless-shell >/dev/n
 make_key
 export XDG_RUNTIME_DIR=$work
 mkdir "$work/dst" "$work/src"
-# A name that would do harm where it became markup.
+# A name that would do harm if it became markup.
 head -c 60000000 /dev/zero >"$work/src/<!-- <script>window.taken=1<img src=x onerror=window.taken=1>"
 : >"$work/send.log"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"

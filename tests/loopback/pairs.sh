@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# pairs.sh <build directory> <source directory> exact|shaped: the MTR that udtx-send reports over a line between two
-# namespaces is within 10 % of the truth, median of three, idle and with 50 % cross traffic. The line is the emulator's, or
-# the kernel's TBF and HTB on veth. The full set, faster lines too: ./dev bench pairs
+# pairs.sh <build directory> <source directory> exact|shaped: udtx-send reports the MTR over a link between two
+# namespaces. The median of three runs is within 10 % of the true rate, idle and with 50 % cross traffic. The link is
+# the emulator's, or the kernel's TBF and HTB on veth. For the full set with faster links: ./dev bench pairs
 set -euo pipefail
 skip() {
     echo "skipped: $*"
     exit 77
 }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null || skip "needs python3, 3.8 or newer"
-# What measures the spacing of packets comes first on its processor; whoever may not say so has no namespaces either.
+# The process that measures packet spacing gets priority on its processor. A user without that right has no namespaces
+# either.
 chrt -f -p 1 $$ >/dev/null 2>&1 || renice -n -15 $$ >/dev/null 2>&1 || true
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -1,12 +1,11 @@
-"""What file systems for tests share that pass on to a directory below them; as a program: passing_fs.py BACKING MOUNT.
-
-As long as there is a file BACKING.hang, reads and syncs do not return."""
+"""Base of the tests' file systems that pass calls on to a directory; as a program: passing_fs.py BACKING MOUNT.
+While a file BACKING.hang exists, reads and syncs do not return."""
 import os
 import sys
 import time
 
 try:
-    from fusepy import FUSE, FuseOSError, Operations  # as Debian calls it
+    from fusepy import FUSE, FuseOSError, Operations  # the name in Debian
 except ImportError:
     from fuse import FUSE, FuseOSError, Operations
 
@@ -18,7 +17,7 @@ class Passing(Operations):
         self.backing = backing
 
     def at(self, path, new=False):
-        """Where it is; `new`: a name that is being made."""
+        """The path below BACKING; `new`: the name is being created."""
         return self.backing + path
 
     def hang(self):

@@ -1,4 +1,4 @@
-# One transfer over several source addresses of this host; and what is said about paths that cannot be.
+# One transfer over several source addresses of this host, and the messages about impossible paths.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -11,12 +11,12 @@ expect 0 "$send" -v --progress --json --rate 200M --scheduler rr --path 127.0.0.
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
 [ "$(count '"local":"127.0.0.[123]:')" -eq 3 ] || fail "not three paths: $(json_field "$work/last.out" paths)"
-# A peer that gets no processor for a while looks like a dead path: suspended is as good here.
+# A peer that gets no processor time looks like a dead path, so "suspended" is accepted here.
 [ "$(count '"state":"\(active\|suspended\)"')" -eq 3 ] || fail "not all in use: $(json_field "$work/last.out" paths)"
 [ "$(count '"bytes":0,')" -eq 0 ] || fail "a path carried nothing: $(json_field "$work/last.out" paths)"
 said "path 1 from 127.0.0.2 to 127.0.0.1:$port: active"
 never_said "nothing came back on it"
-# At 200 Mbit/s it took 2.4 s: there were two lines of progress at least, with the paths below.
+# At 200 Mbit/s it took 2.4 s, so there were at least two lines of progress, with the paths below them.
 said "^path 1  127.0.0.2 -> 127.0.0.1:$port  [a-z]+  .*bit/s.*  loss [0-9.]+%"
 grep -qE "^path [0-9]  127.0.0.1 -> 127.0.0.[123]:[0-9]+  [a-z]+  .*bit/s" "$work/r.log" || fail "no paths in the receiver's progress"
 fields='local remote state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s reinjected_bytes'
@@ -26,7 +26,7 @@ fields='local remote state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s re
 received=$(json_field "$work/r.out" paths)
 [ "$(grep -o '"bytes":[1-9]' <<<"$received" | wc -l)" -eq 3 ] || fail "what came over each path: $received"
 
-# Failover: the second carries nothing while the first works.
+# Failover: the second path carries no data while the first works.
 rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --rate 200M --coupling lia --multipath failover --path 127.0.0.1 --path 127.0.0.2 \
@@ -36,7 +36,7 @@ cmp "$work/data" "$work/dst/data"
 
 [ "$(json_field "$work/last.out" cc)" = '"lia"' ] || fail "the controller: $(json_field "$work/last.out" cc)"
 
-# Nobody is at the other end of the second path: it costs nothing but its probes.
+# The second path has no peer: it costs only its probes.
 rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --rate 200M --path 127.0.0.1 --path 127.0.0.2,127.0.0.99 \
@@ -47,7 +47,7 @@ cmp "$work/data" "$work/dst/data"
 said "path 1 from 127.0.0.2 to 127.0.0.99:$port: nothing came back on it"
 json_field "$work/last.out" warnings | grep -q "nothing came back" || fail "no warning: $(json_field "$work/last.out" warnings)"
 
-# Nobody is at the other end of the first one: the connection is made over the second.
+# The first path has no peer: the connection is made over the second.
 rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --path 127.0.0.2,127.0.0.99 --path 127.0.0.1 \

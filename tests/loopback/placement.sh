@@ -1,4 +1,4 @@
-# Where sources land: like rsync and scp -r do it.
+# The destinations of sources: as with rsync and scp -r.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/dst" "$work/s/dir/sub"
@@ -21,7 +21,7 @@ same "$work/s/file" "with space/file"
 mkdir "$work/s/nothing"
 to "" "$work/s/nothing"
 [ -d "$work/dst/nothing" ] || fail "an empty directory"
-# The environment names the key, and a file is replaced by its new content.
+# The environment names the key, and new content replaces that of a file.
 echo changed >"$work/s/file"
 UDTX_PSK_FILE=$work/psk expect 0 "$send" --checksum sha256 "$work/s/file" "udtx://127.0.0.1:$port/"
 same "$work/s/file" file

@@ -1,4 +1,4 @@
-# Progress when it is asked for, and a name with escapes never reaches the screen as it is.
+# Progress on request; and a name with escape sequences never reaches the screen unchanged.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -13,7 +13,7 @@ said "lost [0-9]+ of .*RTT .*udt"
 grep -q 'udtx-send.*1 file' "$work/file-log" || fail "--log"
 ! grep -q "$(printf '\033')" "$work/last.err" || fail "an escape sequence reached the terminal"
 ! grep -q "$(printf '\033')" "$work/file-log" "$work/r.log" || fail "an escape sequence reached a log"
-# Names that are said: of one that comes and of one that is missing.
+# Names in messages: one of a delivered file and one of a missing file.
 start_recv said -v --json --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 23 "$send" -v --json --psk-file "$work/psk" "$name" "$work/$(printf 'gone\033]0;x\a\n')" "udtx://127.0.0.1:$port/"
 wait_for "0|23" "$receiver"
@@ -28,7 +28,7 @@ start_recv second --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" -q --psk-file "$work/psk" "$work/small" "udtx://127.0.0.1:$port/"
 [ ! -s "$work/last.err" ] && [ ! -s "$work/last.out" ] || fail "-q is not quiet"
 
-# A receiver knows what there is from the first second on, in each direction: percentages are of the whole.
+# In each direction the receiver knows the totals from the first second on: percentages refer to the whole.
 mkdir "$work/many"
 for i in $(seq 24); do head -c 2500000 /dev/zero >"$work/many/f$i"; done
 knows_all() {  # FILE

@@ -1,4 +1,4 @@
-# --rate is a cap that is kept, on either side.
+# Both sides keep to a cap by --rate.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -8,13 +8,13 @@ expect 0 "$send" -v --json --rate 40M --psk-file "$work/psk" "$work/data" "udtx:
 said "40.0 Mbit/s \(5.00 MB/s\)"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
-# 80 Mbit of data at 40 Mbit/s take two seconds; how much longer they take is the machine's affair.
+# 80 Mbit of data at 40 Mbit/s take two seconds. Any longer time depends on the machine.
 awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8) }' ||
     fail "10 MB at 40 Mbit/s took $(json_field "$work/last.out" seconds) s"
 
-# The receiver's cap binds a sender that has none, fixed rates included.
+# The receiver's cap also binds a sender without a cap, even one with a fixed rate.
 for flags in "" "--policy fixed --rate 400M"; do
-    rm "$work/dst/data"  # what is there is not sent again
+    rm "$work/dst/data"  # existing data would not be sent again
     start_recv r --one-off --rate 40M --dir "$work/dst" --psk-file "$work/psk"
     # shellcheck disable=SC2086
     expect 0 "$send" --json $flags --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
@@ -23,13 +23,13 @@ for flags in "" "--policy fixed --rate 400M"; do
         fail "10 MB to a receiver of 40 Mbit/s took $(json_field "$work/last.out" seconds) s ($flags)"
 done
 
-# What --policy low runs is not what --cc names, and the report says so.
+# --policy low ignores --cc, and the report says so.
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --policy low --cc cubic --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
 [ "$(json_field "$work/last.out" cc)" = '"low"' ] || fail "cc is $(json_field "$work/last.out" cc), not low"
 
-# A probe keeps to it, in what it says as well; the doctor, whom nobody gave a rate, takes little.
+# A probe keeps to the cap, and so does its result. The doctor without a rate uses little bandwidth.
 reached() { sed -nE 's/.*"reached_bps":([0-9.e+]+).*/\1/p' "$1"; }
 start_recv measured --dir "$work/dst" --psk-file "$work/psk"
 "$send" doctor --json --dir "$work" --psk-file "$work/psk" "127.0.0.1:$port" >"$work/doctor.json" 2>"$work/doctor.err" &

@@ -1,4 +1,4 @@
-# Receipts: both ends write the same one, udtx-recv verify finds every kind of difference and names the block.
+# Receipts: both ends write the same receipt; udtx-recv verify finds every kind of difference and names the block.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/src/d" "$work/dst"
@@ -19,7 +19,7 @@ transfer() {  # NAME SEND-ARGS...
 verify() { expect "$1" "$recv" verify "$work/one.recv" "$work/dst/in/to"; }
 differs() { grep -qE -- "$1" "$work/last.out" || fail "verify does not say '$1': $(cat "$work/last.out")"; }
 
-# A receipt takes the place of a file, also behind a link, and of nothing else.
+# A receipt replaces a regular file, also behind a link, but no other kind.
 mkfifo "$work/pipe"
 expect 11 "$send" --psk-file "$work/psk" --receipt "$work/pipe" "$work/src/" udtx://127.0.0.1:9/in
 said "no regular file"
@@ -32,7 +32,7 @@ cmp "$work/one.send" "$work/one.recv" || fail "the receipts of the two ends diff
 verify 0
 said "5 files.*all as the receipt says"
 said "not checked: modes"
-# Another name of a file is in the receipt, and a copy of it will do.
+# A hard link of a file is in the receipt, and a copy instead of it also passes.
 ln "$work/src/big" "$work/src/twin"
 transfer linked -H --no-resume
 cmp "$work/linked.send" "$work/linked.recv" || fail "the receipts of the two ends differ with hard links"
@@ -46,7 +46,7 @@ differs '^twin: missing'
 printf 'other' >"$work/copied/twin"
 expect 41 "$recv" verify "$work/linked.recv" "$work/copied"
 differs '^twin: has 5 bytes'
-# Sent again, what stands there is not sent, and the receipt is whole all the same.
+# In a second run existing files are not sent, and the receipt is still complete.
 transfer sha --checksum sha256
 cmp "$work/sha.send" "$work/sha.recv" || fail "the receipts of the two ends differ with SHA-256"
 grep -q "sha256" "$work/sha.recv" || fail "the receipt does not name its hash"
@@ -73,7 +73,7 @@ rm -r "$to/d" && mkfifo "$to/d"
 verify 41
 differs '^d: is no directory'
 
-# A receipt that was changed or cut is no evidence.
+# A changed or truncated receipt does not count as evidence.
 sed 's/^file\t\([0-9]*\)\tempty/file\t\1\tother/' "$work/one.recv" >"$work/forged"
 expect 41 "$recv" verify "$work/forged" "$to"
 said "changed after it was written"
@@ -85,7 +85,7 @@ expect 11 "$recv" verify "$work/one.recv" "$work/nowhere"
 expect 1 "$recv" verify "$work/one.recv"
 said "RECEIPT DIR"
 
-# A transfer that does not end leaves no receipt.
+# A transfer that does not complete leaves no receipt.
 ! "$send" --psk-file "$work/psk" --timeout 1 --receipt "$work/none" "$work/src" udtx://127.0.0.1:9/ 2>"$work/last.err" ||
     fail "nobody listens there"
 [ -z "$(ls "$work" | grep '^none')" ] || fail "a receipt of nothing"
@@ -96,7 +96,7 @@ said "--receipt is for files"
 expect 1 "$recv" --psk-file "$work/psk" --listen 127.0.0.1:0 --dir "$work/dst" --receipt "$work/x"
 said "--one-off"
 
-# Bits that rot leave size and time as they are: only the blocks that differ are sent to mend them.
+# Damaged bits leave size and time unchanged: only the blocks that differ are sent to repair them.
 rot=$work/rot
 mkdir -p "$rot/src/sub" "$rot/dst"
 head -c 8000000 /dev/urandom >"$rot/src/sub/"$'big\nname'
@@ -110,7 +110,7 @@ touch -r "$file" "$rot/time"
 printf 'rotten' | dd of="$file" bs=1 seek=3500000 conv=notrunc status=none
 touch -r "$rot/time" "$file"
 rm "$rot/dst/copy/gone"
-expect 0 "$send" --json --psk-file "$work/psk" --exclude gone "$rot/src/" "$to"  # what the user tries first
+expect 0 "$send" --json --psk-file "$work/psk" --exclude gone "$rot/src/" "$to"  # the user's first attempt
 [ "$(json_field "$work/last.out" sent_bytes)" -eq 0 ] || fail "the rot can be seen by size or time"
 expect 41 "$recv" verify --repair-list "$rot/list" "$rot/receipt" "$rot/dst/copy"
 differs 'big.*name: bytes 3145728 to 4194303 differ'

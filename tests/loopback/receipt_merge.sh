@@ -1,5 +1,5 @@
-# udtx-recv receipt merge: transfers of parts of a tree make the receipt of the whole, and what is no receipt, or does not
-# belong, is refused and nothing lost.
+# udtx-recv receipt merge: the receipts of the parts of a tree make the receipt of the whole. An invalid or foreign
+# receipt is refused, and nothing is lost.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -16,7 +16,7 @@ move() { expect 0 "$send" --psk-file "$work/psk" --receipt "$work/$1" "${@:2}"; 
 merge() { expect "$1" "$recv" receipt merge "${@:2}"; }
 cd "$work"
 
-# --- three lists without a file in common
+# --- three lists without a common file
 (cd "$src" && find . ! -type d -printf '%P\n' && echo empty) | LC_ALL=C sort -r >"$work/names"
 for k in 0 1 2; do
     awk "NR % 3 == $k" "$work/names" >"$work/list.$k"
@@ -35,7 +35,7 @@ printf '!' | dd of="$work/dst/parts/d/large" bs=1 seek=2097152 conv=notrunc stat
 expect 41 "$recv" verify out dst/parts
 grep -q '^d/large: bytes 2097152 to ' "$work/last.out" || fail "verify does not name the block: $(cat "$work/last.out")"
 
-# --- what is refused leaves OUT as it was, and nothing beside it
+# --- a refused merge leaves OUT unchanged and no other files
 cp out before
 refused() {  # CODE WORDS IN...
     local code=$1 words=$2
@@ -65,7 +65,7 @@ merge 11 dst part.0
 said "cannot write 'dst': it is no regular file"
 [ -z "$(find . -name '*.udtx-merge*')" ] || fail "left behind: $(find . -name '*.udtx-merge*')"
 
-# --- OUT never takes the place of an input, of a link or of what is no file
+# --- OUT never replaces an input, a link or a non-regular file
 cp part.0 before
 ln -s part.0 to.part
 for name in part.0 ./part.0 to.part; do
@@ -85,7 +85,7 @@ ln -s real to.real
 merge 0 to.real part.0 part.1 part.2
 [ -L to.real ] && cmp real out || fail "a link made way for a receipt"
 
-# --- receipts of one tree that are not the same bytes: each is right
+# --- receipts of one tree that differ in bytes: each is correct
 ln "$src/d/large" "$src/other"
 truncate -s 8M "$src/sparse"
 printf x | dd of="$src/sparse" bs=1 seek=6000000 conv=notrunc status=none

@@ -1,11 +1,11 @@
-# A connection that dies by silence is dialled again, and the same run completes: by URL with a receiver that is killed and
-# started anew at the same port, over ssh, which says that the far end has died, with one that is started at once. What is told
-# meanwhile is one account: nothing starts over, the outage is seen, and the verdict has its share.
+# After a connection times out, the client connects again and the same run completes. By URL, the receiver is killed and
+# restarted at the same port. Over ssh, which reports the death of the far end, a new one is started at once. The
+# reports cover the whole run: no figure starts over, the outage is shown, and the verdict includes it.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
 head -c 40000000 /dev/urandom >"$work/file"
-# The first 4 MiB are sent before the sender knows what there is.
+# The first 4 MiB are sent before the sender knows what exists.
 arriving=$work/dst
 begun() { [ -n "$(find "$arriving" -name '*.part' -size +8000k)" ] || [ -e "$arriving/file" ]; }
 start() {
@@ -15,13 +15,13 @@ start() {
     until_true 120 begun
 }
 silent() { grep -q '"phase":"outage"' "$work/send.out"; }
-# never_falls FIELD
+# never_falls FIELD: the figure never decreases
 never_falls() {
     sed -nE "s/^\{\"event\":\"progress\".*\"$1\":([0-9.e+]+).*/\1/p" "$work/send.out" |
         awk -v field="$1" '{ if ($1 + 0 < last) { print field ": " $1 " after " last; bad = 1 } last = $1 } END { exit bad || NR < 3 }' ||
         fail "$1 starts over"
 }
-# went_on SOURCE DELIVERED
+# went_on SOURCE DELIVERED: the transfer completes with the right content and figures
 went_on() {
     wait_for 0 "$sender"
     cmp "$1" "$2" || fail "not the same"
@@ -34,11 +34,11 @@ went_on() {
     [ "$(json_field "$work/end.json" sent_bytes)" -lt 75000000 ] || fail "it was begun anew"
     grep -q '"outage":0\.[0-9]' "$work/end.json" || fail "the outage has no share"
     [ "$(json_field "$work/end.json" files)" = 1 ] || fail "the file is not counted"
-    # The page has the time before the outage: its first sample is of the first connection.
+    # The page includes the time before the outage: its first sample is of the first connection.
     [ ! -s "$work/report.html" ] || grep -q '"history":\[\[[01]\(\.[0-9]*\)\?,' "$work/report.html" || fail "the page's history starts over"
 }
 
-# The port has to be free for the second receiver: one is taken that nobody is likely to want.
+# The second receiver needs the same port, so the test takes one that other programs rarely use.
 for _ in 1 2 3 4 5; do
     port=$((20000 + RANDOM % 12000))
     "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/first.log" &
@@ -59,7 +59,7 @@ receivers+=("$!")
 went_on "$work/file" "$work/dst/file"
 said "no answer from .* for [0-9]+ s, trying again until --timeout, 12"
 
-# The same when it is fetched: a third receiver at that port takes over from the second.
+# The same for a pull: a third receiver at that port replaces the second.
 receiver=$!
 arriving=$work/got
 mkdir "$arriving"
@@ -73,7 +73,7 @@ went_on "$work/file" "$arriving/file"
 said "no answer from .* for [0-9]+ s, trying again until --timeout, 12"
 arriving=$work/dst
 
-# Many files into a fresh directory: each counts once, and nothing was there before.
+# Many files into a new directory: each counts once, and none existed before.
 mkdir "$work/many" "$work/fresh"
 for i in $(seq 200); do head -c 200000 "$work/file" >"$work/many/f$i"; done
 receiver=$!
@@ -99,7 +99,8 @@ diff -r "$work/many" "$work/fresh/many" || fail "not the same"
 counts=$(for field in reconnects files bytes unchanged resumed_bytes sent_bytes; do json_field "$work/many.json" "$field"; done | tr '\n' ' ')
 [ "$counts" = "1 200 40000000 0 0 40000000 " ] || fail "reconnects, files, bytes, unchanged, resumed and sent bytes are $counts"
 
-# Files with holes, of which a receiver that was killed cannot prove that it brought them, count once, too; told or not.
+# Files with holes also count once. A killed receiver cannot prove that it received them, whether or not it had reported
+# them.
 mkdir "$work/holes" "$work/sparse"
 for i in $(seq 42); do
     head -c 1200000 "$work/file" >"$work/holes/f$i"
@@ -128,13 +129,14 @@ wait_for 0 "$sender"
 diff -r "$work/holes" "$work/sparse/holes" || fail "not the same"
 counts=$(for field in files bytes unchanged resumed_bytes; do json_field "$work/holes.json" "$field"; done | tr '\n' ' ')
 [ "$counts" = "42 $((28 * 1200000 + 14 * 3350528)) 0 0 " ] || fail "with holes files, bytes, unchanged and resumed bytes are $counts"
-# A hole begins and ends where the file system's blocks do: a block and a block less a file.
+# A hole starts and ends at the file system's block boundaries: the size may differ by one block per file in each
+# direction.
 sent=$(json_field "$work/holes.json" sent_bytes)
 least=$((28 * 1200000 + 14 * 1404800))
 [ "$sent" -ge "$least" ] && [ "$sent" -le $((least + 14 * 8192)) ] || fail "$sent bytes were sent, not $least"
 
-# lose SIGNAL SECONDS MOST COMMAND...: a transfer to or from a receiver that gets the signal in its midst is given up
-# after that time-out, at most MOST milliseconds after the signal.
+# lose SIGNAL SECONDS MOST COMMAND...: a receiver gets the signal during a transfer in either direction. The transfer is
+# given up after the timeout, at most MOST milliseconds after the signal.
 lose() {
     local signal=$1 seconds=$2 most=$3 hit waited
     shift 3
@@ -147,18 +149,18 @@ lose() {
     wait_for 30 "$sender"
     waited=$((($(date +%s%N) - hit) / 1000000))
     kill -CONT "$receiver" 2>/dev/null || true
-    # From the last progress on, not from the loss that is noticed after half of it.
+    # The time counts from the last progress, not from the detection of the loss after half the timeout.
     [ "$waited" -lt "$most" ] || fail "given up after $waited ms instead of $seconds s: $*"
 }
 
-# Nobody comes back: patience ends, and the line says both.
+# No receiver returns: the retries end, and the message says both.
 rm -rf "$work/dst"
 mkdir "$work/dst"
 start_recv alone --psk-file "$work/psk" --dir "$work/dst"
 lose KILL 8 11000 "$send" --rate 24M "$work/file" "udtx://127.0.0.1:$port/"
 said "(did not answer|nothing listens).*the same command continues from here; nothing moved for 8.*s while reconnecting"
 
-# Nor does the last attempt, which nothing answers, last beyond that: pushed and fetched.
+# The last attempt, which gets no answer, does not last longer either: pushed and pulled.
 mkdir "$work/served"
 ln "$work/file" "$work/served/file"
 start_recv mute --psk-file "$work/psk" --allow-read --dir "$work"

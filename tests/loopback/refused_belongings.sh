@@ -1,6 +1,6 @@
-# What belongs to a file beside its data (owner, mode, times, attributes, other names) and cannot be set never costs the
-# data: all of it is delivered, what is missing is named once a kind with a count at both ends, and the code is 23. The
-# disk's refusals are made by strace, which lets the receiver's system calls fail.
+# Metadata that cannot be set (owner, mode, times, attributes, hard links) never costs the data. All data is delivered,
+# both ends name each kind of missing metadata once with a count, and the code is 23. strace makes the receiver's system
+# calls fail.
 . "$(dirname "$0")/lib.sh"
 need_strace
 make_key
@@ -18,7 +18,7 @@ if setfattr -n user.note -v 1 "$work/src/f5" 2>/dev/null || python3 -c \
     with_attributes=yes
 fi
 
-# refuse CALLS ERROR FLAGS WHAT COUNT: WHAT of so many entries is named, and nothing else is missing.
+# refuse CALLS ERROR FLAGS WHAT COUNT: both ends name WHAT with the count, and all else is complete.
 refuse() {
     local calls=$1 error=$2 flags=$3 what=$4 count=$5
     rm -rf "$work/dst"
@@ -37,7 +37,7 @@ refuse() {
     done
 }
 
-# 41 files and two names of one, the directory; one file has an attribute.
+# 41 files, a second name of one, and the directory; one file has an attribute.
 refuse fchmod,fchmodat EPERM -p "mode of .* could not be set, first '.*': Operation not permitted" mode
 refuse utimensat EPERM -p "modification time of 4[0-9] entries could not be set, first '.*': Operation not permitted" time
 refuse utimensat ENOSYS "" "modification time of 42 files could not be set, first '.*': Function not implemented" time
@@ -63,7 +63,7 @@ if [ -n "$with_attributes" ]; then
     done
 fi
 
-# --- a disk that cannot sync: everything arrives, whatever way it goes to disk, and one line says so
+# --- a disk that cannot sync: everything arrives by every write path, and one line reports it
 send_unsynced() {
     local error=$1 warning=$2
     shift 2
@@ -83,8 +83,8 @@ expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$wor
 said "this disk cannot sync"
 cmp "$work/src/sub/big" "$work/dst/stream"
 
-# --- a hole at the end, on a disk that makes no file longer by its size alone; and nobody's list of running tools is
-# worth a transfer
+# --- a hole at the end, on a disk that cannot extend a file by its size; and a failure to list the running tools does
+# not end a transfer
 truncate -s 3000000 "$work/hole"
 recv_meets ftruncate EPERM
 start_recv hole --dir "$work/dst" --psk-file "$work/psk"
@@ -94,7 +94,7 @@ expect 0 env XDG_RUNTIME_DIR="$work/run" strace -D -f -qq -o /dev/null -e trace=
     "$send" --psk-file "$work/psk" "$work/hole" "udtx://127.0.0.1:$port/"
 cmp "$work/hole" "$work/dst/hole"
 
-# --- attributes that the sender cannot read: the files arrive, and it says so
+# --- attributes that the sender cannot read: the files arrive, and the sender reports it
 if [ -n "$with_attributes" ]; then
     for call in flistxattr fgetxattr; do
         rm -rf "$work/dst"

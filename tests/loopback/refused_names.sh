@@ -1,16 +1,16 @@
-# Disks that do not take every name: what they refuse fails by name, however much of it there is, and the rest arrives.
-# What they do take arrives, too: names of temporary files ask for no more than the shortest.
+# Disks that refuse some names: refused files fail by name, however many there are, and the rest arrives. All accepted
+# names arrive too: names of temporary files need no more than the shortest limit.
 . "$(dirname "$0")/lib.sh"
 has_fuse || skip "$no_fuse"
 make_key
 
-# mount_kind KIND: at $work/KIND
+# mount_kind KIND: mounts it at $work/KIND
 mount_kind() {
     mkdir -p "$work/$1.backing"
     mount_fuse "$work/$1" refusing_fs.py "$1" "$work/$1.backing" || skip "$no_fuse"
 }
 
-# --- fifty names with a colon, a directory with one and a link, and twenty good files after them
+# --- fifty names with a colon, a directory and a link with one, and twenty good files after them
 mount_kind windows
 mkdir -p "$work/src/a" "$work/src/b:dir/sub" "$work/src/c"
 for i in $(seq 50); do echo "$i" >"$work/src/a/bad:$i"; done
@@ -28,7 +28,7 @@ diff -r "$work/src/c" "$work/windows/c" || fail "good files are missing"
 said "bad:[0-9]+': Invalid argument"
 [ -z "$(find "$work/windows.backing" -name '*.part')" ] || fail "something was left behind"
 
-# --- the longest names that these disks take
+# --- the longest names that these disks accept
 for kind in text short; do
     mount_kind "$kind"
     mkdir "$work/$kind.src"
@@ -45,7 +45,7 @@ for kind in text short; do
     diff -r --no-dereference "$work/$kind.src" "$work/$kind" || fail "$kind: something is missing"
 done
 
-# --- a disk that knows neither links nor modes nor attributes: all data arrives
+# --- a disk without links, modes and attributes: all data arrives
 mount_kind plain
 mkdir "$work/plain.src"
 echo one >"$work/plain.src/f"

@@ -1,7 +1,7 @@
-"""A pass-through file system that takes less than others: refusing_fs.py KIND BACKING MOUNTPOINT.
+"""A pass-through file system that accepts less than others: refusing_fs.py KIND BACKING MOUNTPOINT.
 
-windows: no names with characters that Windows does not know. short: names of at most 143 bytes. text: only names that
-are valid UTF-8 (so are those that python hands on). plain: no links, no extended attributes, no changes of mode."""
+windows: no names with characters that Windows forbids. short: names of at most 143 bytes. text: only names that are
+valid UTF-8 (python passes on only such names anyway). plain: no links, no extended attributes, no changes of mode."""
 import errno
 import os
 import re

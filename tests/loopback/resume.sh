@@ -1,6 +1,6 @@
-# kill -9 of either side at any point, then the same command: an identical tree, and hardly anything is sent twice. What
-# changed or was damaged between the runs is found. The whole matrix (or UDTX_KILL_POINTS=20) kills at more points, of a
-# file that is larger than what may be sent again; of the small one it may be less.
+# kill -9 of either side at any point, then the same command: the trees are identical, and almost nothing is sent twice.
+# Changes and damage between the runs are found. The whole matrix (or UDTX_KILL_POINTS=20) kills at more points, and
+# uses a file that is larger than the amount that may be sent again; the small file may be smaller.
 . "$(dirname "$0")/lib.sh"
 make_key
 limit=$((24 << 20))
@@ -36,15 +36,16 @@ begin_send() {
 send_all() { expect 0 "$send" "${both[@]}" "$@" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/"; }
 sent() { json_field "$work/last.out" sent_bytes; }
 resumed() { json_field "$work/last.out" resumed_bytes; }
-same_tree() { diff -r "$work/src" "$work/dst" || fail "the trees differ"; }  # also: nothing was left behind
+# Also checks that no temporary files are left
+same_tree() { diff -r "$work/src" "$work/dst" || fail "the trees differ"; }
 part() { find "$work/dst" -name '.*.part'; }
-# What is on its disk of what the receiver has got: it reserves space without giving it to the file's size.
+# Bytes that the receiver has written to its disk: it reserves space without extending the file's size.
 written() { find "$work/dst" -type f \( -name '.udtx-*.part' -o -name big -o -name 'f*' \) -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
 has_written() { [ "$(written)" -ge "$1" ]; }
-# A record of a piece takes some 37 bytes.
+# The record of a piece takes about 37 bytes.
 journal_has() { [ "$(find "$work/dst" -name '*.journal' -size "+${1}c" | wc -l)" -gt 0 ]; }
 
-# --- killed at points of the transfer that lie apart: the sender, the receiver, or both at once
+# --- killed at various points of the transfer: the sender, the receiver, or both at once
 points=${UDTX_KILL_POINTS:-6}
 declare -A worst=([sender]=0 [receiver]=0 [both]=0) times=([sender]=0 [receiver]=0 [both]=0)
 for point in $(seq "$points"); do
@@ -67,7 +68,7 @@ for point in $(seq "$points"); do
     [ $victim != sender ] || before=$(written)
     send_all
     same_tree
-    # A block may be sent before the receiver has said what it has. 8 MiB are gathered before they are synced.
+    # The sender may send one block before the receiver reports what it has. The receiver syncs every 8 MiB.
     both_parts=$(($(sent) + $(resumed)))
     [ "$both_parts" -ge "$total" ] && [ "$both_parts" -le $((total + 1048576)) ] ||
         fail "$(sent) sent and $(resumed) resumed do not make the whole"
@@ -87,7 +88,7 @@ fault_case F63 "kill -9 of the sender (200 points in the whole matrix): at most 
 fault_case F64 "kill -9 of both at once (200 points in the whole matrix): at most $((limit >> 20)) MiB sent again" \
     "${times[both]} points, ${worst[both]} bytes at most"
 
-# --- Ctrl-C leaves what can be continued
+# --- Ctrl-C leaves a transfer that can be continued
 fresh
 serve interrupted
 begin_send
@@ -102,12 +103,12 @@ stop_receiver INT
 serve restarted
 send_all
 same_tree
-# All that had been written is in the journal then; one block may be sent before the receiver has said so.
+# After Ctrl-C all written data is in the journal. One block may be sent before the receiver reports that.
 [ $(($(sent) + first)) -le $((total + 8000000)) ] || fail "$first and $(sent) bytes of $total were sent"
 said "were there already"
 stop_receiver INT
 
-# cut_off NAME: leaves a part of the big file, complete in the journal, and no receiver.
+# cut_off NAME: leaves a part of the big file, which is complete in the journal, and ends the receiver.
 cut_off() {
     fresh
     serve "$1"
@@ -119,7 +120,7 @@ cut_off() {
     [ -n "$(part)" ] || fail "nothing was left to continue"
 }
 
-# --- the source changed, a bit flipped in the partial file, and the journal is torn: only what differs is sent
+# --- the source changed, a bit flipped in the partial file, and the journal is torn: only the differences are sent
 cut_off before-changes
 printf 'changed' | dd of="$work/src/big" bs=1 seek=9000000 conv=notrunc status=none
 printf '\xa5\x5a\xa5\x5a' | dd of="$(part)" bs=1 seek=7000000 conv=notrunc status=none
@@ -133,7 +134,7 @@ fault_case F58 "real processes, 4 bytes of a part flipped: found, the rest resum
 [ "$(resumed)" -gt 8000000 ] || fail "two pieces cost everything: $(resumed) bytes were resumed"
 stop_receiver INT
 
-# --- what was put there meanwhile is the same, whatever an earlier run left of it
+# --- an identical file that appeared meanwhile is kept, whatever an earlier run left of it
 cut_off before-copy
 cp -p "$work/src/big" "$work/dst/big"
 serve after-copy
@@ -142,7 +143,7 @@ same_tree
 [ "$(resumed)" -eq 0 ] && [ "$(sent)" -le $((total - size + 1048576)) ] || fail "$(sent) bytes were sent of what stood there"
 stop_receiver INT
 
-# --- a journal that is none
+# --- an invalid journal
 cut_off before-garbage
 head -c 3000 /dev/urandom >"$(find "$work/dst" -name '*.journal')"
 serve after-garbage
@@ -153,7 +154,7 @@ fault_case F60 "real processes, a journal of garbage: not believed, and said" "$
 [ "$(resumed)" -eq 0 ] || fail "garbage was believed"
 stop_receiver INT
 
-# --- --no-resume begins anew on either side, and other transfers' files stay
+# --- --no-resume starts from scratch on either side, and files of other transfers stay
 cut_off before-anew
 echo theirs >"$work/dst/.other.udtx-0123456789abcdef.part"
 serve anew --no-resume

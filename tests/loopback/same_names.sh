@@ -1,4 +1,4 @@
-# Sources that bring the same names: the first one's file goes, directories become one, and all of it is whole.
+# Sources with the same names: udtx sends the first source's file, directories merge, and every file is complete.
 . "$(dirname "$0")/lib.sh"
 make_key
 for side in a b; do
@@ -23,7 +23,7 @@ copy "$work/a/" "$work/b/" "$url/t"
 
 copy "$work/a/" "$work/a/." "$url/self"
 diff -r "$work/a" "$work/dst/self" || fail "a source and itself"
-# Sources of one name: the same rule, pushed and fetched.
+# Sources with one last name: the same rule, pushed and pulled.
 mkdir "$work/named"
 copy "$work/a/d" "$work/b/d" "$work/a/big" "$work/b/big" "$url/named"
 said "2 names in common: the first one's went"
@@ -35,7 +35,7 @@ diff -r "$work/dst/named" "$work/named" || fail "fetched, sources of one name ar
 expect 0 "$send" -n --psk-file "$work/psk" "$work/a/" "$work/b/" "$url/dry"
 [ "$(grep -c ' big$' "$work/last.out")" -eq 1 ] || fail "a dry run lists a name twice"
 
-# Cut off in the middle, nothing incomplete has its name.
+# Cut off in the middle: no incomplete file has its final name.
 "$send" --rate 100M --psk-file "$work/psk" "$work/a/" "$work/b/" "$url/killed" 2>"$work/killed.err" &
 sender=$!
 receivers+=("$sender")

@@ -1,9 +1,9 @@
-# A server that may have few threads or descriptors serves whom it can, tells the others why, and lives.
+# A server with few threads or descriptors serves as many clients as it can, tells the others the reason, and survives.
 . "$(dirname "$0")/lib.sh"
 make_key
 for i in 1 2 3 4 5; do head -c 2000000 /dev/urandom >"$work/f$i"; done
 
-# five NAME: five clients at once; each either delivers or ends with a reason of the server. Sets $delivered.
+# five NAME: five clients at once. Each delivers, or ends with a reason from the server. Sets $delivered.
 five() {
     local i got pids=()
     for i in 1 2 3 4 5; do
@@ -38,7 +38,7 @@ expect 0 "$send" --psk-file "$work/psk" "$work/f1" "udtx://127.0.0.1:$port/fds"
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 
-# --- threads: a pids cgroup, or the limit of a user who has no other processes
+# --- threads: limited by a pids cgroup, or by the limit of a user without other processes
 group=/sys/fs/cgroup/pids/udtx-test.$$
 start=()
 if mkdir "$group" 2>/dev/null && echo 8 >"$group/pids.max"; then
@@ -64,7 +64,7 @@ five pids
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 
-# Where there is no thread at all to be had, that is said at once.
+# If no thread at all is available, the tool reports that at once.
 if [ -d "$group" ]; then
     echo 3 >"$group/pids.max"
     expect 10 "${start[@]}" "$recv" --listen 127.0.0.1:0 --dir "$work/pids" --psk-file "$work/psk"

@@ -1,4 +1,4 @@
-# What of a tree is sent: patterns, lists of names, links; and the same tree sent again sends nothing.
+# Selection of the files to send: patterns, lists of names, links. A second run of the same tree sends nothing.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -15,16 +15,16 @@ url=udtx://127.0.0.1:$port
 copy() { expect 0 "$send" --json --psk-file "$work/psk" "$@"; }
 sent() { json_field "$work/last.out" sent_bytes; }
 is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
-# The block of a long file that is sent if the receiver does not speak soon may come on top.
+# One block of a long file may be sent in addition, if the receiver does not answer soon.
 sent_is() { [ "$(sent)" -eq "$1" ] || [ "$(sent)" -eq $(($1 + 1048576)) ] || fail "$(sent) bytes were sent instead of $1"; }
 names() { (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' '); }
 
-# --- patterns: the first that matches decides
+# --- patterns: the first match decides
 copy --include 'important.o' --exclude '*.o' --exclude /src/cache/ --exclude 'other/**' "$src" "$url/filtered"
 [ "$(names "$work/dst/filtered/src")" = "big inside keep keep/b.c keep/sub keep/sub/c.c keep/sub/important.o keep/twin.c other outside " ] ||
     fail "patterns: $(names "$work/dst/filtered/src")"
 
-# --- rsync's prefixes: a rule says itself what it is, and "!" forgets those before it
+# --- rsync's prefixes: a rule names its own kind, and "!" clears the rules before it
 printf '# local\n- *.o\n+ keep/***\n- *\n' >"$work/rules"
 copy --exclude-from "$work/rules" "$src/" "$url/prefixed"
 [ "$(names "$work/dst/prefixed")" = "keep keep/b.c keep/sub keep/sub/c.c keep/twin.c " ] ||
@@ -32,7 +32,7 @@ copy --exclude-from "$work/rules" "$src/" "$url/prefixed"
 copy --exclude 'keep' --exclude '!' --exclude '+ /top.o' --exclude '*' "$src/" "$url/forgotten"
 [ "$(names "$work/dst/forgotten")" = "top.o " ] || fail "a list begun anew: $(names "$work/dst/forgotten")"
 
-# --- lists of names, with lines and with NUL
+# --- lists of names, separated by lines and by NUL
 printf 'keep/sub/c.c\n./top.o\nother\n' | copy --files-from - "$src" "$url/listed"
 [ "$(names "$work/dst/listed")" = "keep keep/sub keep/sub/c.c other top.o " ] || fail "names: $(names "$work/dst/listed")"
 printf 'keep/sub\0cache/deep\0' >"$work/list"
@@ -40,11 +40,12 @@ copy -r -0 --files-from "$work/list" "$src/" "$url/nul"
 [ "$(names "$work/dst/nul")" = "cache cache/deep cache/deep/y keep keep/sub keep/sub/c.c keep/sub/important.o " ] ||
     fail "names by NUL: $(names "$work/dst/nul")"
 
-# The rules are for what is named, not for the directories on the way.
+# The rules apply to the named entries, not to the directories above them.
 printf 'keep/sub/c.c\ncache/x\n' | copy --files-from - --exclude keep --exclude 'cache/***' "$src" "$url/on-the-way"
 [ "$(names "$work/dst/on-the-way")" = "keep keep/sub keep/sub/c.c " ] || fail "on the way: $(names "$work/dst/on-the-way")"
 
-# A slash or dot at the end: what is directly in it, too. Lines that begin with # or ; are none. -a does not enter what is named.
+# A slash or dot at the end also sends the entries directly in it. Lines that begin with # or ; are comments. -a does
+# not descend into named directories.
 printf '# a comment\n;another\n\nkeep/\ncache/.\nother\n' | copy -a --files-from - "$src" "$url/slash"
 [ "$(names "$work/dst/slash")" = "cache cache/deep cache/x keep keep/a.o keep/b.c keep/sub keep/twin.c other " ] ||
     fail "names with a slash: $(names "$work/dst/slash")"
@@ -57,12 +58,12 @@ printf '#name\0' | copy -0 --files-from - "$src" "$url/hash"
 [ "$(names "$work/dst/hash")" = "#name " ] || fail "a name by NUL is taken for a comment"
 rm "$src/#name"
 
-# --- links: as they are, none that lead out, none
+# --- links: preserved, only those that stay inside the tree, none
 copy --safe-links --exclude keep --exclude cache --exclude other --exclude big "$src/" "$url/safe"
 [ "$(names "$work/dst/safe")" = "inside top.o " ] || fail "safe links: $(names "$work/dst/safe")"
 [ "$(readlink "$work/dst/filtered/src/outside")" = /etc/passwd ] || fail "a link is not the link that it was"
 
-# --- a dry run does nothing, and says what would be done
+# --- a dry run changes nothing, and lists the actions
 expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/dry"
 [ ! -e "$work/dst/dry" ] || fail "a dry run made something"
 grep -q '^<f+++++++++ src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
@@ -75,7 +76,7 @@ if [ -c /dev/full ]; then
     said "cannot write the list"
 fi
 
-# --- again: nothing is sent; then only what changed
+# --- again: nothing is sent; then only the changes
 copy "$src" "$url/again"
 is files 10
 copy "$src" "$url/again"
@@ -93,7 +94,7 @@ sent_is 8
 is files 1
 diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
 
-# --- by hash: a change that keeps size and time is found only so
+# --- by hash: the only way to find a change that keeps size and time
 stamp=$(stat -c %y "$src/other/z.c")
 printf 'CONTENT of other/z.c' >"$src/other/z.c"
 touch -d "$stamp" "$src/other/z.c"
@@ -104,7 +105,7 @@ is files 1
 sent_is 20
 diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
 
-# --- of a changed file only the blocks that differ
+# --- only the blocks of a changed file that differ
 printf 'x' | dd of="$src/big" bs=1 seek=1500000 conv=notrunc status=none
 head -c 100 /dev/urandom >>"$src/big"
 copy "$src" "$url/again"

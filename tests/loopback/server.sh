@@ -11,7 +11,7 @@ head -c 3000000 /dev/urandom >"$work/data"
     cat "$work/carol.pub"
 } >"$work/allowed"
 
-# start_recv looks for the line of plain text.
+# start_recv needs the line in plain text.
 start_recv server --log "$work/log" -v --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
 expect 0 "$send" --json --identity "$work/alice" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/alice/data" || fail "alice writes to her directory"
@@ -21,7 +21,7 @@ awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 2.0) }' ||
 grep -q "alice at the lab" "$work/log" || fail "the log does not name alice"
 expect 11 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 said "may not write"
-# Nor does asking what would be done make anything delivered.
+# A dry run does not report a delivery either.
 expect 11 "$send" -n --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 said "may not write"
 never_said "delivered"
@@ -32,7 +32,7 @@ done
 grep -q "refused 127.0.0.1:[0-9]* (bob from afar): this key may not write" "$work/server.log" || fail "bob's push is not in the log"
 expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/data" || fail "carol writes everywhere"
-# Who may write above a key's directory does not lead it elsewhere.
+# A user with write access above a key's directory cannot redirect it elsewhere.
 mkdir "$work/outside" "$work/led"
 rm "$work/dst/alice/data"
 ln -s "$work/outside" "$work/led/alice"
@@ -46,7 +46,7 @@ said "cannot open directory 'alice'"
 rm "$work/dst/alice"
 expect 40 "$send" --identity "$work/eve" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 
-# --- TERM: who is in goes on to the end, nobody else is let in, and the code is 0
+# --- TERM: running transfers complete, new clients are refused, and the code is 0
 mkfifo "$work/pipe"
 "$send" --identity "$work/carol" --pin "$work/server.pub" - "udtx://127.0.0.1:$port/late/name" <"$work/pipe" 2>"$work/late.err" &
 late=$!
@@ -64,7 +64,7 @@ wait_for 0 "$late"
 wait_for 0 "$receiver"
 [ "$(cat "$work/dst/late/name")" = "$(printf 'begin\nend')" ] || fail "what was under way was cut off"
 
-# --- all senders together keep to --max-rate, and a wrong file of keys is named
+# --- all senders together keep to --max-rate, and an invalid file of keys is named
 make_key
 start_recv total --max-rate 16M --metrics 0 --log "$work/total-file" --dir "$work/dst" --psk-file "$work/psk"
 metrics=$(sed -nE 's|.*metrics on http://127.0.0.1:([0-9]+)/metrics.*|\1|p' "$work/total.log")
@@ -76,7 +76,7 @@ for i in 1 2; do
     receivers+=("$!")
 done
 exec 5>"$work/held1" 6>"$work/held2"
-# Who stands still for some seconds gives up their share.
+# A transfer without progress for some seconds gives up its share.
 feed() { while echo more; do sleep 0.3; done 2>/dev/null; }
 feed >&5 5>&- 6>&- &
 first=$!
@@ -92,7 +92,7 @@ shares() {
 }
 until_true 90 shares '1e\+06' 2
 check_metrics "$work/metrics"
-# It says who sends what to where.
+# It lists who sends what to which destination.
 "$recv" ctl | grep "^{\"pid\":$receiver," >"$work/server.json" || fail "ctl does not list the server"
 for value in 'role "server"' "port $port" 'transfer_count 2'; do
     [ "$(json_field "$work/server.json" "${value%% *}")" = "${value#* }" ] || fail "ctl does not say $value: $(cat "$work/server.json")"
@@ -107,7 +107,7 @@ kill "$first"
 exec 5>&-
 wait_for 0 "${held[0]}"
 until_true 90 shares '2e\+06' 1
-# Of those who are refused within a second one is named, the others are counted.
+# If several clients are refused within a second, one is named and the others are counted.
 "$send" keygen "$work/other" 2>/dev/null
 strangers=()
 for i in 1 2 3 4 5; do
@@ -126,7 +126,7 @@ shares '2e\+06' 1
 grep -q '^udtx_refused_total 5$' "$work/metrics" || fail "not all refusals are counted: $(grep refused "$work/metrics")"
 ! grep -q ' debug: ' "$work/total-file" || fail "--log has details without -v: $(grep -m 1 ' debug: ' "$work/total-file")"
 [ "$(refused "$work/total-file")" -eq 5 ] || fail "the file of --log does not count the refused"
-# Two TERMs with a second in between: what is under way ends, too.
+# Two TERMs a second apart: running transfers end, too.
 kill -TERM "$receiver"
 until_true 90 grep -q "no new transfers" "$work/total.log"
 sleep 1.2
@@ -141,7 +141,7 @@ echo "wirte $(cat "$work/carol.pub")" >"$work/wrong"
 expect 40 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/wrong"
 said "wrong, line 1: the option 'wirte' is unknown"
 
-# --- messages as JSON, one object a line
+# --- messages as JSON, one object per line
 "$recv" --listen 127.0.0.1:0 --log-format json --log "$work/json-log" --dir "$work/dst" --psk-file "$work/psk" 2>"$work/json.log" &
 receiver=$!
 receivers+=("$receiver")

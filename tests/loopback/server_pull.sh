@@ -1,4 +1,5 @@
-# udtx-recv udtx://host:port/source... destination: fetched from a receiver that listens, by keys with and without the right.
+# udtx-recv udtx://host:port/source... destination: a pull from a receiver that listens, by keys with and without the
+# right.
 . "$(dirname "$0")/lib.sh"
 for name in server reader writer lab; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
 make_key
@@ -27,7 +28,7 @@ as() { who=(--identity "$work/$1" --pin "$work/server.pub"); }
 get() { expect 0 "$recv" "${who[@]}" "$@"; }
 same() { diff -r --no-dereference -x '.*.part' "$1" "$2" || fail "$3"; }
 
-# --- where things land, as with scp
+# --- destinations as with scp
 cd "$work/out"
 as reader
 get -p "$url/lab/a.txt" .
@@ -46,7 +47,7 @@ get --receipt "$work/receipt" "$url/lab/tree" renamed/
 expect 0 "$recv" verify "$work/receipt" renamed
 until_true 90 grep -q "to 127.0.0.1:.*file" "$work/log"
 
-# --- what is not there, not allowed, or elsewhere
+# --- sources that are missing, forbidden, or elsewhere
 expect 11 "$recv" "${who[@]}" "$url/missing" .
 said "missing: No such file or directory"
 until_true 90 grep -q "to 127.0.0.1:[0-9]* (the mirror): .*missing" "$work/log"
@@ -77,7 +78,7 @@ expect 11 "$send" "${who[@]}" "$dir/lab/a.txt" "$url/"
 said "this key may not write here: it lacks the right 'write'"
 until_true 90 grep -q "refused 127.0.0.1:.*the right 'write'" "$work/log"
 
-# --- what of a tree: chosen where it is read, with what came before
+# --- the selection of a tree, made where the tree is read, together with the options above
 as lab
 get -a --exclude cache/ --exclude '*.o' "$url/tree/" chosen
 [ "$(cd chosen && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')" = "link one file sub sub/it's \"two\" " ] ||
@@ -104,9 +105,9 @@ cmp "$dir/lab/tree/one file" "chosen/one file" || fail "-c"
 get --overwrite never --no-links "$url/tree" chosen/
 [ ! -e chosen/tree/link ] && [ ! -L chosen/tree/link ] || fail "--no-links"
 
-# --- killed, and the same command continues, at the key's rate; TERM lets it come to its end
+# --- killed; the same command continues at the key's rate; TERM lets it complete
 head -c 24000000 /dev/urandom >"$dir/lab/large"
-# The journal has the first pieces: a few bytes before, some forty for each of eight.
+# The journal has the first pieces: a head of a few bytes, and about forty bytes for each of eight pieces.
 begun() { [ -n "$(find part -name '*.journal' -size +250c 2>/dev/null)" ]; }
 "$recv" "${who[@]}" --rate 24M "$url/large" part/ 2>"$work/killed.err" &
 puller=$!
@@ -125,11 +126,11 @@ kill -TERM "$receiver"
 wait_for 0 "$puller"
 cmp "$dir/lab/large" part/large || fail "not the same"
 [ "$(json_field "$work/again.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
-# 8 bits of each byte that was sent, at 80 Mbit/s, but for what a start may have ahead
+# 8 bits per sent byte at 80 Mbit/s, with a margin for the data that a start may have ahead
 awk -v s="$(json_field "$work/again.out" seconds)" -v n="$(json_field "$work/again.out" sent_bytes)" \
     'BEGIN { exit !(s > n * 8 / 80e6 * 0.8) }' || fail "faster than the key's rate"
 
-# --- with a pre-shared key only where that was said
+# --- with a pre-shared key only if the server allows it
 start_recv drop-box --dir "$dir" --psk-file "$work/psk"
 expect 11 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/lab/a.txt" "$work/by-psk"
 said "--allow-read"

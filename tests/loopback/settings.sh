@@ -1,4 +1,4 @@
-# Settings from the environment and from files, for real runs; manual pages and completion from the same definitions.
+# Settings from the environment and from files, in real runs; manual pages and completion from the same definitions.
 . "$(dirname "$0")/lib.sh"
 unset XDG_CONFIG_HOME
 make_key
@@ -28,7 +28,7 @@ said "no key given"
 expect 1 "$send" --config "$work/nowhere" "$work/file" udtx://store/
 said "no file .*nowhere"
 
-# The order of lines decides among patterns, and each value has its own line.
+# The order of lines decides among patterns, and each value has a line of its own.
 cat >"$work/patterns" <<EOF
 psk-file $work/psk
 include keep.o
@@ -43,11 +43,11 @@ expect 0 "$send" --config "$work/patterns" --show-config x udtx://store/
 for line in "^include +keep.o +# $work/patterns:2" "^exclude +\\*.o +# $work/patterns:3" "^exclude +\" odd \" +# $work/patterns:4"; do
     grep -qE "$line" "$work/last.out" || fail "--show-config has no line '$line': $(cat "$work/last.out")"
 done
-# A flag beats the file's other word for the same.
+# A flag overrides another spelling of the same setting in the file.
 printf 'psk-file %s\nrate 2G\nlinks yes\n' "$work/psk" >"$work/words"
 expect 0 "$send" -v --config "$work/words" --bwlimit 5000 --no-links "$work/file" "udtx://127.0.0.1:$port/words"
 said "rate cap: 4"
-# A cap of the hour below the floor holds.
+# A cap by the schedule applies even if it is below the floor.
 expect 0 "$send" -v --config "$work/patterns" --min-rate 60M --schedule 00:00,50M "$work/file" "udtx://127.0.0.1:$port/floor"
 said "rate cap: 50"
 
@@ -71,7 +71,7 @@ chmod g+w "$config"
 expect 1 "$send" "$work/file" udtx://store/
 said "chmod go-w"
 
-# manual TOOL WHAT LOOKED_FOR: the page has every section, and man takes it.
+# manual TOOL WHAT LOOKED_FOR: the page has every section, and man accepts it.
 manual() {
     expect 0 "$1" --generate "$2"
     for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES "EXIT STATUS" ENVIRONMENT FILES "SEE ALSO"; do
@@ -85,7 +85,7 @@ manual() {
 }
 for command in keygen plan doctor ctl; do manual "$send" "man-$command" "udtx-send $command"; done
 for command in verify receipt clean doctor ctl; do manual "$recv" "man-$command" "udtx-recv $command"; done
-# Each field of the last object is in the manual; even one of an error has all.
+# The manual describes each field of the final object; even the object of an error has all fields.
 [ "$("$send" --json --rat 5M x host: 2>/dev/null | tee "$work/object" | wc -c)" -gt 100 ] || fail "no object"
 "$send" --generate man | sed 's/\\\\-/-/g' >"$work/page.1"
 grep -oE '"[a-z_]+":' "$work/object" | tr -d '":' | sort -u | while read -r field; do
@@ -103,7 +103,7 @@ for tool in "$send" "$recv"; do
             - "$work/last.out" "$(basename "$tool")" "$words")
         [ "$offered" = "never diff always" ] || fail "after $words bash completion offers '$offered'"
     done
-    # offers WORDS WANTED: the last of the words is being typed.
+    # offers WORDS WANTED: completes the last of the words.
     offers() {
         offered=$(cd "$work" && bash -c '. "$1"; compopt() { :; }; eval "COMP_WORDS=(x $3)"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "_${2//-/_}"; echo "${COMPREPLY[@]}"' \
             - "$work/last.out" "$(basename "$tool")" "$1")

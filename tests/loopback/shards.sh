@@ -1,5 +1,5 @@
-# One tree by several processes at once: each file comes once, whatever is killed and run again, pushed and fetched,
-# by a server and over ssh; and what would lose or double something is refused.
+# Several processes send one tree at once. Each file arrives once, whatever is killed and run again, pushed and pulled,
+# from a server and over ssh. Runs that would lose or duplicate files are refused.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -17,7 +17,7 @@ url=udtx://127.0.0.1:$port
 n=5
 plan=$work/plan
 
-# shard K: for the background, where it takes the place of its shell; all: every one has to end with 0.
+# shard K: runs in the background and replaces its shell. All shards have to end with code 0.
 shard() { exec "${tool[@]}" --shard "$1/$n" --plan "$plan" "${arguments[@]}" >"$work/shard.$1.out" 2>"$work/shard.$1"; }
 begin_all() {
     shards=()
@@ -44,7 +44,7 @@ same_as_source() {
     (cd "$1" && find . -type d -printf '%p %m %Ts\n' | LC_ALL=C sort) | diff "$work/left" - || fail "$2: directories differ"
 }
 
-# --- a plan: lines that say where, a line that says how even
+# --- a plan: its lines assign the files, and one line reports the balance
 expect 0 "$send" plan -N $n "$src"
 cp "$work/last.out" "$plan"
 said "355 files, .*, in 5 shards of "
@@ -54,7 +54,7 @@ expect 11 "$send" plan -N 2 "$work/missing"
 said missing
 for wrong in "-N 0 $src" "-N 4097 $src" "-N x $src" "$src" "-N 2"; do expect 1 "$send" plan $wrong; done
 
-# --- all at once, directories as they are at the source; one killed and run again, and all again
+# --- all at once, with directories as in the source; one shard killed and run again, and then all again
 chmod 555 "$src/read only"
 tool=("$send" -a --psk-file "$work/psk")
 arguments=("$src" "$url/pushed")
@@ -73,7 +73,7 @@ until_true 120 proven "$work/dst/killed"
 kill -KILL "${shards[@]}" 2>/dev/null || true
 for pid in "${shards[@]}"; do wait "$pid" 2>/dev/null || true; done
 tool=("$send" -a --psk-file "$work/psk" --json)
-# As from another host: another directory, and sources by another name.
+# As from another host: another directory, and another path to the sources.
 arguments=("../src/../src" "$url/killed")
 cd "$work/dst"
 begin_all
@@ -85,7 +85,7 @@ kept=0
 for k in $(seq 0 $((n - 1))); do kept=$((kept + $(json_field "$work/shard.$k.out" resumed_bytes))); done
 [ "$kept" -gt 0 ] || fail "the shards continued nothing"
 
-# --- the same shard twice at a time: the newer goes on, the older ends with a code of its own
+# --- the same shard twice at once: the newer run continues, the older one ends with its own code
 tool=("$send" -a --psk-file "$work/psk" --rate 10M)
 arguments=("$src" "$url/twice")
 shard 3 &
@@ -96,12 +96,12 @@ tool=("$send" -a --psk-file "$work/psk")
 expect 0 "${tool[@]}" --shard 3/$n --plan "$plan" "${arguments[@]}"
 wait_for 13 "$older"
 grep -q "newer run" "$work/shard.3" || fail "the older run says: $(cat "$work/shard.3")"
-# What the shards share goes with the last one.
+# The last shard removes the files that the shards share.
 begin_all
 end_all "the others"
 nothing_left "$work/dst"
 
-# --- the receipts of all shards make that of the whole, byte for byte
+# --- the receipts of all shards merge to the receipt of the whole, byte for byte
 for k in $(seq 0 $((n - 1))); do
     expect 0 "$send" --psk-file "$work/psk" --receipt "$work/receipt.$k" --shard $k/$n --plan "$plan" "$src" "$url/noted"
 done
@@ -111,7 +111,7 @@ said "5 receipts: 355 files"
 expect 0 "$recv" receipt merge "$work/of.whole" "$work/receipt.whole"
 cmp "$work/of.shards" "$work/of.whole" || fail "shards and one run have different receipts"
 expect 0 "$recv" verify "$work/of.shards" "$work/dst/noted"
-# In another order; with one too few, and one twice.
+# In another order; with one missing, and one twice.
 expect 0 "$recv" receipt merge "$work/again" "$work"/receipt.{3,4,1,0,2}
 cmp "$work/again" "$work/of.shards" || fail "the order of the receipts matters"
 expect 41 "$recv" receipt merge "$work/again" "$work"/receipt.{4,1,0,2}
@@ -127,7 +127,7 @@ said "cannot write"
 for wrong in "" merge "merge x" "split x y"; do expect 1 "$recv" receipt $wrong; done
 cmp "$work/again" "$work/of.shards" || fail "a merge that was refused has changed what stood there"
 
-# --- a tree that has changed since: what is new belongs to one shard
+# --- a tree that has changed since the plan: new files belong to one shard
 mkdir "$src/new"
 for i in 1 2 3; do echo "$i" >"$src/new/$i"; done
 echo new >"$src/a/b/zz"
@@ -137,7 +137,7 @@ begin_all
 end_all changed
 same_as_source "$work/dst/changed" changed
 
-# --- fetched
+# --- pulled
 chmod 755 "$work/dst/pushed/src/read only"
 tool=("$recv" -a --psk-file "$work/psk" --job nightly)
 arguments=("$url/changed/" "$work/fetched/")
@@ -148,7 +148,7 @@ end_all fetched
 same_as_source "$work/fetched" fetched
 nothing_left "$work/fetched"
 
-# --- what is refused, and how to go on
+# --- refused runs, and the remedy in the message
 to=(--psk-file "$work/psk" "$src" "$url/refused")
 says() { # says TEXT ARGS...
     local text=$1

@@ -1,4 +1,5 @@
-# The shards of a job together: one rate over two servers, what a server shows of all of them, and the account at the end.
+# All shards of a job together: one rate over two servers, a server's report about all of them, and the summary at the
+# end.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -25,7 +26,7 @@ ended() {
 }
 declare -A shard
 
-# --- 67 MB at 45 Mbit/s take twelve seconds, whoever sends them
+# --- 67 MB at 45 Mbit/s take twelve seconds, however the shards share the rate
 began=$(date +%s%N)
 for k in 0 1 2 3; do begin $k --job-rate 45M; done
 running() { "$recv" ctl --json 2>/dev/null | grep -q '"job":{"name":"[0-9a-f]*","shard":[0-3],"shards":4,"running":4'; }
@@ -44,13 +45,13 @@ took=$((($(date +%s%N) - began) / 1000000))
 [ "$took" -ge 11000 ] || fail "the shards exceeded the rate of their job: $took ms"
 diff -r "$src" "$work/dst/to/src" || fail "the tree differs"
 [ -z "$(find "$work/dst" -name '.udtx-*')" ] || fail "left behind: $(find "$work/dst" -name '.udtx-*')"
-# The account of the whole, once, at the server that had the last shard.
+# The summary of the job appears once, on the server of the last shard.
 [ "$(cat "$work/a.log" "$work/b.log" | grep -c 'job [0-9a-f]*: 4 of 4 shards done, 24 files and parts, 67.1 MB')" -eq 1 ] ||
     fail "the account: $(cat "$work/a.log" "$work/b.log")"
-# Shard K went to the server at K mod 2.
+# Shard K used the server with the number K mod 2.
 [ "$(grep -c 'from 127.0.0.1:[0-9]*: ' "$work/a.log")" -eq 2 ] || fail "server a had other shards: $(cat "$work/a.log")"
 
-# --- fetched, from two servers into one place
+# --- pulled, from two servers into one place
 expect 0 "$send" plan -N $n "$work/dst/to/src"
 cp "$work/last.out" "$work/plan"
 mkdir "$work/fetched"
@@ -62,7 +63,7 @@ done
 ended
 diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
 
-# --- what is refused
+# --- refused runs
 mkdir "$work/nothing"
 start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"
 expect 11 "$send" --shard 0/$n --job-rate 1M --psk-file "$work/psk" "$src" "udtx://127.0.0.1:$port/"

@@ -1,5 +1,5 @@
-# A large file by several shards and two servers: each shard moves a part of it, whoever is last gives it its name; what
-# is killed and run again continues; and shards that do not agree about the tree are told so.
+# Several shards and two servers send one large file. Each shard sends a part of it, and the last one gives it its final
+# name. Killed shards continue in another run. Shards with different views of the tree report that.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -16,7 +16,7 @@ server=$receiver
 start_recv b --allow-read --dir "$work/dst" --psk-file "$work/psk"
 ports+=("$port")
 n=4
-# begin K [FLAGS...]: shard K to server K mod 2, in the background.
+# begin K [FLAGS...]: starts shard K to server K mod 2, in the background.
 begin() {
     local k=$1
     shift
@@ -25,7 +25,7 @@ begin() {
     shard[$k]=$!
     receivers+=($!)
 }
-# ended CODE: each of them with that.
+# ended CODE: each shard ends with CODE.
 ended() {
     local k status
     for k in "${!shard[@]}"; do
@@ -47,7 +47,7 @@ all_there() {
 }
 declare -A shard
 
-# --- all at once, without a plan: each walks the tree
+# --- all at once, without a plan: each shard scans the tree
 for k in 0 1 2 3; do begin $k -p; done
 ended 0
 all_there
@@ -57,29 +57,29 @@ expect 0 "$recv" verify "$work/all" "$work/dst"
 expect 0 "$recv" verify "$work/receipt.1" "$work/dst"
 expect 41 "$recv" receipt merge "$work/some" "$work"/receipt.[0-2]
 said 'no receipt of shard 3/4'
-# The same as that of one process.
+# The same receipt as that of one process.
 mkdir "$work/one"
 start_recv one --dir "$work/one" --psk-file "$work/psk"
 expect 0 "$send" -p --psk-file "$work/psk" --receipt "$work/receipt" "$src" "udtx://127.0.0.1:$port/"
 expect 0 "$recv" receipt merge "$work/whole" "$work/receipt"
 cmp "$work/whole" "$work/all" || fail "the merged receipt is not that of one process"
 
-# --- again: nothing is sent, and nothing stays behind
+# --- again: nothing is sent, and no temporary files are left
 for k in 0 1 2 3; do begin $k -p; done
 ended 0
 all_there
 grep -q '0 files, .* 0 B, 1 unchanged' "$work/shard.1" || fail "a shard run again sends data: $(cat "$work/shard.1")"
 
-# --- one shard waits for the others: it is done, and the file has no name yet
+# --- one shard before the others: it has finished, and the file has no final name yet
 rm -r "$work/dst/src"
 begin 1 -p
 ended 0
 [ ! -e "$work/dst/src/large" ] || fail "a part of a file has its name"
-# It has moved to another server, and proves what is there.
+# The shard changes to another server, and proves which data exists.
 begin 1 -p --json
 ended 0
 [ "$(json_field "$work/shard.1.out" sent_bytes)" -lt 2000000 ] || fail "a part that is there is sent again"
-# A sender and a server are killed in the middle of the rest. The server is started again, and its shard dials again.
+# A sender and a server are killed during the rest. The server restarts, and its shard connects again.
 for k in 0 2 3; do begin $k -p --rate 16M --timeout 60; done
 until_true 60 proven "$work/dst" 3
 kill -KILL "${shard[2]}" "$server"
@@ -95,7 +95,7 @@ ended 0
 [ "$(json_field "$work/shard.2.out" resumed_bytes)" -gt 0 ] || fail "the shard that was killed sends everything again"
 all_there
 
-# --- shards with another idea of the tree
+# --- shards with different views of the tree
 begin 0 -p
 ended 0
 head -c 30000000 /dev/urandom >"$src/before"
@@ -105,7 +105,7 @@ expect 0 "$send" --shard 1/$n --job second --psk-file "$work/psk" -p "$src" "udt
 expect 0 "$recv" clean "$work/dst"
 nothing_left
 
-# --- one of them sees an older version of the large file
+# --- one shard sees an older version of the large file
 rm -r "$work/dst/src"
 expect 0 "$send" plan -N $n "$src"
 cp "$work/last.out" "$work/plan"
@@ -121,7 +121,7 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 
-# --- it changes when some shards have ended: the last one does not end with 0, and says what to do
+# --- the file changes after some shards have ended: the last shard fails and names the remedy
 rm -r "$work/dst/src"
 for k in 0 1; do begin $k -p --plan "$work/plan"; done
 ended 0
@@ -136,7 +136,7 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 
-# --- fetched
+# --- pulled
 mkdir "$work/fetched"
 for k in 0 1 2 3; do
     "$recv" --shard $k/$n --plan "$work/plan" -p --psk-file "$work/psk" "udtx://127.0.0.1:${ports[$((k % 2))]}/src" \
@@ -149,7 +149,7 @@ diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
 expect 1 "$recv" --shard 0/$n -p --psk-file "$work/psk" "udtx://127.0.0.1:${ports[0]}/src" "$work/fetched/"
 said '--shard needs --plan FILE here'
 
-# --- a quota counts a file that is cut once, whichever shards fill it
+# --- a quota counts a split file once, whichever shards fill it
 mkdir "$work/narrow"
 for name in server alice; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
 echo "quota=\"130M\" $(cat "$work/alice.pub") alice" >"$work/allowed"
@@ -162,7 +162,7 @@ done
 ended 0
 diff -r "$src" "$work/narrow/src" || fail "within a quota the tree differs"
 
-# --- a receiver that keeps nothing cannot put parts together, and says so
+# --- a receiver that keeps no state cannot combine parts, and reports that
 mkdir "$work/nothing"
 start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"
 expect 23 "$send" --shard 1/$n --plan "$work/plan" --psk-file "$work/psk" "$src" "udtx://127.0.0.1:$port/"

@@ -1,4 +1,4 @@
-# Shards over ssh, sent and fetched: each starts an other end of its own, and what was killed continues.
+# Shards over ssh, pushed and pulled: each starts its own far end, and a killed shard continues.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
@@ -13,7 +13,7 @@ plan=$work/plan
 expect 0 "$send" plan -N 3 "$src"
 cp "$work/last.out" "$plan"
 
-# run TOOL ARGS...: all shards at once; each has to end with 0.
+# run TOOL ARGS...: runs all shards at once; each has to end with 0.
 run() {
     local shards=() k code
     for k in 0 1 2; do
@@ -43,7 +43,7 @@ diff -r "$src" "$home/killed/src" || fail "killed and run again"
 grep -qE '"resumed_bytes": ?[1-9]' "$work/shard.2" || fail "nothing was continued: $(cat "$work/shard.2")"
 [ -z "$(find "$home" "$work/out" -name '.udtx-*')" ] || fail "left behind: $(find "$home" "$work/out" -name '.udtx-*')"
 
-# --- one large file, of which each shard and each far end has a part
+# --- one large file; each shard and each far end has a part of it
 mkdir "$work/big"
 head -c 30000000 /dev/urandom >"$work/big/large"
 expect 0 "$send" plan -N 3 "$work/big"

@@ -1,4 +1,4 @@
-# Missing and unreadable sources: the rest goes, and the exit code tells.
+# Missing and unreadable sources: the rest is sent, and the exit code reports the failure.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -14,12 +14,12 @@ cmp "$work/file" "$work/dst/file" || fail "the source that exists was not sent"
 [ "$(json_field "$work/last.out" failed_count)" -eq 1 ] || fail "failed_count"
 [ "$(json_field "$work/last.out" status)" = '"partial"' ] || fail "status"
 
-# procfs says 0 bytes and gives more: never a silent empty file.
+# procfs reports 0 bytes and delivers more: the tool must not silently send an empty file.
 expect 23 "$send" --psk-file "$work/psk" /proc/version "$url"
 said "version.*true size"
 [ ! -e "$work/dst/version" ] || fail "a file of unknown size arrived"
 
-# What stands there already was delivered, too: the second run ends as the first one.
+# Existing files count as delivered: the second run ends as the first one.
 mkdir "$work/deep"
 deep=$work/deep/$(printf 'd/%.0s' $(seq 128))
 mkdir -p "$deep"

@@ -1,7 +1,7 @@
-# F61: a file of 1 TB that is a hole with data here and there: the data go over the line, the holes are made again.
+# F61: a sparse file of 1 TB with scattered data: only the data is sent, and the receiver recreates the holes.
 . "$(dirname "$0")/lib.sh"
 size=$((1 << 40))
-pieces=64  # of 1 MB each; 1 GB in the whole matrix
+pieces=64  # 1 MB each; 1 GB in the whole matrix
 [ -z "$whole" ] || pieces=1000
 make_key
 mkdir "$work/dst"

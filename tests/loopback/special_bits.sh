@@ -1,5 +1,5 @@
-# Set-group-ID and sticky bits of directories are kept with -p; those of files only by a flag and if the receiver allows
-# it, and after the owner, whose change takes them away. Capabilities and access lists are named.
+# -p keeps set-group-ID and sticky bits of directories. Those of files need a flag and the receiver's permission, and
+# are set after the owner, as a change of owner removes them. Capabilities and access lists are named.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir -p "$work/src/shared/in" "$work/src/tmp" "$work/dst/src/shared"
@@ -29,7 +29,7 @@ said "receiver runs without --allow-set-id"
 [ "$(mode shared/tool)" = 755 ] || fail "a file got mode $(mode shared/tool) where that is not allowed"
 alone=$(mode shared/tool)
 
-# Unasked nothing of it comes: neither bits nor owner nor attributes.
+# Without the flags nothing of it is set: neither bits nor owner nor attributes.
 setfattr -n user.mine -v x "$work/src/plain" 2>/dev/null || true
 expect 0 "$send" --psk-file "$work/psk" "$work/src" "${url}unasked"
 unasked=$(cd "$work/dst/unasked/src" && stat -c '%u %a' shared/tool)
@@ -39,7 +39,7 @@ unasked=$(cd "$work/dst/unasked/src" && stat -c '%u %a' shared/tool)
 
 start_recv mild --allow-set-id --dir "$work/dst" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port/
-# Of a file that is there already, and of a new one.
+# For an existing file, and for a new one.
 for _ in 1 2; do
     expect 0 "$send" -a --set-id --psk-file "$work/psk" "$work/src" "$url"
     never_said "set-user-ID"
@@ -50,7 +50,7 @@ done
 expect 0 "$send" -a --set-id --psk-file "$work/psk" "$work/src" "$url"
 [ "$(mode shared/tool) $(mode shared)" = "6755 2775" ] || fail "modes $(mode shared/tool) and $(mode shared)"
 if [ "$owner" = 12345 ]; then
-    # Another owner, and the bits stay.
+    # The owner changes, and the bits stay.
     chown 12346:12346 "$work/src/shared/tool"
     chmod 6755 "$work/src/shared/tool"
     expect 0 "$send" -a --set-id --psk-file "$work/psk" "$work/src" "$url"
@@ -64,7 +64,7 @@ if python3 -c "$capability" "$work/src/plain" 2>/dev/null; then
     said "capabilities are never kept: 1 entry has one, first 'src/plain'"
 fi
 
-# Who fetches hears of it as well, and of what is of a kind that is never sent.
+# A pull reports the same, and the kinds of files that are never sent.
 mkfifo "$work/src/fifo"
 start_recv server --allow-read --dir "$work" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port/src
@@ -72,7 +72,8 @@ expect 0 "$bin/udtx-recv" -a --psk-file "$work/psk" "$url" "$work/fetched"
 said "sender: set-user-ID.*only with --set-id: 1 entry has one, first '(src|fetched)/shared/tool'"
 said "sender: skipped FIFO"
 
-# The destination itself gets what belongs to a source of which only the content goes; the server's own directory never.
+# The destination itself gets the metadata of a source whose contents alone are sent. The server's own directory never
+# does.
 mkdir -m 2750 "$work/top" && echo x >"$work/top/x"
 touch -d '2001-02-03 04:05:06' "$work/top"
 belongs() { stat -c '%a %Y' "$1"; }

@@ -1,4 +1,4 @@
-# udtx-send to [user@]host:path: the receiver is started over ssh, for one transfer.
+# udtx-send to [user@]host:path: ssh starts the receiver, for one transfer.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
@@ -11,7 +11,7 @@ head -c 300000 /dev/urandom >"$work/src/one file"
 head -c 3000000 /dev/urandom >"$work/src/sub/it's \"two\""
 echo small >"$work/file"
 
-# --- where things land, as with scp
+# --- destinations as with scp
 expect 0 "$send" "${to[@]}" "$work/file" far:
 cmp "$work/file" "$home/file" || fail "the home directory takes what comes"
 expect 0 "$send" "${to[@]}" "$work/file" "far:renamed"
@@ -44,7 +44,7 @@ expect 0 "$send" "${to[@]}" -p -i "$work/ssh/user" -O 30000-39999 -4 "$work/file
 cmp "$work/file" "$home/flags" || fail "flags"
 [ -z "$(find "$home" "$work/out" -name '*.journal' -o -name '*.part')" ] || fail "something was left behind"
 
-# --- what the other side says arrives as one line, with its code
+# --- an error of the far end arrives as one line, with its code
 last_line() { [ "$(wc -l <"$work/last.err")" -eq 1 ] || fail "not one line: $(cat "$work/last.err")"; }
 expect 11 "$send" "${to[@]}" "$work/file" far:no/such/name
 said "^udtx-send: far: no/such: No such file or directory$"
@@ -79,12 +79,12 @@ said "ssh was refused by far"
 expect 10 "$send" --ssh "$work/none/ssh" "$work/file" far:
 said "cannot start '.*none/ssh'"
 
-# A login script that talks does not matter.
+# Output of a login script does no harm.
 far_program noisy "echo 'Welcome to far'; echo more >&2" "exec '$work/recv' \"\$@\""
 expect 0 "$send" "${ssh[@]}" --remote-bin "$work/noisy" "$work/file" far:noisy
 cmp "$work/file" "$home/noisy" || fail "noise"
 
-# One that never ends does.
+# Endless output ends the run.
 far_program endless "exec yes 'Welcome to far'"
 expect 12 "$send" "${ssh[@]}" --remote-bin "$work/endless" "$work/file" far:
 said "udtx-recv on far says more over ssh than udtx would"
@@ -102,7 +102,7 @@ wrong "needs a name.* far:d/../NAME" - far:d/..
 wrong "needs a name.* far:~/NAME" - 'far:~'
 wrong "no such host" "$work/file" -- "-oProxyCommand=true:x"
 
-# --- a key that a file of settings has is for servers, and no hindrance
+# --- a key in a settings file is for servers, and does not disturb a run over ssh
 echo "psk-file $work/none" >"$work/settings"
 expect 0 "$send" "${to[@]}" --config "$work/settings" "$work/file" far:keyed
 cmp "$work/file" "$home/keyed" || fail "with a key in the settings"

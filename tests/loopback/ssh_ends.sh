@@ -1,16 +1,15 @@
-# A receiver that was started over ssh lives for its transfer only; the key is nowhere to be seen; Ctrl-C, and UDP that
-# does not get through.
+# A receiver started over ssh lives only for its transfer, and its key is never visible. Ctrl-C, and blocked UDP.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
 mkdir "$work/dst"
 head -c 40000000 /dev/urandom >"$work/file"
-# Beside the receiver's process id, all that it was given.
+# Records the receiver's process id and its environment.
 far_program recv "echo \$\$ >'$work/far.pid'; tr '\\0' '\\n' </proc/\$\$/environ >'$work/far.environ'" \
     "exec '$recv' \"\$@\""
 to=("${ssh[@]}" --remote-bin "$work/recv")
 gone() { ! kill -0 "$(cat "$work/far.pid")" 2>/dev/null; }
-# The first 4 MiB are sent before the sender knows what there is.
+# The first 4 MiB are sent before the sender knows what exists.
 begun() { [ -n "$(find "$work/dst" -name '*.part' -size +8000k)" ] || [ -e "$work/dst/file" ]; }
 start_slow() {  # start_slow FLAGS...
     rm -f "$work/far.pid"
@@ -20,14 +19,14 @@ start_slow() {  # start_slow FLAGS...
     until_true 120 begun
 }
 
-# --- Ctrl-C ends both; the same command continues
+# --- Ctrl-C ends both ends; the same command continues
 start_slow
 far=$(cat "$work/far.pid")
 { ps -ww -o args= -p "$sender" "$far"; ps -ww -o args= --ppid "$sender"; } >"$work/ps.out"
 grep -q bootstrap "$work/ps.out" || fail "ssh and the receiver are not seen"
 [ "$(tr '\0' ' ' <"/proc/$far/cmdline")" = "$recv --bootstrap " ] || fail "the receiver has other arguments"
 ! grep -qE '(^|[^0-9a-f])[0-9a-f]{64}([^0-9a-f]|$)' "$work/ps.out" "$work/far.environ" || fail "the key can be seen"
-# Both ends are listed, and say from where to where.
+# Both ends are listed with source and destination.
 until_true 60 test -n "$("$recv" ctl | grep "^{\"pid\":$far,")"
 "$recv" ctl >"$work/last.out"
 grep "^{\"pid\":$far," "$work/last.out" | grep '"role":"receiver"' | grep -q "\"sources\":\[\"127.0.0.1:file\"\].*\"destination\":\"$work/dst\"" ||
@@ -44,7 +43,7 @@ cmp "$work/file" "$work/dst/file" || fail "not the same"
 [ "$(json_field "$work/last.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
 rm "$work/dst/file"
 
-# --- a sender that is killed takes the receiver with it
+# --- the receiver ends with a killed sender
 start_slow --timeout 6
 kill -KILL "$sender"
 wait_for 137 "$sender"
@@ -52,7 +51,7 @@ until_true 120 gone
 rm -rf "$work/dst"
 mkdir "$work/dst"
 
-# --- and the same command, at once, waits for that and continues
+# --- the same command, run at once, waits for that end and continues
 start_slow
 kill -KILL "$sender"
 wait_for 137 "$sender"
@@ -63,7 +62,7 @@ cmp "$work/file" "$work/dst/file" || fail "not the same"
 rm -rf "$work/dst"
 mkdir "$work/dst"
 
-# --- a datagram hole: the port that is named belongs to a socket that nobody reads
+# --- blocked UDP: the named port belongs to a socket that no process reads
 make_key
 start_recv hole --psk-file "$work/psk" --dir "$work/dst"
 kill -STOP "$receiver"
@@ -72,7 +71,7 @@ expect 42 "$send" "${ssh[@]}" --remote-bin "$work/blocked" --timeout 2 "$work/fi
 said "UDP from here to far is blocked: .*127\.0\.0\.1:$port/udp.*UDP port $port.*-O PORT"
 until_true 120 gone
 
-# --- a port that is taken, and a receiver whose ssh goes away before anybody dials
+# --- a port in use, and a receiver whose ssh ends before a client connects
 expect 10 "$send" "${to[@]}" -O "$port" "$work/file" "far:$work/dst"
 said "far: .*$port"
 until_true 120 gone
@@ -81,7 +80,7 @@ mkfifo "$work/in"
 receiver=$!
 receivers+=("$receiver")
 exec 9>"$work/in"
-# The port is told before anything is asked for.
+# The receiver reports its port before it gets a request.
 until_true 120 grep -q '^end$' "$work/bootstrap.out"
 grep -q '^port 3[0-9]*$' "$work/bootstrap.out" || fail "not the port that was wished for"
 greeting=$(sed -n 1p "$work/bootstrap.out")
@@ -99,7 +98,7 @@ rm "$work/dst/there"
 expect 12 "$recv" --bootstrap --port 7 </dev/null
 grep -q "^message .*--port.*means%20nothing" "$work/last.out" || fail "a word too many"
 
-# --- this side dials while its request is on the way: there it comes no sooner than that
+# --- this side connects while its request is in transit: the request arrives only after that
 for far in recv send; do
     far_program "late_$far" "{ until [ -e '$work/dialled' ]; do sleep 0.05; done; cat; } | '${!far}' \"\$@\""
 done
@@ -118,7 +117,7 @@ dials_early "$recv" "${ssh[@]}" --remote-bin "$work/late_send" "far:$work/file" 
 cmp "$work/file" "$work/dst/pulled" || fail "pulled"
 rm "$work/dst/pushed" "$work/dst/pulled"
 
-# --- the other protocol, and a host that only another one reaches: ssh's own configuration leads there
+# --- the other IP version, and a host behind another one: ssh's own configuration leads there
 if grep -q 'Server listening on ::1' "$work/sshd.log"; then
     expect 0 "$send" "${ssh[@]}" -P "$ssh_port" --remote-bin "$recv" "$work/file" "[::1]:$work/six"
     cmp "$work/file" "$work/six" || fail "nothing came over IPv6"
@@ -146,7 +145,7 @@ grep -q "^FIX   disk of $work/none: " "$work/last.out" || fail "the far end's di
 far_program late "'$recv' \"\$@\" | sed -u 's/^clock .*/clock 1700000000000000000/'"
 expect 0 "$send" doctor "${ssh[@]}" --remote-bin "$work/late" --dir "$work" far
 grep -A 1 "^FIX   clocks: that of far is .* behind" "$work/last.out" | grep -q "timedatectl" || fail "the clocks"
-# What ssh -G takes is no time that the other clock is behind.
+# The time that ssh -G takes must not count as an offset of the other clock.
 mkdir "$work/slow"
 cat >"$work/slow/ssh" <<EOF
 #!/bin/bash
@@ -167,7 +166,8 @@ expect 0 "$send" --probe-only --json "${ssh[@]}" --remote-bin "$recv" far:
 expect 12 "$send" doctor "${ssh[@]}" --remote-bin "$work/none" --dir "$work" far
 said "not found on far; install it or name it with --remote-bin"
 
-# --- a port that takes the connection and says nothing: --timeout bounds that, and the remedy is what was typed
+# --- a port that accepts the connection and sends nothing: --timeout limits that, and the remedy repeats the typed
+# command
 python3 -c 'import socket, time
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(120)' >"$work/silent" &
 receivers+=($!)

@@ -1,10 +1,10 @@
-# A real ssh server on loopback, with keys and configuration of its own. Sourced after lib.sh.
+# A real ssh server on loopback, with its own keys and configuration. Sourced after lib.sh.
 
 sshd=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip "there is no ssh server (Debian: openssh-server)"
 command -v ssh >/dev/null && command -v ssh-keygen >/dev/null || skip "there is no ssh client (Debian: openssh-client)"
 
-# start_sshd: sets $sshd_pid, $ssh_port and $ssh_config, in which the host is called "far", and "beyond" through "far".
-# Where there is IPv6, it listens on [::1], too.
+# start_sshd: sets $sshd_pid, $ssh_port and $ssh_config. In that configuration the host is called "far", and "beyond" is
+# reached through "far". If IPv6 exists, the server also listens on [::1].
 start_sshd() {
     local dir=$work/ssh me six= _
     me=$(id -un)
@@ -12,7 +12,7 @@ start_sshd() {
     chmod 700 "$dir"
     ssh-keygen -q -t ed25519 -N '' -f "$dir/host"
     ssh-keygen -q -t ed25519 -N '' -f "$dir/user"
-    # As root it insists on this directory.
+    # As root, sshd requires this directory.
     [ "$(id -u)" -ne 0 ] || [ -d /run/sshd ] || mkdir -m 755 /run/sshd 2>/dev/null || skip "/run/sshd cannot be made"
     [ ! -e /proc/net/if_inet6 ] || ! grep -q '^0*1 ' /proc/net/if_inet6 || six=yes
     for _ in $(seq 20); do
@@ -65,7 +65,7 @@ EOF
         skip "this user cannot log in by ssh: $(tail -n 1 "$work/ssh-login.err")"
 }
 
-# far_program NAME LINE...: a script that ssh is to start there; the last line starts the tool, with "$@".
+# far_program NAME LINE...: makes a script that ssh starts at the far end; its last line starts the tool, with "$@".
 far_program() {
     local name=$1
     shift

@@ -1,4 +1,4 @@
-# udtx-recv [user@]host:source... destination: the sender is started over ssh, and the receiver dials.
+# udtx-recv [user@]host:source... destination: ssh starts the sender, and the receiver connects.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
@@ -15,7 +15,7 @@ echo b >"$home/b.txt"
 chmod 640 "$home/a.txt"
 touch -d '2001-02-03 04:05:06' "$home/a.txt"
 
-# --- where things land, as with scp
+# --- destinations as with scp
 cd "$work/out"
 expect 0 "$recv" "${from[@]}" -p far:a.txt .
 cmp "$home/a.txt" a.txt || fail "one file"
@@ -42,7 +42,7 @@ expect 0 "$recv" "${from[@]}" "far:tree/sub/it's \"two\"" -
 cmp "$home/tree/sub/it's \"two\"" "$work/last.out" || fail "standard output"
 until_true 120 gone
 
-# --- what of a tree: chosen where it is read; patterns and names meet no shell
+# --- the selection of a tree: done where it is read; no shell sees patterns and names
 mkdir -p "$home/tree/cache" "$work/out/chosen/tree"
 echo x >"$home/tree/cache/x"
 echo o >"$home/tree/\$(touch evil).o"
@@ -64,7 +64,7 @@ expect 0 "$recv" "${from[@]}" -H far:tree/ twins
 rm -r "$home/tree/cache" "$home/tree/twin" "$home/tree/\$(touch evil).o"
 until_true 120 gone
 
-# --- what goes wrong there is told here
+# --- errors of the far end are reported here
 expect 11 "$recv" "${from[@]}" far:missing .
 said "^udtx-recv: far: missing: No such file or directory$"
 [ "$(wc -l <"$work/last.err")" -eq 1 ] || fail "more than one line"
@@ -76,7 +76,7 @@ until_true 120 gone
 expect 12 "$recv" "${ssh[@]}" --remote-bin "$work/none" far:a.txt .
 said "none: not found on far; install it or name it with --remote-bin"
 
-# --- a sender that answers another request than this one writes nothing: its request is changed on the way
+# --- a sender that answers another request writes nothing: the test changes its request in transit
 echo mine >"$home/.bashrc"
 ln -s /etc/passwd "$home/pw"
 mkdir lies
@@ -100,7 +100,7 @@ said "'pw', which was not asked for: links are left out"
 lie '' 0 'far:a.*' 'far:~/b.txt' lies/
 rm "$home/.bashrc" "$home/pw"
 
-# --- Ctrl-C here ends both, and the same command continues, also under the new name of a tree
+# --- Ctrl-C here ends both ends, and the same command continues, also under the new name of a tree
 head -c 40000000 /dev/urandom >"$home/tree/large"
 begun() { [ -n "$(find big -name '*.part' -size +8000k 2>/dev/null)" ] || [ -e big/large ]; }
 "$recv" "${from[@]}" --rate 24M far:tree big 2>"$work/last.err" &

@@ -1,5 +1,5 @@
-# What stands there already, unchanged or not to be overwritten, is not counted as undelivered: at both ends, in text
-# and JSON, over one transfer and several, whole ones and interrupted ones.
+# Existing files, unchanged or not to be overwritten, do not count as undelivered. This holds at both ends, in text and
+# JSON, over one transfer and several, for complete and interrupted ones.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/src" "$work/dst" "$work/got"
@@ -10,14 +10,14 @@ cp -a "$work/src/." "$work/dst/"
 cp -a "$work/src/." "$work/got/"
 
 is() { [ "$(json_field "$1" "$2")" = "$3" ] || fail "$1: $2 is $(json_field "$1" "$2") instead of $3"; }
-# stop_server SIGNAL: its last words are in last.err then.
+# stop_server SIGNAL: its final messages are in last.err afterwards.
 stop_server() {
     kill "-$1" "$receiver"
     wait_for "130|0" "$receiver"
     tail -n 1 "$work/r.log" >"$work/last.err"
 }
 
-# --- a server that is interrupted after runs that had nothing to do
+# --- a server that is interrupted after runs without any work
 for options in "-a" "" "-a --overwrite never"; do
     start_recv r --json --dir "$work/dst" --psk-file "$work/psk"
     # shellcheck disable=SC2086
@@ -29,12 +29,12 @@ for options in "-a" "" "-a --overwrite never"; do
     is "$work/r.out" exit_code 130
 done
 
-# --- transfers that are cut off, with files that stand and one that is on its way
-# Less than the sender reads ahead: what comes after it in the list is told while it is under way.
+# --- transfers that are cut off, with existing files and one in transit
+# The file is smaller than the sender's read-ahead: the files after it in the list are reported while it is sent.
 head -c 3000000 /dev/urandom >"$work/src/zbig"
 mkdir "$work/new"
 echo 4 >"$work/src/new4"
-# cut NAME PID: interrupts the side that dialled when the file has begun to come.
+# cut NAME PID: interrupts the side that connected, once the file has started to arrive.
 begun() { [ -n "$(find "$1" -name '.*.part' -size +0 | head -n 1)" ]; }
 for options in "" "-a" "--overwrite never"; do
     rm -f "$work"/{dst,got}/.*udtx* "$work"/{dst,got}/new4
@@ -51,7 +51,7 @@ for options in "" "-a" "--overwrite never"; do
         cut=$!
         receivers+=("$cut")
         until_true 60 begun "$([ "$way" = push ] && echo "$work/dst" || echo "$work/got")"
-        sleep 1.5  # by then all that comes after it in the list has been told
+        sleep 1.5  # by then all files after it in the list have been reported
         kill -INT "$cut"
         wait_for 130 "$cut"
         if [ "$(json_field "$work/cut.json" confirmed)" = true ]; then

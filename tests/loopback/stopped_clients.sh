@@ -1,5 +1,4 @@
-# Real clients that are stopped in the midst of a push or a pull, more of them than there are disk threads, hold up
-# nobody else.
+# Real clients that are stopped during a push or a pull, more of them than disk threads, delay no other client.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst" "$work/small"
@@ -10,7 +9,7 @@ clients=()
 for i in 1 2 3 4 5; do
     "$send" -q --rate 20M --psk-file "$work/psk" "$work/dst/big" "udtx://127.0.0.1:$port/push$i" 2>"$work/push$i.err" &
     clients+=($!)
-    # A file of its own, and the last two as streams.
+    # Each pulls a file of its own, the last two as streams.
     mkdir "$work/pull$i"
     if [ "$i" -le 3 ]; then
         "$recv" -q --rate 20M --psk-file "$work/psk" "udtx://127.0.0.1:$port/big" "$work/pull$i" 2>"$work/pull$i.err" &

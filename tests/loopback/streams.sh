@@ -9,13 +9,13 @@ expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://12
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/pipe.out" || fail "stdin to stdout"
 
-# A name is not needed for that, and none is made up.
+# That needs no name, and the tools do not invent one.
 start_recv nameless --one-off --psk-file "$work/psk" -
 expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port'"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/nameless.out" || fail "stdin to stdout without a name"
 
-# Which takes no tree.
+# Such a receiver accepts no tree.
 start_recv one --one-off --psk-file "$work/psk" -
 expect 11 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 said "writes one stream"
@@ -29,7 +29,8 @@ cmp "$work/data" "$work/dst/sub/name" || fail "stdin to a file"
 expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/empty" </dev/null
 [ -f "$work/dst/empty" ] && [ ! -s "$work/dst/empty" ] || fail "an empty stream makes an empty file"
 
-# Where files are made it is, and a directory is no name for one: nothing is made, nor is the pipe read to its end.
+# A receiver that writes files needs a name, and a directory is not one. Nothing is created, and the pipe is not read to
+# its end.
 for wrong in '|needs a name here: udtx-send - udtx://HOST:PORT/NAME' "sub|'sub' is a directory: name the file in it, sub/NAME"; do
     expect 11 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/${wrong%%|*}'"
     said "${wrong#*|}"
@@ -37,7 +38,7 @@ done
 expect 1 bash -c "echo x | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/d/'"
 [ "$(cd "$work/dst" && find . | sort | tr '\n' ' ')" = ". ./empty ./sub ./sub/name " ] || fail "made: $(ls -AR "$work/dst")"
 
-# What is there stays if either end says so; said before the pipe is read to its end.
+# An existing file stays if either end protects it. The message comes before the pipe is read to its end.
 expect 11 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/name'"
 said "'name' exists, and '--overwrite never' protects it"
 expect 0 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/new'"
@@ -48,7 +49,7 @@ cmp "$work/data" "$work/dst/sub/name" && [ "$(cat "$work/dst/sub/new")" = new ] 
 [ "$(ls -A "$work/dst/sub")" = "name
 new" ] || fail "left behind: $(ls -A "$work/dst/sub")"
 
-# A reader that goes away is an error, not a hang and not a success.
+# A reader that goes away causes an error, not a hang and not a success.
 mkfifo "$work/fifo"
 "$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/fifo" 2>"$work/broken.log" &
 receiver=$!
@@ -61,8 +62,8 @@ timeout 240 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/x" <"$work/
 [ "$got" -eq 11 ] || fail "sender: exit code $got after the reader left"
 wait_for 11 "$receiver"
 
-# A pipe is filled by much at a time, without making it one that does not block: the reader shares that with others. So
-# is a socket, which ssh has for standard output.
+# A pipe is filled with large writes, but stays in blocking mode, because the reader shares that mode with others. The
+# same holds for a socket, which ssh uses for standard output.
 command -v python3 >/dev/null || echo "no python3: no other reader of a pipe"
 for output in $(command -v python3 >/dev/null && echo pipe socket); do
     rm -f "$work/broken.log"

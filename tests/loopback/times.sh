@@ -1,5 +1,5 @@
-# Times of files, directories and links: beyond what 64 bits of nanoseconds hold, before 1970, and on disks that keep
-# another time than they are given.
+# Times of files, directories and links: beyond 64 bits of nanoseconds, before 1970, and on disks that store another
+# time than they are given.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -7,7 +7,7 @@ src=$work/src
 copy() { expect "$1" "$send" -v --json --psk-file "$work/psk" "${@:2}"; }
 is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
 times() { (cd "$1" && find . -mindepth 1 -printf '%P %T@\n' | LC_ALL=C sort); }
-# A time that the disk under the test cannot hold is no matter of this test.
+# Times that the test's own disk cannot store are not under test.
 make() {  # NAME TIME
     mkdir -p "$src"
     echo "$1" >"$src/$1"
@@ -27,7 +27,7 @@ touch -d '1650-01-01 00:00:00.75 UTC' "$src/dir"
 touch -d '2400-01-01 UTC' "$src"
 [ "$(stat -c %Y "$src/far")" = 10413792000 ] || skip "the disk of $work does not hold the year 2300"
 
-# --- they arrive as they are, and the same command finds nothing to do; also with a journal, in a dry run, and fetched
+# --- they arrive unchanged, and the same command finds nothing to do; also with a journal, in a dry run, and pulled
 mkdir "$work/dst"
 start_recv r --dir "$work/dst" --allow-read --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port
@@ -39,15 +39,15 @@ is files 0
 is unchanged 7
 expect 0 "$recv" --json -a --psk-file "$work/psk" "$url/a/" "$work/fetched"
 diff <(times "$src") <(times "$work/fetched") || fail "times differ when fetched"
-# a time that differs by more than 64 bits of nanoseconds can say is another time
+# a time that differs by more than 64 bits of nanoseconds is a different time
 touch -d '1715-06-13 00:25:26.580448373 UTC' "$work/dst/a/far"
 copy 0 -a "$src/" "$url/a"
 is unchanged 7
 is sent_bytes 0
 diff <(times "$src") <(times "$work/dst/a") || fail "a time was not mended"
 
-# --- where the disk keeps another time, that is said once, and the next run sends nothing again
-on() {  # NAME: a receiver that writes there
+# --- if the disk stores another time, one message says so, and the next run sends nothing again
+on() {  # NAME: starts a receiver that writes there
     start_recv "$1" --dir "$work/$1" --psk-file "$work/psk"
     url=udtx://127.0.0.1:$port
 }
@@ -65,7 +65,7 @@ as_on_a_coarse_disk() {  # NAME COUNT
     is unchanged 7
     is resumed_bytes 0
     never_said "could not be kept"
-    # a change is not taken for what the disk makes of a time
+    # a real change is not taken for the disk's rounding of a time
     echo nwo >"$src/now"
     touch -d '2024-05-06 07:08:12.5 UTC' "$src/now"
     copy 0 "$src/" "$url/a"
@@ -92,7 +92,7 @@ fuse() {  # KIND
 if [ "$(id -u)" -eq 0 ] && has_fuse; then
     fuse fat
     as_on_a_coarse_disk fat 6
-    # One that sets the time when a file is closed.
+    # A disk that sets the time when a file is closed.
     fuse close
     on close
     copy 0 "$src/" "$url/a"
@@ -100,7 +100,7 @@ if [ "$(id -u)" -eq 0 ] && has_fuse; then
     copy 0 "$src/" "$url/a"
     is unchanged 7
     is resumed_bytes 0
-    # One that does not take times: all arrives, and what is there is compared by content.
+    # A disk that ignores times: everything arrives, and existing files are compared by content.
     fuse ignore
     on ignore
     copy 0 "$src/" "$url/a"

@@ -1,7 +1,7 @@
-"""A pass-through file system that keeps times as other disks do: times_fuse.py KIND BACKING MOUNTPOINT.
+"""A pass-through file system that stores times as other disks do: times_fuse.py KIND BACKING MOUNTPOINT.
 
-fat: steps of two seconds, from 1980 to 2107. ignore: setting a time does nothing. close: what was written has the time
-of when it was closed."""
+fat: steps of two seconds, from 1980 to 2107. ignore: setting a time has no effect. close: a written file gets the time
+at which it is closed."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-# A tree with everything that file systems allow arrives as it is.
+# A tree with everything that file systems allow arrives unchanged.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src/tree

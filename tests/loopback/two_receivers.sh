@@ -1,4 +1,4 @@
-# F66: two receivers that write the same name in the same directory at the same time: one has it, the other loses cleanly.
+# F66: two receivers write the same name in the same directory at the same time: one succeeds, the other fails cleanly.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst" "$work/a" "$work/b"
@@ -7,13 +7,13 @@ head -c 20000000 /dev/urandom >"$work/b/file"
 start_recv first --dir "$work/dst" --psk-file "$work/psk"
 first=$port
 start_recv second --dir "$work/dst" --psk-file "$work/psk"
-# one SENDER PORT DIRECTORY
+# begin PORT NAME: sends NAME's file to PORT
 begin() {
     "$send" --rate 80M --timeout 20 --psk-file "$work/psk" "$work/$2/file" "udtx://127.0.0.1:$1/" 2>"$work/$2.err" &
     receivers+=("$!")
 }
 
-# race NAME OTHER WHAT: NAME's file by the first receiver and OTHER's by the second, at once.
+# race NAME OTHER WHAT: sends NAME's file to the first receiver and OTHER's to the second, at once.
 race() {
     local codes=() got pid winners=0 left
     rm -rf "$work/dst/file"

@@ -1,4 +1,4 @@
-# Nobody there, nobody answering, nowhere to write: each has its code and its line.
+# No receiver, no answer, no writable destination: each has its own code and message.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -35,7 +35,7 @@ expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/none" --psk-file "$work/psk"
 said "$work/none"
 expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/file" --psk-file "$work/psk"
 said "$work/file"
-# Another version there: the protocol is not spoken.
+# The far end has another version: the versions of the protocol do not match.
 printf '#!/bin/sh\necho "udtx-bootstrap 1 0.0.1 1"\n' >"$work/old"
 chmod +x "$work/old"
 expect 12 "$send" --ssh "$work/old" "$work/file" far:

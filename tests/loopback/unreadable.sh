@@ -1,4 +1,4 @@
-# What the sender may not read is counted and named at both ends. Root goes without its right to read everything.
+# Files that the sender may not read are counted and named at both ends. Root runs without its right to read everything.
 barred() {
     local file readable=1
     file=$(mktemp)
@@ -29,7 +29,7 @@ is "$work/unread.out" failed_count 3
 is "$work/unread.out" files 1
 grep -q "tree/a.*could not be read" "$work/unread.log" || fail "the receiver does not name the file"
 
-# -p twice over directories that bar their owner.
+# Two runs with -p over directories that bar their owner.
 mkdir -p "$work/ro/d"
 echo one >"$work/ro/d/f"
 chmod 555 "$work/ro/d" "$work/ro"

@@ -1,5 +1,5 @@
-# What a sender has and leaves out protects its name under --delete, as with rsync: kinds that do not go, links by the
-# rules, what is excluded. Both ways, and a dry run says the same.
+# Entries that the sender has and does not send protect their names under --delete, as with rsync: unsupported kinds,
+# links by the rules, excluded entries. This holds in both directions, and a dry run reports the same.
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
@@ -11,7 +11,7 @@ ln -s /etc "$src/outside"
 ln -s ../f "$src/sub/inside"
 start_recv r --allow-delete --allow-read --dir "$work" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port
-# Under each of these names stands something else at the receiver, and beside them what nobody has.
+# The receiver has another entry under each of these names, and beside them entries that the sender does not have.
 others() {
     mkdir -p "$work/$1/sub" "$work/$1/no" "$work/$1/qd/deep"
     for f in q inside outside sub/q sub/inside sub/stale no/theirs stale qd/deep/x; do echo theirs >"$work/$1/$f"; done
@@ -44,7 +44,7 @@ for way in push pull; do
     [ "$(cat "$work/$to/outside")" = theirs ] && [ -L "$work/$to/inside" ] || fail "links that lead out"
     [ ! -e "$work/$to/stale" ] && [ ! -e "$work/$to/sub/stale" ] || fail "what is stale stays"
 done
-# A source in which nothing is to be sent empties nothing.
+# A source without anything to send deletes nothing.
 mkdir "$work/only"
 mkfifo "$work/only/q"
 others only.to

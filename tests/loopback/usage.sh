@@ -1,4 +1,4 @@
-# Wrong command lines end with code 1 and a line that says what is wrong.
+# Wrong command lines end with code 1 and a line that names the error.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -17,7 +17,7 @@ wrong_send "^udtx-send: unknown flag '--partial'; what has come of a file is kep
 wrong_send "^udtx-send: -P/--ssh-port: '$work/file' is no port.* -P of rsync .*needs no flag$" -avP "$work/file" host:dst
 wrong_send "unknown flag '--authorized-keys'; it is a flag of udtx-recv" --authorized-keys x "$work/file" $url
 wrong_recv "unknown flag '--policy'; it is a flag of udtx-send" --policy low host:src "$work/dst"
-for flag in exclude rate receipt log; do  # the word behind it is no value of it
+for flag in exclude rate receipt log; do  # the word after it is not its value
     wrong_send "^udtx-send: --$flag: nothing follows '='$" --$flag= -n "$work/file" $url
 done
 for flag in rate bwlimit min-rate schedule timeout overwrite files-from exclude receipt mtu; do
@@ -101,7 +101,7 @@ wrong_recv "unexpected argument" --listen 127.0.0.1:0 --dir "$work/dst" surplus
 expect 1 "$recv" --listen 127.0.0.1:0 --dir "$work/dst"
 said "keygen"
 
-# With --json the object is there even then.
+# With --json the object is printed even then.
 expect 1 "$send" --json --rat 5M "$work/file" $url
 [ "$(json_field "$work/last.out" exit_code)" -eq 1 ] || fail "exit_code"
 
@@ -115,7 +115,7 @@ for tool in "$send" "$recv"; do
     grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "version"
 done
 
-# The doctor looks at this host; wrong words are named.
+# The doctor examines this host; wrong words are named.
 expect 0 "$recv" doctor --json --dir "$work"
 json_field "$work/last.out" host | grep -q '"what":"UDP buffers: ' || fail "doctor tells nothing of buffers"
 expect 0 "$send" doctor --dir "$work"

@@ -1,5 +1,5 @@
-// A wall clock that is set anew all the time: preloaded, it jumps every 300 ms by ten years forth and back. What
-// measures time itself goes on as it does.
+// A wall clock that changes all the time: a preloaded library that moves it every 300 ms by ten years, forward and
+// back. Clocks that measure time intervals are unaffected.
 #include <dlfcn.h>
 #include <sys/time.h>
 
@@ -16,7 +16,7 @@ Gettime real() {
     return found;
 }
 
-/// Seconds that the wall clock is off now.
+/// Present offset of the wall clock, in seconds.
 std::time_t off() {
     constexpr std::time_t kTenYears = 10L * 365 * 86400;
     timespec now{};

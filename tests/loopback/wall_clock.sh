@@ -1,5 +1,5 @@
-# F76: the wall clock of both ends jumps by ten years, forth and back, all the time: transfers, rates and resuming do not care. A
-# suspended machine: both processes are stopped and go on, with the time that has passed.
+# F76: the wall clock of both ends jumps by ten years, forward and back, all the time. Transfers, rates and resuming are
+# unaffected. A suspended machine: both processes are stopped and continued, and the time has passed for them.
 . "$(dirname "$0")/lib.sh"
 clock=$(dirname "$checker")/libwall_clock.so
 [ -e "$clock" ] || skip "the clock is not built here"

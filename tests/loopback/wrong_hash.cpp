@@ -1,11 +1,11 @@
-// A computer that errs: preloaded into one end of a transfer, every XXH3 hash that it makes is wrong.
+// A faulty computer: a preloaded library that makes every XXH3 hash of one end of a transfer wrong.
 #include <dlfcn.h>
 
 #include <cstdint>
 
 extern "C" {
 
-// XXH128_hash_t; the library's own header may define the function as inline.
+// Same layout as XXH128_hash_t. The library's own header may define the function as inline.
 struct Hash128 {
     std::uint64_t low;
     std::uint64_t high;

@@ -1,4 +1,4 @@
-# F74: a line that carried datagrams of 9,000 bytes drops what is larger than 1,280 without a word, in mid-transfer.
+# F74: in mid-transfer, a link that carried datagrams of 9,000 bytes starts to drop those above 1,280 silently.
 . "$(dirname "$0")/lib.sh"
 command -v nft >/dev/null || skip "needs nft"
 if [ -z "${in_own_network:-}" ]; then
@@ -6,7 +6,7 @@ if [ -z "${in_own_network:-}" ]; then
     in_own_network=1 unshare -n bash -c 'ip link set lo up && exec "$0" "$@"' bash "$0" "$bin" "$relay_program"
     exit
 fi
-carries() {  # BYTES an IP packet
+carries() {  # BYTES: the largest IP packet that passes
     nft flush ruleset
     nft add table ip line
     nft add chain ip line in '{ type filter hook input priority 0; }'
@@ -17,7 +17,7 @@ mkdir "$work/dst"
 head -c 60000000 /dev/urandom >"$work/data"
 start_recv r --one-off --timeout 60 --dir "$work/dst" --psk-file "$work/psk"
 carries 9000 2>"$work/nft.err" || skip "no packet filter here: $(head -n 1 "$work/nft.err")"
-# One datagram a call: the filter would see what the kernel has yet to segment.
+# One datagram per call, because the filter would see the batch before the kernel segments it.
 UDTX_IO=portable "$send" -v --json --rate 120M --timeout 60 --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" &
 sender=$!
 receivers+=("$sender")
@@ -26,9 +26,9 @@ has() { [ "$(written)" -ge "$1" ]; }
 until_true 60 has 15000000
 carries 1280
 begun=$(seconds)
-sleep 0.2  # what was on its way has come
+sleep 0.2  # data in flight has arrived
 at_fall=$(written)
-# A part grows by pieces of 1 MiB.
+# A temporary file grows by pieces of 1 MiB.
 until_true 60 has $((at_fall + 1048576))
 took=$(since "$begun")
 wait_for 0 "$sender"

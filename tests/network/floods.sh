@@ -1,5 +1,5 @@
-# Floods of first flights: spoofed ones, and from one real address with cookies. The server's memory stays, others connect.
-# floods.sh TOOLS UDP_RELAY HELLO_FLOOD HALF_OPEN
+# Floods of first flights, spoofed ones and ones with cookies from one real address. The server's memory stays bounded,
+# and other clients connect. floods.sh TOOLS UDP_RELAY HELLO_FLOOD HALF_OPEN
 . "$(dirname "$0")/lib.sh"
 flood=$4
 half_open=$5
@@ -12,16 +12,17 @@ echo small >"$work/file"
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 start_relay seen log
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$line/"
-# With a shared key the first flight carries a proof; changed ids make it none, as another key would.
+# With a shared key the first flight carries a proof. Changed ids make it invalid, as another key would.
 sed -n '/^up /{s///p;q}' "$work/seen.relay" >"$work/hello"
 
-# client_during PID: three clients, one after the other, while it runs; sets $best, the seconds of the fastest, and $each, those of all.
+# client_during PID: runs three clients one after the other while it runs. Sets $best, the seconds of the fastest, and
+# $each, those of all.
 client_during() {
     local took i
     best=999
     each=
     for i in 1 2 3; do
-        # On a slow machine it is over before the third.
+        # On a slow machine the flood ends before the third client.
         kill -0 "$1" 2>/dev/null || [ "$i" -gt 1 ] || fail "the flood was over before a client began"
         local begun
         begun=$(seconds)
@@ -48,7 +49,7 @@ fault_case F35 "spoofed HELLOs at 50,000/s for 5 s (60 s in the whole matrix): R
     "$packets at $reached/s: $grown KiB, clients after $each s"
 
 before=$(resident "$receiver")
-start_relay half only-hello from=8  # the other clients are another host
+start_relay half only-hello from=8  # the other clients count as another host
 "$half_open" "$work/psk" "$line" 1000 >"$work/half.out" 2>"$work/half.err" &
 halves=$!
 receivers+=("$halves")

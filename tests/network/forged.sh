@@ -1,4 +1,4 @@
-# F21: forged packets on the live addresses and under the live id of a connection, to both of its ends: it goes on.
+# F21: a connection survives forged packets to both ends, with its current addresses and id.
 . "$(dirname "$0")/lib.sh"
 each=50000
 size=24000000

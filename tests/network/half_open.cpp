@@ -1,5 +1,5 @@
-// half_open PSK PORT COUNT: clients that dial, all at once, through a line that lets only their first flights pass,
-// until they are stopped. Prints "dialled COUNT".
+// half_open PSK PORT COUNT: clients that connect all at once through a relay that passes only their first flights. They
+// run until they are killed. When all clients have started, prints their number.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,9 +1,8 @@
-// First flights from addresses that nobody is at, at a steady pace.
+// Sends first flights from source addresses with no host behind them, at a steady rate.
 //
-//   hello_flood PORT PACKETS PER_SECOND <HEX     reads one first flight in hexadecimal digits; sends it with other ids,
-//   from
-//                                                127.x.y.z, where nobody reads the answers; prints how many it sent and
-//                                                the pace
+//   hello_flood PORT PACKETS PER_SECOND <HEX     reads one first flight in hexadecimal digits; sends copies with other
+//                                                ids from 127.x.y.z, where nobody reads the answers; prints how many
+//                                                packets it sent and the rate
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -42,7 +41,7 @@ class Flood {
   public:
     Flood(std::uint16_t port, std::vector<unsigned char> packet)
         : socket_(::socket(AF_INET, SOCK_DGRAM, 0)), packet_(std::move(packet)) {
-        // Answers go to this port of addresses that are all this host's; nobody reads them.
+        // Answers arrive at this port of this host's loopback addresses; nobody reads them.
         sockaddr_in any{};
         any.sin_family = AF_INET;
         if (socket_ < 0 || ::bind(socket_, reinterpret_cast<const sockaddr*>(&any), sizeof(any)) != 0) die("no socket");
@@ -68,7 +67,7 @@ class Flood {
         in_pktinfo source{};
         source.ipi_spec_dst.s_addr = htonl(0x7f010000U + static_cast<std::uint32_t>(random_() % 0x00fd0000U));
         std::memcpy(CMSG_DATA(header), &source, sizeof(source));
-        // The client chooses the ids at 5 to 12.
+        // Bytes 5 to 12 are the id that the client chooses.
         const std::uint64_t id = random_();
         std::memcpy(packet_.data() + 5, &id, sizeof(id));
         if (::sendmsg(socket_, &message, 0) < 0) ++refused_;

@@ -1,9 +1,9 @@
-# Shared by the tests over an unkind line: loopback's lib.sh, and udp_relay. network.sh TOOLS UDP_RELAY
-set -- "$1" "" "${@:2}"  # the JSON checker is not needed: python3 or grep read what is needed here
+# Shared by the tests over an impaired link: loopback's lib.sh, and udp_relay. network.sh TOOLS UDP_RELAY
+set -- "$1" "" "${@:2}"  # the JSON checker is not needed, because python3 or grep read the reports
 . "$(dirname "${BASH_SOURCE[0]}")/../loopback/lib.sh"
 relay_program=$3
 
-# start_relay NAME WORDS...: in front of the receiver at $port; sets $line, its port.
+# start_relay NAME WORDS...: starts a relay in front of the receiver at $port; sets $line, the relay's port.
 start_relay() {
     local name=$1 _
     shift
@@ -17,9 +17,9 @@ start_relay() {
     done
     fail "the relay $name does not listen"
 }
-# Pages of a process in memory, in KiB.
+# Resident memory of a process, in KiB.
 resident() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
 seconds() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(seconds)" 'BEGIN { printf "%.1f", b - a }'; }
-# A number of the last report of --json.
+# A number from the last report of --json.
 reported() { grep -oE "\"$1\": *[0-9]+" "$work/last.out" | grep -oE '[0-9]+$' || fail "no $1 in the report"; }

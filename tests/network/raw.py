@@ -1,12 +1,12 @@
-"""Packets that only a raw socket can make, on loopback, and a count of those that pass there. For the tests of this room.
+"""Sends packets that only a raw socket can send, on loopback, and counts those that pass there. For this directory's tests.
 
-raw.py may                                    exit 0 if such sockets may be opened here
-raw.py icmp CLIENT SERVER SECONDS             forged "fragmentation needed" with MTUs of 68, 0, 552 and 1199 to both ends, all
-                                              the time; prints the largest datagram from port CLIENT to SERVER (0: any) in the
-                                              last half of it, and how many were forged
-raw.py cross ONE TWO FILE                     what is in FILE (a packet in hexadecimal digits a line) to each of two ports in
-                                              the name of the other; prints how many were injected, how many the two sent
-                                              each other within 10 s, and how many of those in the last 5 s
+raw.py may                                    exits with 0 if this process may open such sockets
+raw.py icmp CLIENT SERVER SECONDS             sends forged "fragmentation needed" with MTUs of 68, 0, 552 and 1199 to both ends
+                                              the whole time; prints the largest datagram from port CLIENT to SERVER (0: any)
+                                              in the last half, and how many were forged
+raw.py cross ONE TWO FILE                     sends the packets of FILE (one per line, in hexadecimal digits) to each of two
+                                              ports with the other's address; prints how many were injected, how many the
+                                              two sent each other within 10 s, and how many of those in the last 5 s
 """
 import pathlib
 import random
@@ -45,7 +45,7 @@ def listener():
 
 
 def heard(ears, until):
-    """(source port, target port, bytes of payload) of what passes until then."""
+    """(source port, target port, bytes of payload) of each datagram that passes until then."""
     while True:
         left = until - time.monotonic()
         if left <= 0:
@@ -60,7 +60,7 @@ def heard(ears, until):
 
 
 def fragmentation_needed(source, target, mtu):
-    """As a router would say to the sender of a datagram from port `source` to `target`."""
+    """The ICMP packet of a router to the sender of a datagram from port `source` to `target`."""
     began = ip_header(17, 8 + 1400) + udp(source, target, b"")[:8]
     message = struct.pack("!BBHHH", 3, 4, 0, 0, mtu) + began
     message = message[:2] + struct.pack("!H", checksum(message)) + message[4:]
@@ -91,7 +91,7 @@ def cross(one, two, path):
     chance = random.Random(1)
     for packet in list(packets):
         changed = bytearray(packet)
-        changed[chance.randrange(1, 5)] ^= 0x7f  # another version, or another connection
+        changed[chance.randrange(1, 5)] ^= 0x7f  # another version or another connection
         packets.append(bytes(changed))
     packets += [bytes(chance.randrange(256) for _ in range(size)) for size in range(1, 1400, 37)]
     out, ears = sender(), listener()

@@ -1,9 +1,10 @@
-# What is forged by a raw socket: ICMP about the size of datagrams, and packets of one server in the name of another.
+# Packets forged by a raw socket: ICMP about the size of datagrams, and packets that pretend to come from another
+# server.
 . "$(dirname "$0")/lib.sh"
 raw=(python3 -B "$(dirname "$0")/raw.py")
 command -v python3 >/dev/null || skip "needs python3"
 "${raw[@]}" may 2>"$work/may" || skip "no raw sockets here: $(cat "$work/may")"
-# In a network of its own: the host's idea of its own loopback is not touched.
+# Runs in its own network namespace, so the host's path MTU of its loopback stays unchanged.
 if [ -z "${in_own_network:-}" ]; then
     unshare -n true 2>/dev/null || skip "no network of its own may be made here"
     in_own_network=1 unshare -n bash -c 'ip link set lo up && exec "$0" "$@"' bash "$0" "$bin" "$relay_program"
@@ -27,7 +28,7 @@ read -r largest forged <"$work/icmp"
 fault_case F23 "forged ICMP with MTUs of 68, 0, 552 and 1199 to both ends: datagrams of 1,200 bytes or more" \
     "$forged forged, datagrams of up to $largest bytes"
 
-# What a client says, in the name of one server to the other.
+# Sends a client's packets to one server with the address of the other.
 start_recv two --dir "$work/dst2" --psk-file "$work/psk"
 start_relay seen log
 echo small >"$work/file"

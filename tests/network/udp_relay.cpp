@@ -1,13 +1,14 @@
-// A line in user space: forwards datagrams between clients and a server on loopback, and is unkind to them.
+// A link in user space: forwards datagrams between clients and a server on loopback, and impairs them.
 //
 //   udp_relay SERVER_PORT [loss=P] [corrupt=P] [duplicate=P] [rebind=SECONDS] [only-hello] [from=N] [log] [forge=N]
-//   [forge-after=N] [seed=N]
+//             [forge-after=N] [seed=N]
 //
-// Prints "port N" first. Each client has an address of its own towards the server. loss, corrupt, duplicate:
-// probabilities, both ways. rebind: clients come from another port, then from another address, every so often; each
-// time prints "rebound". only-hello: of the clients' packets only first flights pass. forge: as soon as forge-after
-// (100) packets of the first client have passed, N forged ones go to each of its two ends, from the address of the
-// other and with the connection's id, four in five of them in other respects random; prints "forged N".
+// Prints "port N" first. The server sees a separate address for each client. loss, corrupt and duplicate are
+// probabilities, in both directions. With `rebind`, the clients change to another port and then to another address
+// every SECONDS; prints "rebound" each time. With `only-hello`, passes only first flights from the clients. With
+// `forge`, sends N forged packets to each of the first client's two ends as soon as forge-after (100) of its packets
+// have passed. They come from the other end's address and have the connection's id; four in five are otherwise random.
+// Prints "forged N" afterwards.
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -65,7 +66,7 @@ int bound(std::uint32_t host = INADDR_LOOPBACK) {
 }
 
 void send(int fd, std::span<const std::byte> data, const sockaddr_in& to) {
-    // A full buffer loses it, as a line would.
+    // If the socket buffer is full the datagram is lost, as on a link.
     (void)::sendto(fd, data.data(), data.size(), 0, reinterpret_cast<const sockaddr*>(&to), sizeof(to));
 }
 
@@ -97,7 +98,7 @@ class Relay {
   private:
     struct Client {
         sockaddr_in address{};
-        int back = -1;  ///< the socket by which the server knows it
+        int back = -1;  ///< the socket whose address the server sees for this client
         Bytes last_up;
         Bytes last_down;
     };
@@ -146,7 +147,7 @@ class Relay {
         return true;
     }
 
-    /// What the ends say meanwhile passes, so that the connection goes on under it.
+    /// Between forged packets, passes what the ends send, so that the connection continues.
     void forge(Client& client) {
         const Bytes up = client.last_up;
         const Bytes down = client.last_down;
@@ -165,7 +166,8 @@ class Relay {
 
     std::span<const std::byte> forged(const Bytes& seen, std::uint64_t turn) {
         forged_ = seen;
-        // A fifth is what was seen with one bit changed; the rest has its header's first bytes and a random length.
+        // One in five is a recorded packet with one bit changed. The others keep the first bytes of the header and have
+        // a random length.
         const std::size_t kept = turn % 5 == 0 ? seen.size() : std::min<std::size_t>(9, seen.size());
         if (turn % 5 != 0) forged_.resize(kept + random_() % 1200);
         for (std::size_t at = kept; at < forged_.size(); at += 8) {
@@ -180,7 +182,7 @@ class Relay {
         if (options_.rebind <= 0.0 || clients_.empty() || Clock::now() < next_rebind_) return;
         next_rebind_ =
             Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.rebind));
-        if (++rebound_ == 1) return;  // the time begins with the first client
+        if (++rebound_ == 1) return;  // the period starts with the first client
         for (auto& [key, client] : clients_) {
             ::close(client.back);
             client.back = bound(INADDR_LOOPBACK + (rebound_ % 2 == 0 ? 0 : rebound_));

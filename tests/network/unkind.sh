@@ -1,11 +1,11 @@
-# Real processes over a line that loses, damages, doubles packets, and changes the addresses they come from.
+# Real processes over a link that loses, damages and duplicates packets and changes the clients' addresses.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
 echo small >"$work/file"
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 
-# fifty NAME WORDS...: fifty clients at once over such a line; sets $connected.
+# fifty NAME WORDS...: runs fifty clients at once over such a link; sets $connected.
 fifty() {
     local name=$1 i pids=()
     shift
@@ -33,12 +33,12 @@ expect 0 "$send" --timeout 60 --psk-file "$work/psk" "$work/data" "udtx://127.0.
 cmp "$work/data" "$work/dst/data" || fail "the file differs"
 fault_case F71 "real processes, 20 % duplicates, 2 % corruption: 20 MB whole" "after $(since "$begun") s"
 
-# The client comes from another port, then from another address, again and again.
+# The client repeatedly changes to another port, then to another address.
 every=1
 [ -z "$whole" ] || every=5
 start_relay moved rebind=$every
 begun=$(seconds)
-# Six changes at least.
+# There are at least six changes.
 expect 0 "$send" --json --timeout 60 --rate $((20000000 * 8 / (7 * every))) --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$line/again/"
 cmp "$work/data" "$work/dst/again/data" || fail "the file differs"
 moves=$(grep -c '^rebound$' "$work/moved.relay")

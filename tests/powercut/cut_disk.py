@@ -1,19 +1,19 @@
-"""Images of disks as a power cut leaves them. A disk has a cache: what it was told before its last flush is there, and
-of what came after it any part may be."""
+"""Images of disks after a power cut. A disk has a cache. Everything written before its last flush is preserved, and any
+part of the later writes may be."""
 import os
 import random
 from collections import namedtuple
 
 from disk_log import FLUSH, MARK, WRITE
 
-SECTOR = 4096  # is written whole or not at all
+SECTOR = 4096  # is written completely or not at all
 
-# A cut after `position` events. mode: all (the cache was written), lost (none of it), some (sectors by seed).
+# A cut after `position` events. mode: all (the whole cache was written), lost (none of it), some (sectors by seed).
 Point = namedtuple("Point", "position mode seed")
 
 
 def copy_image(source, target):
-    """With its holes, which an image mostly has."""
+    """Copies an image with its holes, as most of an image is holes."""
     size = os.fstat(source).st_size
     os.ftruncate(target, 0)
     os.ftruncate(target, size)
@@ -31,12 +31,12 @@ def copy_image(source, target):
 
 
 class CutDisk:
-    """One disk; points are asked for in the order of their position."""
+    """The state of one disk. Request points in the order of their position."""
 
     def __init__(self, log, disk, base, cut):
         self.log = log
         self.disk = disk
-        self.base = os.open(base, os.O_RDWR)  # what is there for sure
+        self.base = os.open(base, os.O_RDWR)  # contents that are certain
         self.cut = os.open(cut, os.O_RDWR | os.O_CREAT, 0o600)
         os.ftruncate(self.cut, os.fstat(self.base).st_size)
         self.next = 0
@@ -75,8 +75,9 @@ class CutDisk:
 
 
 def all_points(log, start, subsets):
-    """Around each flush and mark from event `start` on, in order; in `subsets` ways a part of the cache is there before
-    a flush. Points that leave the same behind, with the same confirmed, count once."""
+    """The points around each flush and mark from event `start` on, in order. Before a flush, there are `subsets`
+    variants with a random part of the cache. Points with the same remaining data and the same confirmations count
+    once."""
     points = {}
     told = [0, 0]  # by disk: the latest write, and the latest one that was flushed
     flushed = [0, 0]

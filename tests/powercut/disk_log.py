@@ -1,12 +1,12 @@
-"""What disks were told, in one order: writes, flushes, and marks of the test."""
+"""The log of all disk operations, in one order: writes, flushes, and marks of the test."""
 import struct
 from collections import namedtuple
 
 DISKS = ("top", "sub")
 WRITE, FLUSH, MARK = range(3)
-HEAD = struct.Struct("<BBQI")  # kind, disk, offset, length; then what was written
+HEAD = struct.Struct("<BBQI")  # kind, disk, offset, length; the written bytes follow
 
-Event = namedtuple("Event", "kind disk offset length at")  # at: where the bytes are in the log
+Event = namedtuple("Event", "kind disk offset length at")  # at: position of the bytes in the log
 
 
 class LogWriter:

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""A file system whose files are images of disks: what a disk is told goes to its image and into one log of all disks.
+"""A file system whose files are disk images: it writes each disk operation to the image and to one log of all disks.
 
 usage: recording_fs.py DIRECTORY MOUNTPOINT
 
-Each *.img in DIRECTORY is a file here, and the loop driver makes a disk of it: a write of the disk is a write here, a
-flush is an fsync. DIRECTORY/log gets both in the order in which the disk was told that they are done; what a test
-writes to the file `mark` stands between them (disk_log.py reads it). Discards are refused: they are not recorded.
-"""
+Each *.img in DIRECTORY is a file here, and the loop driver makes a disk of it: a write to the disk is a write here, a
+flush is an fsync. DIRECTORY/log records both, in the order in which the disk got their completion. The text that a test
+writes to the file `mark` is recorded between them (disk_log.py reads it). Discards are refused, as they are not
+recorded."""
 import errno
 import os
 import stat
@@ -15,7 +15,7 @@ import sys
 from disk_log import DISKS, LogWriter
 
 try:
-    from fusepy import FUSE, FuseOSError, Operations  # as Debian calls it
+    from fusepy import FUSE, FuseOSError, Operations  # the name in Debian
 except ImportError:
     from fuse import FUSE, FuseOSError, Operations
 
@@ -74,5 +74,5 @@ class Recording(Operations):
 
 
 if __name__ == "__main__":
-    # One thread: what is logged later was done later.
+    # One thread, so that the order in the log is the order of execution.
     FUSE(Recording(sys.argv[1]), sys.argv[2], foreground=True, nothreads=True, big_writes=True, max_write=131072)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Cuts the power at points of a recording, and looks at what is there after it.
+"""Cuts the power at points of a recording, and checks the remaining files.
 
 usage: replay.py WORK KIND POINTS AGAIN SEND RECV
 
-WORK is what `run` leaves: store/log, base/*.img (before the recording), versions/N (what run N sent), psk. POINTS is how many
-points are tried, spread evenly, or "all"; at AGAIN of them the command runs again. The last line has the figures.
-"""
+`run` prepares WORK: store/log, base/*.img (before the recording), versions/N (the tree of run N), psk. POINTS is the
+number of points to try, spread evenly, or "all". At AGAIN of them the command runs again. The last line has the
+figures."""
 import os
 import random
 import re
@@ -18,8 +18,8 @@ from cut_disk import CutDisk, all_points
 from disk_log import DISKS, FLUSH, MARK, Log
 from trees import facts, judge, scan
 
-SUBSETS = 2  # ways to lose a part of the cache before each flush, when all points are tried
-SHOWN = 20  # wrong entries that are named
+SUBSETS = 2  # variants of a partly lost cache before each flush, when all points are tried
+SHOWN = 20  # limit of the wrong entries that are named
 
 
 def run(*command):
@@ -27,7 +27,7 @@ def run(*command):
 
 
 class Machine:
-    """The one whose power fails: its disks are mounted as they were for the receiver."""
+    """The machine whose power fails: its disks are mounted as they were for the receiver."""
 
     def __init__(self, work, kind):
         self.work = work
@@ -52,7 +52,7 @@ class Machine:
         return done.stderr.strip() if done.returncode else ""
 
     def cut(self, point):
-        """Boots after the cut; what is wrong about that."""
+        """Boots after the cut; returns the errors of that."""
         for disk, loop in zip(self.disks, self.loops):
             disk.make_cut(point)
         error = self.mount("-t", self.kind, self.loops[0], self.top)
@@ -75,7 +75,7 @@ class Machine:
 
 
 class Confirmations:
-    """What the sender had heard at a position: by the marks, each of which was written after that."""
+    """The confirmations that the sender had received at a position. Each mark was written after its confirmation."""
 
     def __init__(self, log):
         self.marks = []
@@ -87,7 +87,7 @@ class Confirmations:
         return next(at for at, words in self.marks if words[0] == "start")
 
     def at(self, position):
-        """The versions that were confirmed and under way, and how many files of the latter are confirmed."""
+        """Returns the confirmed version, the version in transfer, and the number of confirmed files of the latter."""
         confirmed, under_way, files = "0", None, 0
         for at, words in self.marks:
             if at >= position:
@@ -102,7 +102,7 @@ class Confirmations:
 
 
 def journal_in(top):
-    """The path of one that says something."""
+    """The path of a journal with content, if there is one."""
     for name in os.listdir(top):
         path = os.path.join(top, name)
         if name.endswith(".journal") and os.path.getsize(path) > 200:
@@ -111,7 +111,7 @@ def journal_in(top):
 
 
 def tear(path, dice):
-    """Its end is not as it was written."""
+    """Damages the end of a journal."""
     size = os.path.getsize(path)
     lost = dice.randrange(1, 20)
     with open(path, "r+b") as journal:
@@ -120,7 +120,7 @@ def tear(path, dice):
 
 
 class Again:
-    """The same command once more after a cut."""
+    """Runs the same command again after a cut."""
 
     def __init__(self, work, send, recv):
         self.work = work
@@ -129,11 +129,11 @@ class Again:
         self.runs = self.torn = self.used = 0
 
     def wants(self, journal, due):
-        """It is time to; every second time where there is a journal to go by."""
+        """True if another run is due; every second run needs a journal to resume from."""
         return self.runs < due and (journal or self.runs % 2 == 1)
 
     def complete(self, machine, version, dice):
-        """What is wrong afterwards."""
+        """Returns the errors after the run."""
         journal = journal_in(machine.top)
         torn = journal and self.runs % 3 != 2
         if torn:
@@ -177,14 +177,14 @@ class Again:
 
 
 def choose(points, wanted):
-    """So many of them, spread evenly."""
+    """Selects this number of points, spread evenly."""
     if wanted >= len(points):
         return points
     return [points[number * len(points) // wanted] for number in range(wanted)]
 
 
 def replay(machine, confirmations, versions, points, again, again_at):
-    """How many files were read, and after how many cuts something is not as it may be."""
+    """Returns the number of files read, and the number of cuts with a wrong state."""
     files = failures = shown = 0
     for number, point in enumerate(points):
         confirmed, under_way, count = confirmations.at(point.position)
@@ -207,14 +207,14 @@ def replay(machine, confirmations, versions, points, again, again_at):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the disks are let go of
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # releases the disks
     work, kind, wanted, again_at, send, recv = sys.argv[1:7]
     again_at = int(again_at)
     machine = Machine(work, kind)
     confirmations = Confirmations(machine.log)
     points = all_points(machine.log, confirmations.start(), SUBSETS if wanted == "all" else 1)
     if wanted != "all":
-        # Most is to be there, and the least is, when a run has just been confirmed.
+        # Right after a confirmation the most data must exist, and with a lost cache the least does.
         done = {at + 1 for at, words in confirmations.marks if words[0] == "done"}
         after = [point for point in points if point.position in done and point.mode == "lost"]
         points = sorted(set(choose(points, int(wanted)) + after))

@@ -1,12 +1,12 @@
-"""Versions of a tree, and what of them a power cut may leave."""
+"""Versions of a tree, and the states that a power cut may leave of them."""
 import hashlib
 import os
 import stat
 from collections import namedtuple
 
-Found = namedtuple("Found", "what inode")  # what: kind and content; inode: of files
+Found = namedtuple("Found", "what inode")  # what: kind and content; inode: for files
 
-OWN = ".udtx-"  # journals and temporary files of transfers
+OWN = ".udtx-"  # prefix of journals and temporary files of transfers
 
 
 def digest(path):
@@ -27,7 +27,7 @@ def look_at(path):
 
 
 def scan(root):
-    """What is below `root`, by path; nothing if there is no such directory."""
+    """Everything below `root`, by path; empty if there is no such directory."""
     found = {}
     waiting = [""]
     while waiting:
@@ -50,7 +50,7 @@ def scan(root):
 
 
 def facts(root):
-    """Modes and whole-second times, too: what a transfer that ended well leaves, a power cut apart."""
+    """Includes modes and whole-second times: the result of a successful transfer, without a power cut."""
     found = {}
     for directory, directories, files in os.walk(root):
         for name in directories + files:
@@ -62,7 +62,7 @@ def facts(root):
 
 
 def same_files(version):
-    """Groups of names that are one file."""
+    """Groups of names that belong to one file."""
     groups = {}
     for path, found in version.items():
         if found.inode is not None:
@@ -71,7 +71,8 @@ def same_files(version):
 
 
 def allowed(path, old, new):
-    """What may stand at a path: the old version, the new one, and nothing where one has nothing or its kind changes."""
+    """Allowed states of a path: the old version, the new one, and nothing if one version has nothing or its kind
+    changes."""
     states = [version.get(path) for version in (old, new)]
     whats = {state.what if state else None for state in states}
     if len({what[0] for what in whats if what}) > 1:
@@ -80,8 +81,8 @@ def allowed(path, old, new):
 
 
 def judge(found, old, new, confirmed_files):
-    """What is wrong, as lines. `old` was confirmed; `new` is under way (or is `old`), of which the sender has heard that
-    so many files are delivered."""
+    """Returns the errors as lines. `old` was confirmed. `new` is in transfer (or equals `old`), and the sender knows
+    that this number of its files is delivered."""
     wrong = []
     for path in sorted(set(found) | set(old) | set(new)):
         is_there = found[path].what if path in found else None

@@ -1,4 +1,4 @@
-// Peers that hold the keys and do not keep the rules.
+// Peers that hold the keys and break the rules.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,7 +15,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// A client that says what it likes once it has taken over from the honest one under whose keys it speaks.
+/// A client that takes over from an honest one and sends arbitrary packets under its keys.
 class Rogue {
   public:
     explicit Rogue(TransportConfig server = {}) : provider_(shared_kit().provider()) {
@@ -64,8 +64,8 @@ constexpr StreamId kOrdered = StreamId::make(1, StreamKind::ordered, Role::clien
 
 namespace {
 
-/// What is done to a packet before it is sealed. Bytes of data may change without anyone being able to tell; what is no
-/// frame is an offence.
+/// Changes to a packet before it is sealed. Changed bytes of stream data are undetectable; bytes that form no valid
+/// frame are a protocol violation.
 enum class Mutation { unknown_type, cut_short, first_bytes, any_bytes, whole };
 constexpr std::array kMutations{std::pair{Mutation::unknown_type, "a frame of an unknown type"},
                                 std::pair{Mutation::cut_short, "a frame that is longer than the packet"},
@@ -84,7 +84,7 @@ void mutate(Mutation mutation, std::span<std::byte> payload, Prng& prng) {
             payload[0] = static_cast<std::byte>(0x16 + prng.below(0xea));
             break;
         case Mutation::cut_short: {
-            // CRYPTO with 16,383 bytes, of which the packet does not have as many.
+            // A CRYPTO frame with a length of 16,383 bytes, which is longer than the packet.
             constexpr std::array head{std::byte{0x03}, std::byte{0}, std::byte{0x7f}, std::byte{0xff}};
             if (payload.size() > head.size()) std::ranges::copy(head, payload.begin());
             break;
@@ -102,15 +102,15 @@ void mutate(Mutation mutation, std::span<std::byte> payload, Prng& prng) {
 }
 
 struct Mutated {
-    std::uint64_t packets = 0;  ///< of the broken connection, that were changed
+    std::uint64_t packets = 0;  ///< changed packets of the broken connection
     bool ended = false;
-    std::size_t others = 0;  ///< that brought everything
+    std::size_t others = 0;  ///< other connections that delivered everything
 };
 
 constexpr std::size_t kOthers = 3;
 
-/// Connections side by side between the same two ends; packets of one of them are changed, the client's or the
-/// server's.
+/// Runs several connections between the same two ends. The packets of one of them are changed, either the client's or
+/// the server's.
 Mutated run_mutated(Mutation mutation, bool by_client, std::uint64_t seed) {
     constexpr std::uint64_t kBytes = 200'000;
     TappedProvider mutating(shared_kit().provider());
@@ -126,14 +126,14 @@ Mutated run_mutated(Mutation mutation, bool by_client, std::uint64_t seed) {
         s.client().connect(s.server().address(), std::make_shared<Sender>(Sender::Options{.bytes = kBytes}));
         SIM_REQUIRE(s, s.run_until([&] { return receivers.size() == i + 1; }, 10s));
     }
-    // Packets are known by the id that they are sent to.
+    // The destination id identifies a connection's packets.
     SimHost& far = by_client ? s.server() : s.client();
     const ConnectionId broken = far.session(kOthers).connection->local_id();
     Mutated result;
     Prng prng(s.seed());
     mutating.set_tap([&](const TappedProvider::Sealing& sealing) {
         if (sealing.header.destination != broken || sealing.payload.empty()) return;
-        if (by_client && prng.below(4) != 0) return;  // the server says little
+        if (by_client && prng.below(4) != 0) return;  // the server sends few packets
         mutate(mutation, sealing.payload, prng);
         ++result.packets;
     });
@@ -166,7 +166,7 @@ TEST_CASE("F05 mutated and then correctly sealed packets: only that connection c
                 others += run.others;
             }
             INFO(name << (by_client ? ", the client's: " : ", the server's: ") << ended << " of " << seeds << " ended");
-            // What is certainly no frame ends the connection each time; random bytes may be frames, or data.
+            // An invalid frame always ends the connection. Random bytes may happen to be frames or stream data.
             const bool certain = mutation == Mutation::unknown_type || mutation == Mutation::cut_short;
             CHECK(ended >= (certain ? seeds : 1));
             CHECK(others == kOthers * seeds);
@@ -201,7 +201,7 @@ TEST_CASE("F33 an acknowledgement of a skipped number closes the sender within a
     setup.server_provider = &keys;
     Scenario s(std::move(setup));
     const Bulk bulk = start_bulk(s, {.bytes = 1'000'000'000, .close_when_delivered = false});
-    // A number in 1,000 to 5,096 is skipped.
+    // The sender skips a packet number between 1,000 and 5,096.
     SIM_REQUIRE(s, s.run_until([&] { return s.client().session().stats().paths.at(0).sent_packets > 6000; }, 20s));
     wire::AckFrame ack;
     ack.count = 1;
@@ -259,14 +259,15 @@ TEST_CASE("F37 identifiers, offsets and limits up to 2^62: the connection ends o
         ended += rogue.closed() ? 1 : 0;
     }
     const std::uint64_t grown = test::resident_bytes() - std::min(before, test::resident_bytes());
-    if (size_scale() == 1.0) CHECK(grown <= 32U << 20U);  // a sanitizer keeps memory back
+    if (size_scale() == 1.0) CHECK(grown <= 32U << 20U);  // a sanitizer keeps freed memory
     test::fault_case(37, "each of 11 fields at 2^62: closed or as before, RSS grows by at most 32 MiB", ended,
                      " closed, ", grown >> 20U, " MiB");
 }
 
 TEST_CASE("F38 one-byte holes over the whole window: RSS is bounded by the window, and endless holes end it") {
     const std::array<std::byte, 1> byte{};
-    constexpr std::uint64_t kWindow = 256'000;  // 128,000 holes: as many as loss can make are taken
+    // 128,000 holes: loss alone can cause that many, so the peer accepts them
+    constexpr std::uint64_t kWindow = 256'000;
     for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
         for (const bool endless : {false, true}) {
             TransportConfig server;
@@ -289,10 +290,10 @@ TEST_CASE("F38 one-byte holes over the whole window: RSS is bounded by the windo
             const std::uint64_t grown = test::resident_bytes() - std::min(before, test::resident_bytes());
             const std::uint64_t holes = offset / 2;
             SIM_CHECK(s, rogue.closed() == endless);
-            SIM_CHECK(s, holes > 100'000);  // what loss can make is taken
+            SIM_CHECK(s, holes > 100'000);  // the number of holes that loss can cause is accepted
             SIM_CHECK(s, holes < 140'000);
             const std::uint64_t most = (endless ? TransportConfig{}.stream_window : kWindow) + (16U << 20U);
-            if (size_scale() == 1.0) SIM_CHECK(s, grown <= most);  // a sanitizer keeps memory back
+            if (size_scale() == 1.0) SIM_CHECK(s, grown <= most);  // a sanitizer keeps freed memory
             test::fault_case(38,
                              std::string(kind == StreamKind::ordered ? "ordered" : "placed") +
                                  (endless ? ", endless: closed before 140,000 holes" : ", over the window of 256 kB") +
@@ -323,10 +324,10 @@ TEST_CASE("F40 a flood of path challenges from the peer's own address: answers a
 TEST_CASE("a peer that sends but acknowledges nothing is cut off") {
     Rogue rogue;
     Scenario& s = *rogue.scenario;
-    // Something of the server's stays unacknowledged: its answer to the challenge.
+    // One packet of the server stays unacknowledged: its answer to the challenge.
     rogue.say(wire::PathChallengeFrame{1});
     for (int i = 0; i < 100'000 && !rogue.closed(); ++i) {
-        rogue.next_ += 1;  // a gap: every packet is acknowledged at once
+        rogue.next_ += 1;  // a gap: the server acknowledges every packet at once
         rogue.say(wire::PingFrame{});
         if (i % 10 == 9) s.run_for(100us);
     }

@@ -1,5 +1,6 @@
 // The experiment of Ahn, Lee and Lim, "A Dynamic ACK Regeneration Scheme to Improve TCP Performance over Asymmetric
-// Networks", without ns-3: its lines are not in the text, docs/lab/paper-acks.md says what was taken.
+// Networks", without ns-3. The paper does not give its link parameters; docs/lab/paper-acks.md lists the ones used
+// here.
 #include <cstdio>
 
 #include "reno_line.hpp"
@@ -12,7 +13,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// What filtering and regeneration gain over neither, in per cent; means over seeds.
+/// Gain of filtering and regeneration over neither, in per cent; the mean over seeds.
 double gain(std::uint64_t up_bps, double bit_errors, std::uint64_t seeds) {
     double with = 0.0;
     double without = 0.0;
@@ -43,8 +44,8 @@ TEST_CASE("print what ACK regeneration gains", "[.table]") {
     }
 }
 
-// The paper's figure 4: +66 to +232 % without errors, +21 to +204 % with. At 24 kbit/s without errors ours is below its
-// range, as in ns-3: NewReno alone has three quarters of the line there.
+// The paper's figure 4: +66 to +232 % without errors, +21 to +204 % with. At 24 kbit/s without errors our gain is below
+// that range, as in ns-3: NewReno alone already uses three quarters of the link there.
 TEST_CASE("ACK regeneration: a narrow way back costs TCP less without errors") {
     CHECK(gain(8'000, 0.0, 1) > 180.0);
     CHECK(gain(8'000, 0.0, 1) < 260.0);

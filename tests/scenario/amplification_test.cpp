@@ -1,4 +1,4 @@
-// What a host can be made to send, by whom.
+// How much a host can be made to send, and by which peers.
 #include <algorithm>
 
 #include "crypto/packet_key.hpp"
@@ -14,7 +14,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Takes down what leaves the client, and counts what leaves the server.
+/// Records the packets that leave the client, and counts those that leave the server.
 struct Watch {
     explicit Watch(Scenario& s) {
         s.network().set_filter([this, &s](Instant, NodeId from, const Packet& p) {
@@ -35,7 +35,7 @@ struct Watch {
     std::uint64_t server_packets = 0;
 };
 
-/// What anybody can make who has seen a HELLO: a handshake packet that does not know the server's id.
+/// A packet that any observer of a HELLO can make: a handshake packet without the server's id.
 std::vector<std::byte> blind_ping(crypto::Provider& provider, const wire::LongHeader& hello) {
     wire::LongHeader header;
     header.type = wire::LongType::handshake;
@@ -54,8 +54,9 @@ std::vector<std::byte> blind_ping(crypto::Provider& provider, const wire::LongHe
 
 }  // namespace
 
-// The cookie validates the address before there is a TLS flight of any length, so that the credit of three times what
-// came never comes into play: less than what came before the cookie, a few copies of one flight after it.
+// The cookie validates the address before any long TLS flight. Therefore the credit of three times the received bytes
+// never matters. The server sends fewer bytes than it received before the cookie, and a few copies of one flight after
+// it.
 TEST_CASE("F28 a client that falls silent after its cookie gets at most three times what it sent") {
     Scenario s(symmetric("silent after the cookie", {}));
     Watch watch(s);
@@ -73,8 +74,8 @@ TEST_CASE("F28 a client that falls silent after its cookie gets at most three ti
     test::fault_case(28, "silent after its cookie: at most 3 times what it sent within a second", watch.server_bytes,
                      " bytes for ", passed);
     s.run_for(30s);
-    // The address is known to be real by then: what limits a silent client's answers are probes, one every 610 ms while
-    // there is no RTT sample, until the time-out of 10 s.
+    // The address is validated by then. The answers to a silent client are limited by probes, one every 610 ms while
+    // there is no RTT sample, until the timeout of 10 s.
     SIM_CHECK(s, watch.server_packets <= 20);
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
 }
@@ -146,7 +147,7 @@ TEST_CASE("F31 two servers that are made to believe in each other do not loop") 
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done() && s.server().session().closed; }, 5s));
     s.client().listen(4, [](proto::Connection&) { return std::make_shared<Receiver>(); });
     s.run_for(20s);
-    // Every kind of packet there was, and a few more, to each of the two in the name of the other.
+    // Sends every recorded kind of packet, and one more, to each of the two with the other's source address.
     auto packets = watch.client;
     std::vector<std::byte> foreign = packets.front();
     foreign[4] ^= std::byte{0x7f};  // another version
@@ -180,7 +181,7 @@ void blank_acks(std::span<std::byte> payload) {
     }
 }
 
-/// Bytes that arrive in 4 s when the receiver splits each acknowledgement in `parts` and sends every part twice.
+/// Bytes that arrive in 4 s if the receiver splits each acknowledgement into `parts` and sends every part twice.
 std::uint64_t arrives(std::size_t parts, std::uint64_t seed) {
     TappedProvider keys(shared_kit().provider());
     TappedProvider client_keys(shared_kit().provider());
@@ -188,12 +189,12 @@ std::uint64_t arrives(std::size_t parts, std::uint64_t seed) {
     setup.server_provider = &keys;
     setup.client_provider = &client_keys;
     Scenario s(std::move(setup));
-    // The server's packets get other numbers on the way: it must not hear of them.
+    // The server's packets get other numbers after the tap. The server must not receive acknowledgements of those.
     client_keys.set_tap([](const TappedProvider::Sealing& sealing) { blank_acks(sealing.payload); });
     PacketNumber next = 0;
     std::vector<std::vector<std::byte>> forged;
     bool forging = false;
-    std::map<PacketNumber, PacketNumber> told;  // ranges: the part that each has grown by is what is new
+    std::map<PacketNumber, PacketNumber> told;  // ranges acknowledged so far: only the growth of a range is new
     keys.set_tap([&](const TappedProvider::Sealing& sealing) {
         if (forging || parts == 1) return;
         forging = true;

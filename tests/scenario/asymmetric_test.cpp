@@ -1,4 +1,4 @@
-// Ways back 100 to 12,500 times narrower than the way out (docs/inside/acknowledgements.md).
+// Return links that are 100 to 12,500 times slower than the forward link (docs/inside/acknowledgements.md).
 #include "sim/check.hpp"
 #include "sim/flows.hpp"
 #include "test/catch.hpp"
@@ -10,7 +10,7 @@ using namespace udtx::sim;
 namespace {
 
 struct Figures {
-    double used = 0.0;      ///< part of the line
+    double used = 0.0;      ///< used part of the link
     double back_bps = 0.0;  ///< of acknowledgements, headers included
     Duration queue_back{};  ///< mean
 };
@@ -77,8 +77,8 @@ TEST_CASE("asymmetric: what was learned of a narrow way back ends with a sender 
     SIM_CHECK(s, acks_per_second(2s) > 60);
 }
 
-// As long as the pace of the controller leaves room on the line nothing but bursts can make a queue. An ACK each 80 ms
-// tells of most of a window.
+// While the controller paces below the rate of the link, only bursts can fill the queue. One ACK each 80 ms
+// acknowledges most of a window.
 TEST_CASE("asymmetric: no burst leaves after a stretch ACK") {
     const char* cc = GENERATE("lia", "cubic");
     constexpr double kLine = 200e6;
@@ -108,7 +108,7 @@ TEST_CASE("asymmetric: no burst leaves after a stretch ACK") {
 
 namespace {
 
-/// Part of the line that is used while the window has long been growing, with an ACK each 80 ms.
+/// Used part of the link after the window has grown for a long time, with one ACK each 80 ms.
 double grown(const char* cc, bool regenerate) {
     std::vector<double> used;
     for (const std::uint64_t seed : some_seeds(5)) {
@@ -128,7 +128,7 @@ double grown(const char* cc, bool regenerate) {
 TEST_CASE("asymmetric: a window of lia grows more when it is told packet by packet") {
     const double at_16k = grown("lia", true);
     CHECK(at_16k > 0.95);
-    CHECK(at_16k > 1.08 * grown("lia", false));  // 0.66 to 0.88 without
+    CHECK(at_16k > 1.08 * grown("lia", false));  // 0.66 to 0.88 without regeneration
 }
 
 TEST_CASE("asymmetric: a window of cubic grows no less when it is told packet by packet") {
@@ -137,13 +137,15 @@ TEST_CASE("asymmetric: a window of cubic grows no less when it is told packet by
     CHECK(at_16k > 0.99 * grown("cubic", false));
 }
 
-// The first acknowledgement comes seconds after the first flight: its time-outs say nothing about the window.
+// The first acknowledgement arrives seconds after the first flight. Timeouts of that flight carry no information about
+// the window.
 TEST_CASE("asymmetric: a window begins with slow start at 8 kbit/s, too") {
     const char* cc = GENERATE("lia", "cubic");
-    CHECK(over({.bits_per_second = 8'000}, cc, 15s, 40s).used > 0.60);  // 0.004 and 0.50 with the threshold
+    // 0.004 and 0.50 if these timeouts set the threshold
+    CHECK(over({.bits_per_second = 8'000}, cc, 15s, 40s).used > 0.60);
 }
 
-// The numbers of two runs are equal to the last packet, also where slow start ends and a window is waited for.
+// Two runs have equal figures to the last packet, even at the end of slow start and while a window is full.
 TEST_CASE("asymmetric: where ACKs are not sparse nothing is told later") {
     const char* cc = GENERATE("lia", "cubic");
     const auto line = GENERATE(table<std::uint64_t, Duration>({{100'000'000, 100ms}, {5'000'000, 200ms}}));
@@ -163,5 +165,5 @@ TEST_CASE("asymmetric: where ACKs are not sparse nothing is told later") {
 TEST_CASE("asymmetric: a way back as wide as the way out changes nothing") {
     const Figures f = over({.bits_per_second = 100'000'000}, "udtx", 5s, 10s);
     CHECK(f.used > 0.99);
-    CHECK(f.back_bps > 100'000);  // an acknowledgement each 64 packets
+    CHECK(f.back_bps > 100'000);  // one acknowledgement per 64 packets
 }

@@ -1,4 +1,4 @@
-// Clean lines: both kinds of stream, speed, flow control, orderly close, determinism.
+// Links without faults: both kinds of streams, speed, flow control, orderly close, determinism.
 #include <algorithm>
 
 #include "sim/check.hpp"
@@ -62,7 +62,7 @@ TEST_CASE("many connections to one server at once") {
     SIM_REQUIRE(s, s.run_until(finished, 60s));
 }
 
-// UDT needs 16 s to half the line on a clean one.
+// UDT needs 16 s to reach half the link's rate on a link without loss.
 TEST_CASE("udt takes at least half of a clean 100 Mbit/s 60 ms line after 16 s, and its MTR is near the line") {
     Scenario s(symmetric("udt's share", {.delay = 30ms, .queue_bytes = 750'000}));
     const Bulk bulk = start_bulk(s, {.bytes = 10'000'000'000ULL});
@@ -93,7 +93,8 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
                                          .kind = kind,
                                          .close_when_delivered = false,
                                          .reader = {.bytes_per_second = 1'000'000}});
-        // Placed bytes are held by the application, those of an ordered stream by the connection, until they are read.
+        // Until they are read, the application holds placed bytes and the connection holds the bytes of an ordered
+        // stream.
         std::uint64_t most_unread = 0;
         const auto done = [&] {
             const auto& sessions = s.server().sessions();
@@ -104,11 +105,11 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
         };
         SIM_REQUIRE(s, s.run_until(done, 20s));
         const std::uint64_t most = std::max(most_unread, bulk.receiver->most_held());
-        // Memory is kept in blocks: one at either end of the window has little in it.
+        // Memory is kept in blocks. The block at either end of the window may be almost empty.
         SIM_CHECK(s, most <= small.stream_window + 2 * (64U << 10U));
-        SIM_CHECK(s, most >= small.stream_window / 2);  // it was used
-        SIM_CHECK(s, s.elapsed() > 4s);                 // it was the reader that limited
-        SIM_CHECK(s, s.elapsed() < 8s);                 // and little else
+        SIM_CHECK(s, most >= small.stream_window / 2);  // the window was used
+        SIM_CHECK(s, s.elapsed() > 4s);                 // the reader was the limit
+        SIM_CHECK(s, s.elapsed() < 8s);                 // and the only important one
         test::fault_case(
             42,
             std::string("a slow reader is waited for: at most its window and two blocks (655360 bytes) of memory, ") +
@@ -139,17 +140,17 @@ TEST_CASE("4 MiB wait to be sent, and the line stays full") {
         return bulk.done();
     };
     SIM_REQUIRE(s, s.run_until(watch, 10s));
-    const std::uint64_t little = (4U << 20U) + (1U << 20U);  // and the chunk that went beyond
+    const std::uint64_t little = (4U << 20U) + (1U << 20U);  // plus the chunk that exceeded the limit
     SIM_CHECK(s, most <= little);
-    SIM_CHECK(s, s.elapsed() < 700ms);  // 0.5 s at the line's rate, and the start
+    SIM_CHECK(s, s.elapsed() < 700ms);  // 0.5 s at the link's rate, plus the start
 }
 
 TEST_CASE("a writer that is late for each refill is given more to do ahead, until the line stays full") {
     Scenario s(symmetric("late writer", {.bits_per_second = 2'000'000'000, .delay = 10ms}));
     const Bulk bulk = start_bulk(s, {.bytes = 240'000'000, .writer_late = 20ms});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 10s));
-    // 1.0 s at the line's rate, the start and two gaps of 12 and 3 ms. With 4 MiB ahead the line would stand still for
-    // 12 ms of each 29.
+    // 1.0 s at the link's rate, plus the start and two gaps of 12 and 3 ms. With only 4 MiB ahead the link would be
+    // idle for 12 ms of each 29.
     SIM_CHECK(s, s.elapsed() < 1300ms);
 }
 

@@ -1,4 +1,4 @@
-// BBRv3 over the whole protocol.
+// BBRv3 in the whole protocol.
 #include "sim/flows.hpp"
 #include "test/catch.hpp"
 
@@ -19,7 +19,8 @@ TEST_CASE("bbr: alone it uses nine tenths of the line at random losses up to 1 %
             rig.run_for(30s);
             INFO("loss " << loss << "\n" << rig.table(5s, 30s));
             CHECK(rig.utilisation(5s, 30s) >= 0.9);
-            CHECK(rig.queue_delay(5s, 30s).max < 130ms);  // UP's window is 2.25 times the product
+            // The window in ProbeBW_UP is 2.25 times the bandwidth-delay product
+            CHECK(rig.queue_delay(5s, 30s).max < 130ms);
             CHECK(rig.queue_delay(5s, 30s).mean < 25ms);
             CHECK(rig.drops(5s, 30s) == 0.0);
         }
@@ -30,8 +31,9 @@ TEST_CASE("bbr: a shallow queue costs headroom, not losses") {
     FlowRig rig({.name = "bbr, 0.1 BDP", .rtt = 50ms, .queue_bdp = 0.1, .flows = {{.cc = "bbr"}}});
     rig.run_for(20s);
     INFO(rig.table(5s, 20s));
-    CHECK(rig.utilisation(5s, 20s) >= 0.8);  // headroom 0.15 below a bound near 1.1 times the product
-    CHECK(rig.drops(5s, 20s) < 0.02);        // its threshold
+    // Headroom 0.15 below a bound of about 1.1 times the bandwidth-delay product
+    CHECK(rig.utilisation(5s, 20s) >= 0.8);
+    CHECK(rig.drops(5s, 20s) < 0.02);  // BBR's loss threshold
 }
 
 TEST_CASE("bbr: beside CUBIC neither starves") {

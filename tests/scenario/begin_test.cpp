@@ -1,5 +1,5 @@
-// What of a transfer waits for a word from the other end, and what does not: round trips, counted by what arrives while
-// one direction is silent.
+// Which parts of a transfer wait for the other end. The cases count round trips: they check what arrives while one
+// direction loses every packet.
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,12 +17,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Packets of that host are lost while `on`.
+/// Drops all packets of that host while `on`.
 void silence(Scenario& s, NodeId whose, const bool& on) {
     s.network().set_filter([&on, whose](Instant, NodeId from, const Packet&) { return !on || from != whose; });
 }
 
-/// Virtual time for the line, then real time for the disk threads.
+/// Runs virtual time for the network, then real time for the disk threads, until the file exists.
 bool comes_to_be(Scenario& s, const fs::path& path) {
     static_cast<void>(s.run_until([&] { return fs::exists(path); }, s.elapsed() + 5s));
     for (int i = 0; i < 500 && !fs::exists(path); ++i) {
@@ -32,7 +32,7 @@ bool comes_to_be(Scenario& s, const fs::path& path) {
     return fs::exists(path);
 }
 
-/// As over ssh: who receives dials, and the sender knows beforehand what to send.
+/// A transfer as over ssh: the receiver connects, and the sender knows beforehand what to send.
 class StartedSender {
   public:
     StartedSender(Scenario& s, const std::string& source, const std::string& destination, bool fresh) {
@@ -61,7 +61,7 @@ class StartedSender {
         s.client().pump();
     }
 
-    /// Virtual time for the line, and real time for the disk threads, until both ends are done.
+    /// Runs virtual time for the network and real time for the disk threads until both ends have finished.
     void finish(Scenario& s) const {
         for (int i = 0; i < 5000 && !(sent && received); ++i) {
             s.run_for(20ms);
@@ -75,7 +75,7 @@ class StartedSender {
     std::shared_ptr<JobApp<transfer::ReceiveJob>> receiver;
 };
 
-/// A file to be sent, and a place that holds another.
+/// A file to send, and a destination that holds another file.
 struct SmallFile : TemporaryDirectory {
     SmallFile() {
         write_file(*this / "small", "x");
@@ -236,7 +236,7 @@ TEST_CASE("what stands there against all that was said is replaced as ever") {
         SIM_CHECK(s, rig.sender->job().result().sent_bytes == content.size());
         SIM_CHECK(s, read_file(temp / "dst/file") == content);
     }
-    // What must not be replaced is not.
+    // A file that must not be replaced stays.
     const TemporaryDirectory temp;
     write_file(temp / "file", content);
     fs::create_directory(temp / "dst");

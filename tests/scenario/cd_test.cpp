@@ -1,6 +1,5 @@
-// The congestion-degree paper's claims (its figures 3, 7, 8 and 9) in both forms of its equations: as UDT 4.11 has them
-// and as it prints them. bench/papers has the experiment in ns-3, docs/lab/paper-congestion.md the
-// figures.
+// The claims of the congestion-degree paper (its figures 3, 7, 8 and 9) in both forms of its equations: as in UDT 4.11
+// and as printed. bench/papers has the experiment in ns-3, docs/lab/paper-congestion.md has the figures.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +19,7 @@ namespace {
 constexpr CrossTraffic kCross{.bits_per_second = 50'000'000, .from = 5s, .on = 2s, .off = 1s};
 constexpr std::uint64_t kPacket = 1500;
 
-/// 100 Mbit/s, a sender's line as fast as the bottleneck (what spaces the pairs); flows join 5 s apart.
+/// 100 Mbit/s; a sender's link has the bottleneck's rate, which spaces the packet pairs. Flows start 5 s apart.
 struct Cell {
     Duration rtt = 60ms;
     std::uint64_t queue_packets = 2500;
@@ -40,7 +39,7 @@ FlowRigSetup papers_line(const Cell& cell, const std::string& cc, bool printed, 
                        .access_bits_per_second = 100'000'000,
                        .flows = {}};
     for (std::size_t i = 0; i < cell.flows; ++i) {
-        // Seeds shift the starts: handshakes differ by nothing else.
+        // Seeds shift the start times, because handshakes differ in nothing else.
         const Duration shift = std::chrono::milliseconds((seed * 7 + i * 3) % 10);
         setup.flows.push_back(
             {.cc = cc, .start = 5s * static_cast<std::int64_t>(i) + shift, .experiment = {.udt_as_printed = printed}});
@@ -49,8 +48,8 @@ FlowRigSetup papers_line(const Cell& cell, const std::string& cc, bool printed, 
     return setup;
 }
 
-/// Median MTR in Mbit/s while the cross traffic is on; the first half second of each time is left to the round trip and
-/// the queue's filling.
+/// Median MTR in Mbit/s while the cross traffic is on. It excludes the first half second of each burst, in which the
+/// round trip passes and the queue fills.
 double median_mtr(const FlowRig& rig) {
     std::vector<double> values;
     for (std::size_t i = 0; i < rig.samples().size(); ++i) {
@@ -63,12 +62,12 @@ double median_mtr(const FlowRig& rig) {
     return values.at(values.size() / 2);
 }
 
-/// Of one controller in a cell, means over seeds.
+/// The figures of one controller in a cell, as means over seeds.
 struct Figures {
     double mbps = 0.0;       ///< from 5 s on
-    double lost = 0.0;       ///< packets, from 10 s on: slow start is the same for all
-    double jain = 0.0;       ///< of each second from 10 to 30 s
-    double deviation = 0.0;  ///< mean |x - fair| / fair, of the same seconds
+    double lost = 0.0;       ///< packets, from 10 s on, as slow start is the same for all
+    double jain = 0.0;       ///< mean over the seconds from 10 to 30 s
+    double deviation = 0.0;  ///< mean |x - fair| / fair over the same seconds
 };
 
 double lost_packets(const FlowRig& rig, Duration from) {
@@ -80,7 +79,7 @@ double lost_packets(const FlowRig& rig, Duration from) {
     return total(rig.samples().size() - 1) - total(static_cast<std::size_t>(from / FlowRig::kSample));
 }
 
-/// Of the flows that have begun, over one second.
+/// Jain's index and deviation of the flows that have started, over one second.
 std::pair<double, double> jain_and_deviation(const FlowRig& rig, Duration from) {
     std::vector<double> rates;
     for (std::size_t i = 0; i < rig.flow_count(); ++i) {
@@ -115,7 +114,7 @@ Figures measure(const Cell& cell, const std::string& cc, bool printed, std::uint
     return mean;
 }
 
-/// Those of bench/papers/cells.py.
+/// The cells of bench/papers/cells.py.
 std::vector<Cell> papers_cells() {
     struct Queue {
         std::string name;
@@ -144,16 +143,16 @@ std::vector<Cell> papers_cells() {
     return cells;
 }
 
-/// What the paper claims of `cd` beside `udt`, counted over cells.
+/// The paper's claims about `cd` compared with `udt`, counted over cells.
 struct Claims {
     int less = 0;
     int same = 0;
     int more = 0;
-    int equal = 0;  ///< single flows within 3 %
+    int equal = 0;  ///< single flows with a difference of at most 3 %
     int singles = 0;
     int fairer = 0;
     int shared = 0;
-    double most = 0.0;  ///< deviation of `udt` over that of `cd`
+    double most = 0.0;  ///< largest ratio of the deviation of `udt` to that of `cd`
 };
 
 void count(Claims& claims, const Cell& cell, const Figures& udt, const Figures& cd) {
@@ -209,13 +208,13 @@ TEST_CASE("cd: the MTR follows cross traffic of half the line, UDT's stays above
         INFO(udt.table(5s, 30s) << cd.table(5s, 30s));
         CHECK(median_mtr(cd) == Approx(50.0).epsilon(0.2));
         CHECK(median_mtr(udt) > 60.0);
-        // Figure 8: a single flow gets the same through.
+        // Figure 8: a single flow has the same throughput.
         CHECK(cd.goodput(0, 5s, 30s).bps() >= 0.97 * udt.goodput(0, 5s, 30s).bps());
     }
 }
 
-// As the paper prints its equations its fewer losses and equal throughput come out; its fairness does not (figure 9 has
-// +117 % at 100 ms, a ratio of 2.17): docs/lab/paper-congestion.md has all cells.
+// With the paper's printed equations, the lower loss and the equal throughput are reproduced. Its fairness is not
+// (figure 9 has +117 % at 100 ms, a ratio of 2.17). docs/lab/paper-congestion.md has all cells.
 TEST_CASE("cd as printed: three flows under cross traffic lose fewer packets, and share no worse") {
     const Cell cell{.rtt = 220ms, .flows = 3};
     const Figures udt = measure(cell, "udt", true, 2);

@@ -1,5 +1,5 @@
-// Receivers whose cards hand packets over in clumps: what pairs and trains tell of the line, and what shares come of
-// it.
+// Receivers whose cards hand packets over in clumps: what packet pairs and trains measure of the link, and which shares
+// result.
 #include "scenario/udtx_line.hpp"
 #include "sim/flows.hpp"
 #include "sim/scenario.hpp"
@@ -11,7 +11,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Flows three seconds apart share the line, and each knows how fast it is.
+/// Flows that start three seconds apart share the link evenly, and each measures the link's rate.
 void check_shares(std::uint64_t mbps, const Coalescing& card, std::size_t flows, double mtr_error = 0.1) {
     auto setup = line(mbps, 100ms, 1.0, some_seeds(1)[0], flows, 3s);
     setup.card = card;
@@ -44,7 +44,7 @@ TEST_CASE("coalescing: slow and fast lines") {
 
 TEST_CASE("coalescing: cards whose period adapts, that count frames, and clumps behind the line") {
     check_shares(100, {.period = 250us, .adaptive = true}, 3);
-    check_shares(100, {.period = 1ms, .frames = 4}, 3, 0.3);  // a train of two clumps only bounds the line
+    check_shares(100, {.period = 1ms, .frames = 4}, 3, 0.3);  // a train of two clumps gives only a bound of the rate
     check_shares(100, {.period = 150us, .irregular = true}, 3);
 }
 

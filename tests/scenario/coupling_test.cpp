@@ -1,4 +1,4 @@
-// Paths of one connection through one bottleneck take one flow's share of it; disjoint paths keep theirs.
+// Paths of one connection through one bottleneck take the share of one flow. Disjoint paths keep their full shares.
 #include "multipath_rig.hpp"
 #include "sim/flows.hpp"
 
@@ -8,7 +8,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// A connection of two paths beside one of a single path: the first one's part of the line from `from` to 40 s.
+/// A connection of two paths beside one of a single path. Returns the first one's part of the link from `from` to 40 s.
 double share(const char* cc, Coupling coupling, Duration rtt, Duration from, std::uint64_t seed = 1) {
     TransportConfig config;
     config.coupling = coupling;
@@ -26,7 +26,7 @@ double share(const char* cc, Coupling coupling, Duration rtt, Duration from, std
     return rig.goodput(0, from, 40s).bps() / rig.goodput(from, 40s).bps();
 }
 
-/// Stream bytes in 20 s over two lines whose rates change at moments of their own.
+/// Stream bytes in 20 s over two links whose rates change independently.
 std::uint64_t disjoint(Coupling coupling, std::uint64_t seed) {
     const LinkParams line{.bits_per_second = 20'000'000, .delay = 10ms, .queue_bytes = 100'000};
     TransportConfig config;
@@ -63,9 +63,9 @@ TEST_CASE("lia takes one flow's share without looking for the bottleneck") {
     std::vector<double> parts;
     for (const std::uint64_t seed : some_seeds(5)) parts.push_back(share("udtx", Coupling::lia, 50ms, 5s, seed));
     CHECK(spread(parts).least >= 0.42);
-    if (size_scale() >= 1.0) CHECK(spread(parts).median <= 0.56);  // a single seed has up to 0.61
+    if (size_scale() >= 1.0) CHECK(spread(parts).median <= 0.56);  // a single seed reaches up to 0.61
     CHECK(spread(parts).most <= 0.65);
-    // By name and without coupling its paths are Reno's, each a flow of its own.
+    // Without coupling, each path of `lia` behaves as a Reno flow of its own.
     CHECK(share("lia", Coupling::none, 50ms, 5s) >= 0.6);
 }
 

@@ -1,4 +1,4 @@
-// CUBIC against what RFC 9438 says of it.
+// CUBIC compared with RFC 9438.
 #include <cmath>
 
 #include "sim/flows.hpp"
@@ -9,7 +9,7 @@ using namespace udtx;
 using namespace udtx::sim;
 
 TEST_CASE("cubic: keeps a line busy whose queue holds what the decrease takes away") {
-    // After a decrease to 0.7 the line runs dry unless the queue holds 0.3 / 0.7 of the bandwidth-delay product.
+    // After a decrease to 0.7 the link becomes idle unless the queue holds 0.3 / 0.7 of the bandwidth-delay product.
     for (const double queue : {0.5, 1.0, 8.0}) {
         FlowRig rig({.name = "cubic alone",
                      .bits_per_second = 20'000'000,
@@ -24,7 +24,7 @@ TEST_CASE("cubic: keeps a line busy whose queue holds what the decrease takes aw
 }
 
 TEST_CASE("cubic: random loss leaves the mean window that the RFC gives") {
-    // Section 5.2: 1.054 (RTT / p)^(3/4) segments, or Reno's 1.22 / sqrt(p) where that is more.
+    // Section 5.2: 1.054 (RTT / p)^(3/4) segments, or Reno's 1.22 / sqrt(p) if that is more.
     for (const double p : {0.0001, 0.001, 0.01}) {
         const double window = std::max(1.054 * std::pow(0.1 / p, 0.75), 1.22 / std::sqrt(p));
         const double expected = std::min(window * 1472 * 8 / 0.1, 98e6);
@@ -36,7 +36,7 @@ TEST_CASE("cubic: random loss leaves the mean window that the RFC gives") {
             mean += rig.utilisation(20s, 120s) * 100e6 / static_cast<double>(seeds.size());
         }
         INFO("loss " << p << ": " << mean / 1e6 << " of " << expected / 1e6 << " Mbit/s");
-        CHECK(mean > 0.6 * expected);  // the formulas are means over a deterministic loss
+        CHECK(mean > 0.6 * expected);  // the formulas are means for a deterministic loss
         CHECK(mean < 1.5 * expected);
     }
 }

@@ -1,4 +1,4 @@
-// A peer that dies is missed soon; whoever only says so ends nothing.
+// A dead peer is noticed quickly. A false report of its death ends nothing.
 #include <algorithm>
 
 #include "multipath_rig.hpp"
@@ -30,7 +30,7 @@ ScenarioSetup with_key(std::string name, std::uint64_t seed = 1) {
     return setup;
 }
 
-/// The client dials and is given bytes without end.
+/// The client connects and receives an endless stream.
 void start_pull(Scenario& s, const std::shared_ptr<Receiver>& receiver) {
     s.server().listen(
         16, [](proto::Connection&) { return std::make_shared<Sender>(Sender::Options{.bytes = 1'000'000'000}); });
@@ -42,7 +42,7 @@ void listen_anew(Scenario& s) {
     s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
 }
 
-/// The connection id that the server has chosen, from what the client sends there.
+/// Learns the connection id that the server has chosen, from the client's packets to it.
 class Onlooker {
   public:
     explicit Onlooker(Scenario& s) {
@@ -55,7 +55,7 @@ class Onlooker {
     [[nodiscard]] bool knows() const { return !packet_.empty(); }
     [[nodiscard]] const std::vector<std::byte>& packet() const { return packet_; }
     [[nodiscard]] ConnectionId id() const { return wire::parse_short_header(packet_)->destination; }
-    /// What a server with `key` would answer.
+    /// The reset that a server with `key` would send.
     [[nodiscard]] std::vector<std::byte> reset(const crypto::Secret& key) const {
         std::vector<std::byte> out(packet_.begin(), packet_.begin() + wire::kShortHeaderBytes);
         const auto token = crypto::make_reset_token(shared_kit().provider(), key, id());
@@ -67,7 +67,7 @@ class Onlooker {
     std::vector<std::byte> packet_;
 };
 
-/// What the kernel of a host says whose process is gone.
+/// Sends the ICMP message of the kernel on a host whose process is gone.
 void answer_with_icmp(Scenario& s, SimHost& dead, SimHost& other) {
     s.network().set_filter([&](Instant now, NodeId from, const Packet& p) {
         if (!dead.killed() || from != other.node()) return true;
@@ -103,7 +103,7 @@ TEST_CASE("a server that was started anew ends its old clients' connections with
             s.at(1s, "the server is killed", [&] { s.server().kill(); });
             s.at(1s + away, "and started anew", [&] { listen_anew(s); });
             SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 60s));
-            // A client that only receives asks after a second of silence.
+            // A client that only receives sends a probe after a second of silence.
             const Duration noticed = std::max<Duration>(away, push ? 0s : 1s) + 1s;
             SIM_CHECK(s, s.elapsed() <= noticed + 550ms);
             SIM_CHECK(s, s.client().session().closed->code == ErrorCode::timeout);
@@ -145,7 +145,7 @@ TEST_CASE("a peer whose port is closed is missed within a second, at either end 
     }
 }
 
-/// From the server and from elsewhere, one each millisecond.
+/// Injects resets with wrong contents, from the server's address and from another one, one each millisecond.
 void inject_wrong_resets(Scenario& s, const Onlooker& onlooker, int count) {
     Prng prng(s.seed());
     for (int i = 0; i < count; ++i) {
@@ -171,7 +171,7 @@ TEST_CASE("F24 resets with a wrong token, of another connection or length, or fr
     test::fault_case(24, "2,000 wrong resets: the transfer ends in order within 20 s", to_seconds(s.elapsed()), " s");
 }
 
-// Then nothing but the check of the token keeps them from ending it: the right one does.
+// In this silence only the check of the token protects the connection: a reset with the right token ends it.
 TEST_CASE("F24 wrong resets end nothing either while the line is cut") {
     for (const bool right : {false, true}) {
         Scenario s(with_key(right ? "a reset in silence" : "forged resets in silence"));
@@ -195,7 +195,8 @@ TEST_CASE("F24 wrong resets end nothing either while the line is cut") {
     }
 }
 
-// By another server with the same key, which whoever saw the id can ask; or of old.
+// Such a reset comes from another server with the same key, which any observer of the id can ask for it, or it is a
+// replay.
 TEST_CASE("the right token ends nothing as long as the peer answers, however often it is shown") {
     for (const double loss : {0.0, 0.05}) {
         auto setup = with_key("stolen resets");
@@ -243,7 +244,7 @@ TEST_CASE("forged words of a closed port and of an end end nothing, neither unde
             SIM_CHECK(s, idle ? ping->answered() == 5 : bulk.receiver->complete(5'000'000));
             SIM_CHECK(s, !s.client().session().closed);
             SIM_CHECK(s, !s.server().session().closed);
-            // Each doubt asks: that must not become a flood of its own.
+            // Each suspicion sends a probe. These probes must not become a flood.
             if (idle) SIM_CHECK(s, s.client().counters().datagrams_sent < 3000);
         }
     }
@@ -281,7 +282,7 @@ TEST_CASE("F27 packets of unknown connections: the answer is smaller, and is not
     Scenario s(with_key("strays"));
     Victim bystander(s);
     s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
-    // Two servers that are made to talk to each other.
+    // Two servers that are made to answer each other.
     auto& kit = shared_kit();
     SimHost second(s.events(), s.network(),
                    HostSetup{.name = "second server",

@@ -1,4 +1,4 @@
-// The end of a connection: how soon both ends are done with it, and what the parts of a transfer cost besides its
+// The end of a connection: how soon both ends have released it, and what the parts of a transfer cost besides its
 // bytes.
 #include <algorithm>
 #include <memory>
@@ -28,7 +28,7 @@ TEST_CASE("both ends are done one round trip after the last acknowledgement") {
         SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->complete_at().has_value(); }, 60s));
         const Duration complete = s.elapsed();
         SIM_REQUIRE(s, s.run_until([&] { return s.server().session().closed.has_value(); }, 70s));
-        // The acknowledgement goes one way, the CLOSE the other, its answer back.
+        // One way each: the acknowledgement, the client's CLOSE, and the server's answer.
         SIM_CHECK(s, s.elapsed() - complete <= 2 * delay + 2 * kSynInterval);
         SIM_REQUIRE(s, s.run_until([&] { return both_empty(s); }, 70s));
         SIM_CHECK(s, s.elapsed() - complete <= 3 * delay + 2 * kSynInterval);
@@ -47,7 +47,7 @@ TEST_CASE("both ends close at once: each takes the other's CLOSE for the answer"
         s.server().session().connection->close(s.events().now(), 4, "server");
     });
     SIM_REQUIRE(s, s.run_until([&] { return s.elapsed() > when && both_empty(s); }, when + 2s));
-    // What lay in the queue before the client's CLOSE takes its time on the line.
+    // Packets that were queued before the client's CLOSE take link time first.
     SIM_CHECK(s, s.elapsed() - when <= 50ms + 100ms);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("an answer that is lost costs no more than waiting used to") {
     SIM_CHECK(s, s.elapsed() - told <= 1500ms);
 }
 
-// The controller is not under test: it is given its rate, so that what is left is round trips.
+// The controller is not under test. Its rate is given, so that only round trips remain.
 TEST_CASE("200 Mbit/s and 100 ms: besides its bytes a transfer takes four and a half round trips") {
     constexpr std::uint64_t kBytes = 20'000'000;
     LinkParams line{.bits_per_second = 200'000'000, .delay = 50ms, .queue_bytes = 2'500'000};
@@ -77,7 +77,7 @@ TEST_CASE("200 Mbit/s and 100 ms: besides its bytes a transfer takes four and a 
     SIM_CHECK(s, s.elapsed() - complete <= 150ms + 2 * kSynInterval);
 }
 
-// A sender whose transfer is confirmed need not stay for an answer, so its three copies leave soon.
+// A sender whose transfer is confirmed does not wait for an answer, so it sends its three copies early.
 TEST_CASE("an orderly end is repeated after half a SYN interval, an abrupt one after a probe timeout") {
     for (const bool orderly : {true, false}) {
         Scenario s(symmetric("copies of the close", {.delay = 50ms}));
@@ -95,7 +95,7 @@ TEST_CASE("an orderly end is repeated after half a SYN interval, an abrupt one a
 
 namespace {
 
-/// Does in each call what it may not expect to be asked for: closes again, dials from within, and lets go of itself.
+/// Makes unexpected calls in each callback: closes again, connects, and releases itself.
 class Unruly final : public App {
   public:
     Unruly(SimHost& host, const Address& server, int depth) : host_(host), server_(server), depth_(depth) {}

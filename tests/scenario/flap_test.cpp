@@ -1,5 +1,5 @@
-// A path that falls silent again and again beside one that works: an ordered stream learns to do without it, and takes
-// it back when it is steady.
+// A path that fails again and again beside one that works. An ordered stream learns to avoid it, and uses it again once
+// it is steady.
 #include <algorithm>
 
 #include "multipath_rig.hpp"
@@ -14,7 +14,7 @@ const LinkParams kFast{.bits_per_second = 100'000'000, .delay = 5ms, .queue_byte
 const LinkParams kSlow{.bits_per_second = 10'000'000, .delay = 100ms, .queue_bytes = 250'000};
 constexpr Duration kSlice = 250ms;
 
-/// Mbit/s of each slice from now on.
+/// Rate of each slice from now on, Mbit/s.
 std::vector<double> slices(Scenario& s, const Bulk& bulk, Duration time) {
     std::vector<double> all;
     for (Duration t{}; t < time; t += kSlice) {
@@ -31,7 +31,7 @@ double mean(const std::vector<double>& all) {
     return sum;
 }
 
-/// Mbit/s of the better line alone.
+/// Rate of the better link alone, Mbit/s.
 double alone() {
     MultipathRig rig({.name = "alone", .lines = {kFast}});
     const Bulk bulk = rig.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
@@ -39,7 +39,7 @@ double alone() {
     return mean(slices(rig.scenario(), bulk, 4s));
 }
 
-/// Tenths of a period at which a line is first dark.
+/// Offset of the first blackout of a link, in tenths of a period.
 std::vector<int> phases() {
     if (size_scale() < 1.0) return {5};
     return {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -51,12 +51,12 @@ struct Flaps {
     Duration period;
 };
 
-/// Beside kFast a line of 10 Mbit/s that is dark for `length`, first at `from`.
+/// kFast and a link of 10 Mbit/s with blackouts of `length`, the first at `from`.
 struct Flapping {
     Flapping(const Flaps& flaps, Duration from) : rig_(setup(flaps, from)), s(rig_.scenario()) {
         bulk = rig_.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
     }
-    /// Mbit/s that the line carries.
+    /// Rate that the flapping link carries, Mbit/s.
     double carried(Duration time) {
         const std::uint64_t before = rig_.path(1).delivered_bytes;
         s.run_for(time);

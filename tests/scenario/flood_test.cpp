@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint64_t kBytes = 20'000;
 
-/// Hosts that answer RETRY with the cookie and then leave the handshake where it is, again and again.
+/// Hosts that answer RETRY with the cookie and then abandon the handshake, repeatedly.
 class Flood {
   public:
-    /// `network`: all have addresses in one IPv6 /64 of this number; 0: addresses of their own.
+    /// `network`: not 0: all hosts have addresses in one IPv6 /64 of this number; 0: each has an address of its own.
     Flood(Scenario& s, std::uint8_t hosts, int handshakes_each, std::uint8_t network = 0) {
         Prng seeds = Prng::derive(s.seed(), 77);
         for (std::uint8_t i = 0; i < hosts; ++i) {
@@ -38,7 +38,7 @@ class Flood {
             s.network().connect(node, s.server().node(), {&s.network().add_link("flood in", line)});
             s.network().connect(s.server().node(), node, {&s.network().add_link("flood out", line)});
         }
-        // A HELLO passes, what would finish the handshake does not.
+        // Passes a HELLO, and drops the packets that would finish the handshake.
         s.network().set_filter([&s](Instant, NodeId from, const Packet& p) {
             if (from == s.client().node() || from == s.server().node()) return true;
             const auto header = wire::parse_long_header(p.data);
@@ -72,7 +72,7 @@ TEST_CASE("F36 a thousand handshakes with valid cookies from one address: capped
     test::fault_case(
         36, "1,000 handshakes with cookies from one address: at most 64 half open, a client's bytes within 2 s",
         s.server().endpoint().half_open_count(), " half open, ", to_seconds(s.elapsed() - 500ms), " s");
-    s.run_for(25s);  // both ends' handshake time-outs
+    s.run_for(25s);  // the handshake timeouts of both ends
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
 }
 
@@ -102,8 +102,8 @@ TEST_CASE("F36 more handshakes than there are slots, from forty addresses: a cli
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpen);
 }
 
-// A tenth of the matrix's 50,000 packets a second for 60 s, in time and in rate: the server's work per packet and what
-// it keeps do not depend on how many came before.
+// A tenth of the matrix's 50,000 packets a second for 60 s, in time and in rate. The server's work per packet and its
+// memory do not depend on the number of earlier packets.
 TEST_CASE("F35 a flood of spoofed HELLOs: no state, bounded answers, and a client connects within 2 s") {
     Scenario s(symmetric("spoofed flood", {}));
     const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});

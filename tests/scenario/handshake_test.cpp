@@ -1,4 +1,4 @@
-// Setting up and ending connections under faults.
+// Connection setup and close under faults.
 #include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
 #include "test/fault_case.hpp"
@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::uint64_t kBytes = 20'000;
 
-/// Fifty connections with fifty seeds, each from scratch; all must connect within the default time-out and move their
-/// bytes. As one of the cases: F14, F15
+/// Makes fifty connections with fifty seeds, each from scratch. All must connect within the default timeout and
+/// transfer their bytes.
+/// As one of the cases: F14, F15
 void fifty_connect(int fault, const std::string& name, const LinkParams& line, std::optional<crypto::Secret> key = {}) {
     unsigned connected = 0;
     Duration slowest{};
@@ -32,7 +33,7 @@ void fifty_connect(int fault, const std::string& name, const LinkParams& line, s
 
 enum class Cut { both, from_client, from_server };
 
-/// Everything from the k-th packet on is lost. When the later end let go of its connection.
+/// Drops everything from the k-th packet on. Returns the time at which the later end released its connection.
 Duration stall(unsigned k, Cut cut) {
     ScenarioSetup setup = symmetric("stall from packet " + std::to_string(k), {});
     setup.client.idle_timeout = 9s;
@@ -75,7 +76,7 @@ TEST_CASE("who shares a key connects by the second HELLO if the first answer is 
     ScenarioSetup setup = symmetric("first answer lost", {});
     setup.client_hello_key = setup.server_hello_key = crypto::Secret{};
     Scenario s(std::move(setup));
-    // The first HELLO is late, so that the second comes before the server takes its answer for lost.
+    // The first HELLO is late, so that the second one arrives before the server declares its answer lost.
     int hellos = 0;
     int answers = 0;
     s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
@@ -129,7 +130,7 @@ TEST_CASE("who shares a key with the server needs no cookie: a round trip less")
     };
     CHECK(connected_after("no keys", {}, {}) >= 200ms);
     CHECK(connected_after("the same key", key, key) < 110ms);
-    // Whose proof means nothing to the server goes the long way.
+    // A client with an unknown proof needs the full handshake with a cookie.
     const Duration strangers = connected_after("other keys", key, other);
     CHECK(strangers >= 200ms);
     CHECK(strangers < 210ms);
@@ -157,7 +158,7 @@ TEST_CASE("a HELLO with a proof that is replayed from elsewhere makes no connect
 }
 
 TEST_CASE("F32 a cookie that expired on the way is replaced by the next one") {
-    // The first RETRY passes; the answer to it does not until the cookie's 10 s are over.
+    // The first RETRY passes. The answer to it is dropped until the cookie's 10 s are over.
     ScenarioSetup setup = symmetric("cookie expires", {});
     setup.up.blackouts = {{.from = 15ms, .length = 12s}};
     setup.client.handshake_timeout = 30s;
@@ -209,8 +210,8 @@ TEST_CASE("F16 a stall at every state of the handshake frees both ends within 10
             latest_one_sided = std::max(latest_one_sided, stall(k, cut));
         }
     }
-    CHECK(latest <= 10500ms);        // the client's time-out, and its last word on the way
-    CHECK(latest_one_sided <= 22s);  // 10 s from the last sign of life, which one end may go on to hear
+    CHECK(latest <= 10500ms);        // the client's timeout, plus the way of its last packet
+    CHECK(latest_one_sided <= 22s);  // 10 s from the last sign of life, which one end may receive for longer
     test::fault_case(16, "one direction stalled after each of 10 packets: both ends freed within 22 s",
                      "the last after ", to_seconds(latest_one_sided), " s");
     test::fault_case(16, "both directions stalled after each of 10 packets: both ends freed within 10 s",
@@ -253,7 +254,7 @@ TEST_CASE("F13 a rewritten version never leads to a connection under another one
         const auto header = wire::parse_long_header(p.data);
         if (!header || header->version != wire::kVersion) return true;
         auto copy = p.data;
-        copy[4] ^= std::byte{0x7f};  // the version's last byte
+        copy[4] ^= std::byte{0x7f};  // the last byte of the version
         s.network().inject(10ms, p.from, to_server, std::move(copy));
         return false;
     });
@@ -298,7 +299,7 @@ TEST_CASE("an application's close reaches the peer with code and reason, also un
              [&] { s.client().session().connection->close(s.events().now(), 7, "seven"); });
         SIM_REQUIRE(s, s.run_until([&] { return s.server().session().closed.has_value(); }, s.elapsed() + 40s));
         const auto& reason = *s.server().session().closed;
-        // All repetitions of the close may be lost: then the idle time-out ends it.
+        // All copies of the CLOSE may be lost; then the idle timeout ends the connection.
         if (reason.code != ErrorCode::timeout) {
             SIM_CHECK(s, reason.by_peer);
             SIM_CHECK(s, reason.application);
@@ -315,7 +316,7 @@ TEST_CASE("an application's close reaches the peer with code and reason, also un
 TEST_CASE("a packet filter's refusal ends dialling when it comes again a moment later, and not before") {
     for (const bool lasting : {false, true}) {
         Scenario s(symmetric(lasting ? "refused for good" : "refused twice at once", {}));
-        // The first flight is lost where the filter refused it; the loss recovery finds that out.
+        // The packet filter drops the first flight, and the loss recovery finds that out.
         int sent = 0;
         s.network().set_filter([&](Instant now, NodeId from, const Packet& p) {
             if (from != s.client().node() || (!lasting && ++sent > 1)) return true;

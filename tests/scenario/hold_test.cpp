@@ -1,4 +1,4 @@
-// What a connection says about why it does not send faster.
+// The causes that a connection reports for not sending faster.
 #include <numeric>
 
 #include "sim/check.hpp"
@@ -18,13 +18,13 @@ LinkParams line() {
     return out;
 }
 
-/// Part of the time since the handshake that went to this cause.
+/// Part of the time since the handshake with this cause.
 double share(const ConnectionStats& stats, SendHold why) {
     const auto sum = std::accumulate(stats.held.begin(), stats.held.end(), Duration::zero());
     return to_seconds(stats.held[static_cast<std::size_t>(why)]) / to_seconds(sum);
 }
 
-/// Writes so much every 10 ms.
+/// Writes this many bytes every 10 ms.
 class SlowSource final : public App {
   public:
     SlowSource(std::size_t chunk, unsigned rounds) : chunk_(chunk), left_(rounds) {}

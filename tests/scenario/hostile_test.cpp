@@ -22,7 +22,7 @@ struct Recorded {
     std::vector<std::byte> data;
 };
 
-/// Takes down every packet that leaves a host.
+/// Records every packet that leaves a host.
 void record(Scenario& s, std::vector<Recorded>& tape) {
     s.network().set_filter([&s, &tape](Instant, NodeId from, const Packet& p) {
         tape.push_back({from == s.client().node(), p.from, p.to, p.data});
@@ -44,7 +44,8 @@ void replay_everything(int fault, const std::string& bound, std::uint64_t rekey_
     std::vector<Recorded> tape;
     bool replaying = true;
     s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
-        if (p.data.size() > s.up().params().mtu) return true;  // the attacker must not carry what the line does not
+        // The attacker must not carry packets that the link drops
+        if (p.data.size() > s.up().params().mtu) return true;
         tape.push_back({from == s.client().node(), p.from, p.to, p.data});
         if (replaying) {
             s.network().inject(15ms, p.from, p.to, p.data);
@@ -59,7 +60,8 @@ void replay_everything(int fault, const std::string& bound, std::uint64_t rekey_
     replaying = false;
     SIM_REQUIRE(s, s.server().sessions().size() == 1);
     SIM_CHECK(s,
-              s.server().session().final_stats.duplicate_packets > 1000);  // by the replay window, not by the streams
+              // The replay window found them before the streams did
+              s.server().session().final_stats.duplicate_packets > 1000);
     const auto everything = tape;
     Duration at{};
     for (const Recorded& r : everything) s.network().inject(at += 10us, r.from, r.to, r.data);
@@ -73,7 +75,7 @@ void replay_everything(int fault, const std::string& bound, std::uint64_t rekey_
                      s.server().sessions().size(), " session");
 }
 
-/// Handshake keys come from an id that every onlooker saw: a CLOSE under them is easy to forge.
+/// Handshake keys come from an id that every observer saw. Therefore a CLOSE under them is easy to forge.
 std::vector<std::byte> forged_close(crypto::Provider& provider, ConnectionId original, bool as_client, ConnectionId to,
                                     ConnectionId from) {
     wire::LongHeader header;
@@ -157,12 +159,12 @@ TEST_CASE("F24 forged close, retry, version negotiation and data: ignored by a l
     SIM_REQUIRE(s, reply != tape.end());
     const ConnectionId client_id = hello->source;
     const ConnectionId server_id = wire::parse_long_header(reply->data)->source;
-    // The keys come from the destination of the first HELLO.
+    // The keys derive from the destination id of the first HELLO.
     const ConnectionId original = hello->destination;
     auto& provider = shared_kit().provider();
     const Address client = s.client().address();
     const Address server = s.server().address();
-    // The client still listens for handshake packets: the server has not confirmed yet.
+    // The client still accepts handshake packets, as the server has not confirmed yet.
     s.network().inject(1us, server, client, forged_close(provider, original, false, client_id, server_id));
     SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->received() > 100'000; }, 5s));
     s.note("forged packets are injected on both sides");
@@ -211,7 +213,8 @@ TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state"
         if (!r.by_client || !h || h->type != wire::LongType::hello) continue;
         for (int i = 0; i < 50; ++i) {
             auto data = r.data;
-            // The same cookie from another address, another id, damaged bytes, cut short: never more than a retry.
+            // The same cookie from another address, another id, damaged bytes, or a truncated packet: the server sends
+            // at most a RETRY.
             if (i % 3 == 1) data[5 + prng.below(8)] ^= std::byte{1};
             if (i % 3 == 2) data[prng.below(data.size())] ^= std::byte{0x10};
             if (i % 10 == 9) data.resize(prng.below(data.size()));
@@ -229,7 +232,7 @@ TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state"
     test::fault_case(27, "spoofed HELLOs: no more bytes back than came in", victim.bytes, " for ", injected);
 }
 
-// The client's packets are large; the server's acknowledgements are small, and so is the credit that they give.
+// The client's packets are large. The server's acknowledgements are small, so they give little credit.
 TEST_CASE("F30 a spoofed new address gets at most three times what came from it, and the old path goes on") {
     for (const bool spoof_client : {true, false}) {
         Scenario s(symmetric(spoof_client ? "spoofed path of the client" : "spoofed path of the server", {}));
@@ -240,7 +243,7 @@ TEST_CASE("F30 a spoofed new address gets at most three times what came from it,
             if ((from == s.client().node()) != spoof_client || to_spoof == 0) return true;
             --to_spoof;
             spoofed_bytes += p.data.size();
-            s.network().inject(5ms, victim.address(), p.to, p.data);  // overtakes what the host sends
+            s.network().inject(5ms, victim.address(), p.to, p.data);  // arrives before the host's other packets
             return false;
         });
         const Bulk bulk = start_bulk(s, {.bytes = 10'000'000});

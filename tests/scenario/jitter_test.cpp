@@ -1,4 +1,4 @@
-// The default controller where delays jump without a queue: packets are held up behind the line, in order.
+// The default controller with delays that change without a queue: packets are held up behind the bottleneck, in order.
 #include "sim/flows.hpp"
 #include "sim/scenario.hpp"
 #include "test/catch.hpp"
@@ -13,7 +13,7 @@ struct Cell {
     std::uint64_t mbps;
     Duration jitter;
     double loss;
-    double least;  // of the line
+    double least;  // least part of the link's rate
 };
 
 FlowRigSetup line(const Cell& cell, std::uint64_t seed) {
@@ -30,9 +30,9 @@ FlowRigSetup line(const Cell& cell, std::uint64_t seed) {
 
 }  // namespace
 
-// Before jitter was told from a queue: 0.72 to 0.92, 0.42 to 0.60, 0.3 and 0.58 of the line.
+// If jitter counts as a queue, these cells reach 0.72 to 0.92, 0.42 to 0.60, 0.3 and 0.58 of the link.
 TEST_CASE("udtx with jitter that keeps the order: fills the line and keeps the queue short") {
-    // docs/lab/jitter.md has what was reached with the seeds 1 to 8. The bounds are wider, for other seeds.
+    // docs/lab/jitter.md has the results with the seeds 1 to 8. The bounds are wider, to hold for other seeds.
     for (const Cell& cell :
          {Cell{100, 3ms, 0.0, 0.85}, {100, 5ms, 0.0, 0.80}, {100, 5ms, 0.01, 0.80}, {20, 10ms, 0.0, 0.80}}) {
         if (size_scale() < 1.0 && cell.mbps > 20) continue;

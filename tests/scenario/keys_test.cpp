@@ -1,4 +1,4 @@
-// Keys and nonces over the life of a connection.
+// Keys and nonces over the lifetime of a connection.
 #include <map>
 #include <vector>
 
@@ -12,7 +12,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Counts what is sealed, and what is sealed again under a number already used with the same key.
+/// Counts the sealed packets, and those sealed with a number that was already used under the same key.
 class NonceWatch {
   public:
     explicit NonceWatch(TappedProvider& provider) {
@@ -34,7 +34,7 @@ class NonceWatch {
 
 }  // namespace
 
-// 10^6 packets take a second, and pass every branch as often as the matrix's 10^7, which are the whole matrix's affair.
+// 10^6 packets take a second and cover every branch. The whole matrix runs its 10^7 packets.
 TEST_CASE("F25 a key never sees a packet number twice, over key updates, loss and changes of address") {
     TappedProvider client(shared_kit().provider());
     TappedProvider server(shared_kit().provider());
@@ -80,8 +80,8 @@ TEST_CASE("F26 with the limit of a key at 2^10 packets the transfer rekeys its w
     }
 }
 
-// Threads beside the protocol thread (--threads) seal and open, and decide nothing: a transfer that has them puts the
-// same packets on the line at the same times, and so has the share of one that has none, beside whatever other flows.
+// Lanes are threads beside the protocol thread (--threads). They seal and open packets and decide nothing. A transfer
+// with lanes sends the same packets at the same times as one without, so its share beside other flows is also the same.
 TEST_CASE("A transfer whose packets are sealed and opened by lanes behaves like one without lanes") {
     struct Course {
         Duration end{};
@@ -111,7 +111,7 @@ TEST_CASE("A transfer whose packets are sealed and opened by lanes behaves like 
     CHECK(with.stats.duplicate_packets == alone.stats.duplicate_packets);
 }
 
-// The wire has the low 24 bits of a number, the nonce all of them.
+// The header has the low 24 bits of a packet number, the nonce has all of them.
 TEST_CASE("F82 packet numbers that begin just below 2^24, 2^32 and 2^48: both kinds of streams, key updates, losses") {
     for (const unsigned bits : {24U, 32U, 48U}) {
         for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {

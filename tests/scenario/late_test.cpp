@@ -1,4 +1,4 @@
-// Several paths of which one is slow, bloated or faulty: what the default scheduler and reinjection make of them.
+// Several paths of which one is slow, bloated or faulty: the results of the default scheduler and reinjection.
 #include <algorithm>
 #include <cstdio>
 
@@ -10,7 +10,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+/// Stream bits per link bit: datagrams of 1,472 bytes carry 1,441 bytes of a stream and take 1,500 bytes of the link.
 constexpr double kPayload = 1441.0 / 1500.0;
 
 const LinkParams kFifty{.bits_per_second = 50'000'000, .delay = 5ms, .queue_bytes = 125'000};
@@ -19,7 +19,7 @@ const LinkParams kSlow{.bits_per_second = 10'000'000, .delay = 100ms, .queue_byt
 
 double mbps(std::uint64_t bytes, Duration time) { return static_cast<double>(bytes) * 8e-6 / to_seconds(time); }
 
-/// Stream bytes sent again, for whatever reason, over all.
+/// Stream bytes sent again for any reason, as a part of all sent.
 double resent(const ConnectionStats& stats) {
     return static_cast<double>(stats.stream_bytes_resent) /
            static_cast<double>(stats.stream_bytes_sent + stats.stream_bytes_resent);
@@ -29,7 +29,7 @@ void delay_up(MultipathRig& rig, std::size_t line, Duration delay) {
     rig.up(line).change([delay](LinkParams& p) { p.delay = delay; });
 }
 
-/// Seconds that so many bytes take.
+/// Seconds that the transfer of this many bytes takes.
 double duration(RigSetup setup, StreamKind kind, std::uint64_t bytes,
                 const std::function<void(MultipathRig&)>& script = {}) {
     MultipathRig rig(std::move(setup));
@@ -73,7 +73,7 @@ TEST_CASE("an ordered stream fills two equal paths") {
 }
 
 TEST_CASE("an ordered stream fills two paths of 10 and 20 ms through a small receive window") {
-    // 280 datagrams: what both have on their way, the gap and the way back of the credit take 270 at 200 Mbit/s.
+    // 280 datagrams. The data in flight on both paths, the gap and the return of the credit take 270 at 200 Mbit/s.
     TransportConfig config;
     config.stream_window = config.connection_window = 280 * 1441;
     config.max_memory = 0;
@@ -168,7 +168,7 @@ TEST_CASE("a file over a clean and a bloated path ends within 5 % of what both c
     LinkParams deep = kFifty;
     deep.queue_bytes = 5'000'000;
     const std::uint64_t bytes = 100'000'000;
-    // From the second second on other traffic leaves 2 Mbit/s of the line, behind a queue of seconds.
+    // From 2 s on other traffic leaves 2 Mbit/s of the link, behind a queue of several seconds.
     const auto bloat = [](MultipathRig& rig) {
         rig.scenario().at(2s, "bloat",
                           [&rig] { rig.up(1).change([](LinkParams& p) { p.bits_per_second = 2'000'000; }); });

@@ -17,14 +17,14 @@ namespace {
 
 struct CrowdCase {
     const char* congestion;
-    std::size_t hosts;  ///< in each run of the tests
-    double fairness;    ///< at least
+    std::size_t hosts;  ///< in each test run; the whole matrix has more
+    double fairness;    ///< lower bound of Jain's index
     const char* bound;
 };
 constexpr std::array kCrowds{
     CrowdCase{"udt", 50, 0.9,
               "udt, connections in virtual time (1,000; 10,000 in the whole matrix): all finish, Jain at least 0.9"},
-    // Of transfers that take seconds it gives more to those that begin first.
+    // If transfers take seconds, this controller gives more to those that start first.
     CrowdCase{"udtx", 10, 0.8,
               "the default controller, likewise (200; 10,000 in the whole matrix): all finish, Jain at least 0.8"}};
 
@@ -51,7 +51,7 @@ TEST_CASE("F79 very many connections over one line all finish, at speeds that ar
                              << " s, Jain's index of their speeds " << fairness);
         CHECK(crowd.finished() == crowd.size());
         CHECK(crowd.intact() == crowd.size());
-        if (size_scale() < 1.0) continue;  // among a few luck decides
+        if (size_scale() < 1.0) continue;  // chance decides between a few connections
         CHECK(fairness >= with.fairness);
         test::fault_case(79, with.bound, crowd.finished(), " of ", crowd.size(), ", Jain ", fairness);
     }
@@ -70,7 +70,7 @@ TEST_CASE("F81 72 hours: memory does not grow") {
     const std::uint64_t late = test::resident_bytes();
     SIM_CHECK(s, !s.client().session().closed);
     SIM_CHECK(s, ping->answered() > static_cast<unsigned>(300 * hours));
-    if (size_scale() == 1.0) SIM_CHECK(s, late <= early + (4U << 20U));  // a sanitizer keeps memory back
+    if (size_scale() == 1.0) SIM_CHECK(s, late <= early + (4U << 20U));  // a sanitizer keeps freed memory
     test::fault_case(81, "72 virtual hours of one connection: RSS grows by at most 4 MiB",
                      (late - std::min(early, late)) >> 10U, " KiB");
 }

@@ -15,6 +15,6 @@ TEST_CASE("10 GB over 1 Gbit/s and 20 ms") {
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 200s));
     if (bytes >= 10'000'000'000ULL) {
         SIM_CHECK(s, s.client().session().stats().key_updates >= 3);
-        SIM_CHECK(s, s.elapsed() < 160s);  // half the line
+        SIM_CHECK(s, s.elapsed() < 160s);  // half the link's rate
     }
 }

@@ -11,7 +11,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// 20 Mbit/s, 20 ms each way, a queue of a quarter of a second.
+/// 20 Mbit/s, 20 ms in each direction, a queue of a quarter of a second.
 LinkParams line() { return {.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 600'000}; }
 
 /// The transfer completes, intact, before the deadline.
@@ -21,8 +21,8 @@ void completes(int fault, const std::string& name, const LinkParams& up, const L
     Duration slowest{};
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         ScenarioSetup setup{.name = name, .seed = seed, .up = up, .down = down};
-        // Whoever gives up is not under test here. A burst counts in packets: with two probes a second, one of a
-        // thousand lasts for minutes.
+        // Giving up is not under test here. A burst counts in packets: at two probes a second, a burst of a thousand
+        // packets lasts for minutes.
         for (TransportConfig* config : {&setup.client, &setup.server}) {
             config->handshake_timeout = 600s;
             config->idle_timeout = 3h;
@@ -63,8 +63,8 @@ TEST_CASE("F68 loss 10 %, ordered") {
     completes(68, "loss 10 %, ordered", with_loss(0.10), with_loss(0.10), 1'000'000, 120s, StreamKind::ordered);
 }
 
-// A burst counts in packets. What is left of it when the flight is lost passes at the pace of probes, two every 400 ms,
-// so that each packet of it may cost 200 ms and no more.
+// A burst counts in packets. Once the flight is lost, probes use up the rest of the burst, two every 400 ms. Therefore
+// each packet of it may cost at most 200 ms.
 TEST_CASE("F69 bursts of 2 to 1000 packets cost no more than probing through them takes") {
     double dearest = 0.0;
     for (const double mean : {2.0, 20.0, 200.0, 1000.0}) {

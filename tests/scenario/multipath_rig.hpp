@@ -1,4 +1,4 @@
-// A transfer over several lines: the client has one address for each, the server one for all.
+// A transfer over several links: the client has one address per link, the server has one address for all.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace udtx::sim {
 
 struct RigSetup {
     std::string name;
-    std::vector<LinkParams> lines;  ///< each the same both ways; the first is the path of the handshake
+    std::vector<LinkParams> lines;  ///< each is the same in both directions; the first carries the handshake
     std::vector<proto::PathOptions> options{};
     std::uint64_t seed = 1;
     TransportConfig client{};
     TransportConfig server{};
     proto::Experiment client_experiment{};
     crypto::Provider* client_provider = nullptr;
-    std::vector<std::size_t> v6{};  ///< lines of IPv6 addresses
+    std::vector<std::size_t> v6{};  ///< indices of the links with IPv6 addresses
 };
 
 class MultipathRig {
@@ -40,7 +40,7 @@ class MultipathRig {
     [[nodiscard]] PathStats path(std::size_t line) { return stats_of(s_.client().session(), line); }
     [[nodiscard]] PathStats server_path(std::size_t line) { return stats_of(s_.server().session(), line); }
 
-    /// Both ways.
+    /// Changes a link in both directions.
     void change(std::size_t line, const std::function<void(LinkParams&)>& edit) {
         up(line).change(edit);
         down(line).change(edit);
@@ -52,7 +52,7 @@ class MultipathRig {
         change(line, [](LinkParams& p) { p.loss = 0.0; });
     }
 
-    /// Dials, and opens a path over every line as soon as the connection is up.
+    /// Connects, and opens a path over every link as soon as the connection is up.
     Bulk start(const BulkOptions& options) {
         Bulk bulk = start_bulk(s_, options);
         SIM_REQUIRE(s_, s_.run_until([&] { return client().connected_at.has_value(); }, std::chrono::seconds(20)));

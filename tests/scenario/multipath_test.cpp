@@ -1,4 +1,4 @@
-// Several paths: they add up, carry streams of both kinds, IPv4 beside IPv6, within the user's cap.
+// Several paths: their rates add up, they carry both kinds of streams, mix IPv4 and IPv6, and obey the user's cap.
 #include "multipath_rig.hpp"
 
 using namespace std::chrono_literals;
@@ -8,7 +8,7 @@ using namespace udtx::sim;
 namespace {
 
 const LinkParams kLine{.bits_per_second = 40'000'000, .delay = 10ms, .queue_bytes = 100'000};
-/// Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+/// Stream bits per link bit: datagrams of 1,472 bytes carry 1,441 bytes of a stream and take 1,500 bytes of the link.
 constexpr double kPayload = 1441.0 / 1500.0;
 
 double goodput(std::uint64_t bytes, Duration time) { return static_cast<double>(bytes) * 8.0 / to_seconds(time); }

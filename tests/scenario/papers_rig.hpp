@@ -1,5 +1,6 @@
-// The multipath papers' set-up without ns-3, as bench/papers has it: a chain sender - router - receiver for each path,
-// an ordered stream without end, a receive buffer in packets, and a meter of what waits in it.
+// The set-up of the multipath papers without ns-3, as in bench/papers. Each path is a chain sender - router - receiver.
+// The set-up has an endless ordered stream, a receive buffer counted in packets, and a meter of the bytes that wait in
+// it.
 #pragma once
 
 #include <cmath>
@@ -16,12 +17,13 @@
 
 namespace udtx::sim {
 
-/// The access is as fast as the line and has no delay: what the sender alone has too much waits there.
+/// The access link has the rate of the bottleneck and no delay. Packets that the sender alone sends in excess wait
+/// there.
 struct PaperLine {
     std::uint64_t bits_per_second = 10'000'000;
     Duration delay = std::chrono::milliseconds(10);  ///< one way
-    std::uint64_t queue = 100;                       ///< packets, of the router
-    std::uint64_t access_queue = 100;                ///< packets, of the sender
+    std::uint64_t queue = 100;                       ///< of the router, packets
+    std::uint64_t access_queue = 100;                ///< of the sender, packets
 };
 
 struct PaperSetup {
@@ -32,11 +34,12 @@ struct PaperSetup {
     std::string scheduler = "eds";
     std::string congestion = "udtx";
     bool reinject = true;
-    bool failover = false;  ///< the first path carries all; each path's controller is alone
+    bool failover = false;  ///< the first path carries all data; each path has a controller of its own
     bool silent_path_rule = true;
 };
 
-/// UDP that is on at its peak or silent, for exponential times; half a second a cycle on average.
+/// UDP at its peak rate in exponentially distributed bursts with exponential pauses; a cycle lasts half a second on
+/// average.
 class RandomBursts final : EventSink {
   public:
     struct Plan {
@@ -116,12 +119,13 @@ class PaperRig {
     }
 
     void at(Duration when, std::function<void()> action) { events_.call_at(kStart + when, std::move(action)); }
-    /// Of a line, both ways.
+    /// Changes a link in both directions.
     void change(std::size_t line, const std::function<void(LinkParams&)>& edit) {
         lines_.at(line).out->change(edit);
         lines_.at(line).back->change(edit);
     }
-    /// Its delay goes in a straight line to `delay`, both ways, in steps that let no packet overtake another.
+    /// Changes the delay linearly to `delay`, in both directions. The steps are so small that no packet overtakes
+    /// another.
     void ramp(std::size_t line, Duration from, Duration to, Duration delay) {
         at(from, [this, line, from, to, delay] { step({line, from, to, lines_[line].out->params().delay, delay}); });
     }
@@ -138,7 +142,7 @@ class PaperRig {
         CHECK(receiver_->intact());
     }
 
-    /// Of the stream, in [from, to) whole seconds.
+    /// Mean rate of the stream in [from, to), in whole seconds.
     [[nodiscard]] double mbps(std::size_t from, std::size_t to) const {
         const auto until = [this](std::size_t s) { return s == 0 ? 0 : by_second_.at(s - 1); };
         return static_cast<double>(until(to) - until(from)) * 8e-6 / static_cast<double>(to - from);
@@ -151,7 +155,7 @@ class PaperRig {
   private:
     static constexpr std::uint16_t kPort = 7000;
     struct Line {
-        Link* out = nullptr;  // of the router
+        Link* out = nullptr;  // the router's link
         Link* back = nullptr;
     };
     struct Ramp {
@@ -162,7 +166,7 @@ class PaperRig {
         Duration last;
     };
 
-    /// Of a full packet.
+    /// Stream bytes in a full packet.
     [[nodiscard]] std::uint32_t stream_bytes() const noexcept { return setup_.datagram - 38; }
 
     void step(const Ramp& r) {

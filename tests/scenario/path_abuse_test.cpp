@@ -1,4 +1,4 @@
-// Packets of paths that nobody asked for: forged, replayed, raced from elsewhere, more than allowed.
+// Unrequested packets of paths: forged, replayed, injected from elsewhere, or more than allowed.
 #include <algorithm>
 
 #include "multipath_rig.hpp"
@@ -13,7 +13,7 @@ using namespace udtx::sim;
 namespace {
 
 const LinkParams kLine{.bits_per_second = 100'000'000, .delay = 10ms, .queue_bytes = 250'000};
-constexpr std::size_t kPathByte = 9;  // in a short header
+constexpr std::size_t kPathByte = 9;  // offset in a short header
 
 std::vector<std::byte> copy_of(const Packet& packet) { return {packet.data.begin(), packet.data.end()}; }
 
@@ -78,7 +78,7 @@ TEST_CASE("replayed packets of a path from elsewhere do not move it") {
     const Bulk bulk = rig.start({.bytes = 20'000'000});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
     SIM_CHECK(s, s.network().counters().injected > 50);
-    // One whose original was lost is new to the server, and is asked whether it means it.
+    // A replayed packet whose original was lost is new to the server, so the server validates its address.
     SIM_CHECK(s, answered <= 3 * replayed);
     SIM_CHECK(s, rig.server_path(1).remote == rig.client_address(1));
 }
@@ -107,8 +107,8 @@ TEST_CASE("a server takes no more paths than it announced, from the honest and f
     SIM_CHECK(s, s.server().session().stats().paths.size() == 2);
 }
 
-// The peer opens a path from an address that is not its own and gives up the only one that was proved: what was on its
-// way to the peer must not go to the victim.
+// The peer opens a path from a foreign address and abandons the only validated path. Data in flight to the peer must
+// not be sent to the victim.
 TEST_CASE("a path that was never proved carries no data, even as the last one") {
     TappedProvider tapped(shared_kit().provider());
     MultipathRig rig({.name = "abandoned for a victim", .lines = {kLine}, .client_provider = &tapped});
@@ -137,7 +137,8 @@ TEST_CASE("a path that was never proved carries no data, even as the last one") 
     s.run_for(1s);
     SIM_CHECK(s, answered > 0);
     SIM_CHECK(s, answered <= 3 * spent);
-    // What it says of streams is heard, and answered with no more than it pays for; so is an error.
+    // The server processes frames about streams from there, and answers within the credit of three times the received
+    // bytes. The same holds for an error.
     for (int i = 0; i < 5; ++i) say(wire::PingFrame{});
     s.run_for(1s);
     SIM_CHECK(s, answered <= 3 * spent);
@@ -147,7 +148,7 @@ TEST_CASE("a path that was never proved carries no data, even as the last one") 
     SIM_CHECK(s, s.server().session().closed.has_value());
 }
 
-// The simulator ends a run in which a timer fires again and again without effect.
+// The simulator aborts a run in which a timer fires repeatedly without effect.
 TEST_CASE("whatever a peer says of its paths, nothing runs hot and what it asked for comes") {
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         TappedProvider tapped(shared_kit().provider());
@@ -164,7 +165,7 @@ TEST_CASE("whatever a peer says of its paths, nothing runs hot and what it asked
         SIM_REQUIRE(s, s.run_until([&] { return rig.client().connected_at.has_value(); }, 10s));
         for (std::size_t line = 1; line < 3; ++line) SIM_REQUIRE(s, rig.open(line).ok());
         s.client().pump();
-        // Every other packet of the client says this instead, until 200 have.
+        // The tap replaces every other packet of the client, until it has replaced 200.
         Prng random(seed);
         std::uint64_t said = 0;
         tapped.set_tap([&](const TappedProvider::Sealing& sealing) {

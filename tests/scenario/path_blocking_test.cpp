@@ -1,6 +1,6 @@
 // The experiments of Kim, Lee and Kim, "Improving the performance of Multipath TCP using Delay Alerted Path-blocking
-// Scheduler in Heterogeneous Networks" (2017), without ns-3. The paper's "10 ms" are round trips; its receive buffer is
-// 0.4 MB, by the 27.5 Mbit/s that it reports. `rr`, `minrtt` and `dapb` have no reinjection, as there.
+// Scheduler in Heterogeneous Networks" (2017), without ns-3. The paper's "10 ms" are round trips. Its receive buffer is
+// 0.4 MB, as the reported 27.5 Mbit/s imply. `rr`, `minrtt` and `dapb` have no reinjection, as in the paper.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -24,7 +24,7 @@ PaperSetup scheduled(const std::string& scheduler, std::vector<PaperLine> lines)
             .reinject = ours};
 }
 
-/// Figure 9: 100 Mbit/s and 10 ms, and a second line with this round trip; seconds 2 to 6.
+/// Figure 9: a link of 100 Mbit/s and 10 ms, and a second link with this round trip; seconds 2 to 6.
 double beside(const std::string& scheduler, Duration rtt) {
     PaperRig rig(scheduled(scheduler, {{.bits_per_second = 100'000'000, .delay = 5ms},
                                        {.bits_per_second = 100'000'000, .delay = rtt / 2}}));
@@ -32,7 +32,7 @@ double beside(const std::string& scheduler, Duration rtt) {
     return rig.mbps(2, 6);
 }
 
-/// Figure 8: the second line has another rate.
+/// Figure 8: the second link has another rate.
 double beside_rate(const std::string& scheduler, std::uint64_t mbps) {
     PaperRig rig(scheduled(scheduler, {{.bits_per_second = 100'000'000, .delay = 5ms},
                                        {.bits_per_second = mbps * 1'000'000, .delay = 5ms}}));
@@ -47,13 +47,13 @@ double alone(std::uint64_t mbps) {
 }
 
 struct Ramps {
-    double mean = 0.0;    ///< Mbit/s, as the paper's 100 s have it: of 40 s in the ramps and 60 outside
-    double within = 0.0;  ///< of the seconds in which a delay rises or falls
-    double worst = 0.0;   ///< second of those, but for the first after each change
+    double mean = 0.0;    ///< Mbit/s, weighted as in the paper's 100 s: 40 s in the ramps and 60 s outside
+    double within = 0.0;  ///< mean of the seconds in which a delay rises or falls
+    double worst = 0.0;   ///< the slowest of these seconds, except the first after each change
 };
 
-/// Figure 10: two of 50 Mbit/s and 10 ms; one's round trip rises to 2 s and falls again, then the other's. Most of the
-/// paper's time before and after is left out.
+/// Figure 10: two links of 50 Mbit/s and 10 ms. The round trip of one rises to 2 s and falls again, then that of the
+/// other. Most of the paper's time before and after the ramps is left out.
 Ramps ramps(const std::string& scheduler) {
     PaperRig rig(scheduled(
         scheduler, {{.bits_per_second = 50'000'000, .delay = 5ms}, {.bits_per_second = 50'000'000, .delay = 5ms}}));
@@ -86,8 +86,8 @@ TEST_CASE("print the path blocking experiments", "[.table]") {
     }
 }
 
-// Figure 9. The paper has 27.5 Mbit/s for round robin from 80 ms on, and a single path at 50 ms; lowest RTT below the
-// single path there.
+// Figure 9. The paper has 27.5 Mbit/s for round robin from 80 ms on, and the rate of a single path at 50 ms. Lowest RTT
+// is below the single path there.
 TEST_CASE("path blocking: from 80 ms on round robin and lowest RTT fall below one line, path blocking does not") {
     const double single = alone(100);
     CAPTURE(single);
@@ -106,8 +106,8 @@ TEST_CASE("path blocking: near lines add up under each scheduler") {
     }
 }
 
-// Figure 10: 58.0, 64.6 and 68.7 Mbit/s in the paper. Ours of round robin and lowest RTT are alike, since the receive
-// buffer is what limits them: when an ACK opens a window there is nothing to choose.
+// Figure 10: 58.0, 64.6 and 68.7 Mbit/s in the paper. Our results of round robin and lowest RTT are alike, because the
+// receive buffer limits them: an ACK that opens a window leaves no choice of paths.
 TEST_CASE("path blocking: ramps of a second's delay cost round robin and lowest RTT more than path blocking") {
     const Ramps rr = ramps("rr");
     const Ramps minrtt = ramps("minrtt");

@@ -1,4 +1,4 @@
-// Paths that die, return, never work, are removed; primary and standby.
+// Paths that die, return, never work, or are removed; primary and standby paths.
 #include <algorithm>
 
 #include "multipath_rig.hpp"
@@ -52,7 +52,7 @@ TEST_CASE("a path that returns carries data again within a second and a half") {
             before = rig.path(1).delivered_bytes;
         });
         s.run_for(2s + away + 1500ms);
-        // Half of what the line carries in a quarter of a second.
+        // Half of the bytes that the link carries in a quarter of a second.
         SIM_CHECK(s, rig.path(1).delivered_bytes > before + 300'000);
         SIM_CHECK(s, rig.path(1).state == PathState::active);
         SIM_CHECK(s, rig.path(1).datagram_bytes >= 1400);
@@ -79,7 +79,7 @@ TEST_CASE("all paths dead for 30 s and back: the same session goes on") {
         });
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 90s));
         SIM_CHECK(s, s.server().sessions().size() == 1);
-        // 24 MB take 3.4 s over three lines.
+        // 24 MB take 3.4 s over three links.
         SIM_CHECK(s, s.elapsed() <= 30s + 3500ms + 1700ms);
         for (std::size_t i = 0; i < 3; ++i) SIM_CHECK(s, rig.path(i).state == PathState::active);
     }
@@ -211,7 +211,6 @@ TEST_CASE("a close is heard although the best path has just died") {
     }
 }
 
-// The round trip is longer than the time after which the next way is tried.
 TEST_CASE("a close is answered over a path that works") {
     for (const std::size_t dying : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
         MultipathRig rig({.name = "answer beside a dead path", .lines = {kLine, kLine, kLine}});
@@ -229,6 +228,7 @@ TEST_CASE("a close is answered over a path that works") {
 }
 
 TEST_CASE("an answer that comes by a way dialled before makes that one the first path") {
+    // The round trip is longer than the time after which the client tries the next address.
     LinkParams far = kLine;
     far.delay = 1100ms;
     MultipathRig rig({.name = "late answer", .lines = {kLine, far}});
@@ -237,7 +237,7 @@ TEST_CASE("an answer that comes by a way dialled before makes that one the first
     const auto receiver = std::make_shared<Receiver>();
     const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = 100'000});
     s.server().listen(1, [&](proto::Connection&) { return receiver; });
-    // Of the second way the routes say which address it leaves from.
+    // The routes of the second path determine its source address.
     const Address elsewhere = make_address(9, 7000);
     s.network().add_address(s.server().node(), elsewhere);
     s.network().connect(s.client().address(), elsewhere, {&rig.up(1)});

@@ -1,4 +1,4 @@
-// Faults 83 to 88 of the fault matrix: paths that die, flap, differ, bloat, and peers that abuse them.
+// Faults 83 to 88 of the fault matrix: paths that die, flap, differ or bloat, and peers that abuse them.
 #include <algorithm>
 
 #include "multipath_rig.hpp"
@@ -12,18 +12,18 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+/// Stream bits per link bit: datagrams of 1,472 bytes carry 1,441 bytes of a stream and take 1,500 bytes of the link.
 constexpr double kPayload = 1441.0 / 1500.0;
 constexpr std::uint64_t kEndless = 1ULL << 36U;
 
 const LinkParams kLine{.bits_per_second = 20'000'000, .delay = 10ms, .queue_bytes = 50'000};
 
-/// Stream bytes per second, of what a line carries at most.
+/// Rate of these stream bytes, as a part of the most that a link carries.
 double share(std::uint64_t bytes, Duration time, const LinkParams& line) {
     return static_cast<double>(bytes) * 8.0 / to_seconds(time) / (kPayload * static_cast<double>(line.bits_per_second));
 }
 
-/// What comes in `time` from now on.
+/// Bytes received in `time` from now on.
 std::uint64_t received_in(Scenario& s, const Bulk& bulk, Duration time) {
     const std::uint64_t before = bulk.receiver->received();
     s.run_for(time);
@@ -130,7 +130,7 @@ TEST_CASE("F87 two seconds of bufferbloat on one path: the other's round trip st
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = kEndless, .kind = kind});
         s.run_for(3s);
-        Duration worst{};  // of the bloated one
+        Duration worst{};  // of the bloated path
         const auto mean_rtt = [&](Duration time) {
             double sum = 0.0;
             const int steps = 50;
@@ -160,8 +160,8 @@ TEST_CASE("F88 paths are spammed and abandons forged: bounded, and the transfer 
     TappedProvider tapped(shared_kit().provider());
     MultipathRig rig({.name = "F88", .lines = {kLine, kLine}, .client_provider = &tapped});
     Scenario& s = rig.scenario();
-    // Whoever does not hold the keys: what the client says is changed on the way to speak of giving a path up, and sent
-    // again from elsewhere.
+    // An attacker without the keys: the filter copies the client's packets, damages each copy in one byte, as if it
+    // abandoned a path, and injects it.
     int forged = 0;
     s.network().set_filter([&](Instant, NodeId from, const Packet& packet) {
         if (from != s.client().node() || forged == 300 || (packet.data[0] & std::byte{0x80}) != std::byte{0})
@@ -178,7 +178,8 @@ TEST_CASE("F88 paths are spammed and abandons forged: bounded, and the transfer 
     SIM_CHECK(s, rig.server_path(0).state == PathState::active);
     SIM_CHECK(s, rig.server_path(1).state == PathState::active);
     std::ptrdiff_t most_open = 0;
-    // Whoever does: opens each id that there is and gives it up at once, and opens what was given up again.
+    // A peer with the keys: it opens every possible id from elsewhere and abandons it at once. Then it opens the
+    // abandoned ids again.
     for (int round = 0; round < 2; ++round) {
         for (unsigned id = 2; id < 256; ++id) {
             const PathId path{static_cast<std::uint8_t>(id)};

@@ -1,4 +1,4 @@
-// What happens to a path: MTU, blackouts, idle time-out, keep-alive, rebinding.
+// Events on a path: MTU changes, blackouts, idle timeout, keep-alive, rebinding.
 #include "sim/check.hpp"
 #include "test/fault_case.hpp"
 
@@ -33,7 +33,7 @@ TEST_CASE("F74 MTU falls from 9000 to 1280 silently in mid-transfer: recovers wi
             for (Link* l : {&s.up(), &s.down()}) l->change([](LinkParams& p) { p.mtu = 1252; });
         });
         SIM_REQUIRE(s, s.run_until([&] { return s.elapsed() > 2050ms; }, 3s));
-        const std::uint64_t settled = bulk.receiver->received();  // what was on the line has arrived
+        const std::uint64_t settled = bulk.receiver->received();  // the data in flight has arrived
         SIM_REQUIRE(s, at_fall > 0);
         SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > settled + 100'000; }, 5s));
         slowest = std::max<Duration>(slowest, s.elapsed() - 2s);
@@ -51,7 +51,7 @@ TEST_CASE("F74 a line of 20 Mbit/s falls from 65,000 to 1,250 bytes: 12 MB come 
             for (Link* l : {&s.up(), &s.down()}) l->change([](LinkParams& p) { p.mtu = 1250; });
         });
         SIM_REQUIRE(s, s.run_until([&] { return s.elapsed() > 2500ms; }, 3s));
-        const std::uint64_t settled = bulk.receiver->received();  // the queue has emptied
+        const std::uint64_t settled = bulk.receiver->received();  // the queue is empty by then
         SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > settled + 100'000; }, 5s));
         SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 9s));
     }
@@ -66,7 +66,7 @@ TEST_CASE("F72 a blackout of 2 s in every 7") {
         const Bulk bulk = start_bulk(s, {.bytes = 60'000'000});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 90s));
         SIM_CHECK(s, s.server().sessions().size() == 1);
-        // 27 to 30 s without blackouts, times 7/5 is 42 s; the rest is what finding the path again may take.
+        // 27 to 30 s without blackouts, times 7/5, are 42 s. The rest is the time to resume after each blackout.
         SIM_CHECK(s, s.elapsed() <= 46s);
         slowest = std::max(slowest, to_seconds(s.elapsed()));
     }
@@ -136,7 +136,7 @@ TEST_CASE("idle time-out: a peer that vanished is noticed") {
     });
     SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed && s.server().session().closed; }, 60s));
     SIM_CHECK(s, s.client().session().closed->code == ErrorCode::timeout);
-    // The shorter of the two time-outs holds for both.
+    // The shorter of the two timeouts applies to both ends.
     SIM_CHECK(s, *s.client().session().closed_at - kStart <= 16s);
     SIM_CHECK(s, *s.server().session().closed_at - kStart <= 16s);
 }

@@ -1,4 +1,4 @@
-// Congestion controllers and path schedulers of the application's own.
+// Congestion controllers and path schedulers that the application provides.
 #include <cerrno>
 #include <functional>
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace {
 
 const LinkParams kLine{.bits_per_second = 40'000'000, .delay = 10ms, .queue_bytes = 100'000};
 
-/// As many datagrams as it is told, and no pace.
+/// A window of a given number of datagrams, without pacing.
 class FixedWindow final : public CongestionController {
   public:
     FixedWindow(const CongestionOptions& options, std::uint64_t datagrams)
@@ -43,7 +43,7 @@ class Broken final : public CongestionController {
     std::function<void()> fail_;
 };
 
-/// Answers as it is told, whatever the paths.
+/// Returns a given answer, whatever the paths are.
 class Fixed final : public PathScheduler {
   public:
     using Answer = std::function<PathPick(const StreamDemand& demand)>;
@@ -57,7 +57,7 @@ class Fixed final : public PathScheduler {
     Answer answer_;
 };
 
-/// One path for all.
+/// Uses one path for everything.
 class Only final : public PathScheduler {
   public:
     explicit Only(PathId path) : path_(path) {}
@@ -80,7 +80,7 @@ TransportConfig with_window(std::uint64_t datagrams) {
     return config;
 }
 
-/// How a connection of two paths ends whose scheduler answers like this.
+/// How a connection of two paths ends if its scheduler answers like this.
 proto::CloseReason end_by_pick(const Fixed::Answer& answer) {
     TransportConfig config;
     config.scheduler_factory = [&answer] { return std::make_unique<Fixed>(answer); };
@@ -93,7 +93,7 @@ proto::CloseReason end_by_pick(const Fixed::Answer& answer) {
     return *rig.client().closed;
 }
 
-/// How a connection ends whose configuration is this; the other end's is the usual one.
+/// How a connection with this configuration ends; the other end has the default configuration.
 proto::CloseReason end_of(const TransportConfig& config, bool of_server) {
     auto setup = symmetric("no plug-in", kLine);
     (of_server ? setup.server : setup.client) = config;
@@ -113,7 +113,7 @@ TEST_CASE("a controller of the application's own decides how fast") {
     Scenario s(std::move(setup));
     const Bulk bulk = start_bulk(s, {.bytes = 2'000'000});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-    // Ten datagrams a round trip, whatever the line could carry.
+    // Ten datagrams per round trip, at any rate of the link.
     const double round_trips = to_seconds(s.elapsed()) / 0.02;
     SIM_CHECK(s, round_trips > 2'000'000 / (10.0 * 1472));
     SIM_CHECK(s, s.client().session().stats().congestion == "fixed window");
@@ -156,7 +156,7 @@ TEST_CASE("a pick that leads nowhere ends the connection and says so") {
     CHECK(end_by_pick([](const auto&) {
               return PathPick{.path = PathId{0}, .from = 1ULL << 40U};
           }).message.starts_with(own + "offset 1099511627776, behind which nothing may be sent (the end is "));
-    // All there is from this offset on has been given to a path before.
+    // Everything from this offset on has already been assigned to a path.
     const auto last_one = [](const StreamDemand& demand) {
         const auto end = std::min(demand.limit, demand.written);
         return PathPick{.path = PathId{0}, .from = end - std::min<std::uint64_t>(end, 1000)};
@@ -223,7 +223,7 @@ TEST_CASE("a scheduler that throws ends its connection with what it says") {
     CHECK(end_by_pick([](const auto&) -> PathPick { throw std::runtime_error("no way in mind"); }).message ==
           failed + ": no way in mind");
     CHECK(end_by_pick([](const auto&) -> PathPick { throw 7; }).message == failed);
-    // That the program's own code met an error of the system is no lack of this library's.
+    // A system error in the program's own code is not an error of this library.
     const proto::CloseReason met = end_by_pick(
         [](const auto&) -> PathPick { throw std::system_error(ENOENT, std::generic_category(), "no table"); });
     CHECK(met.code == ErrorCode::internal);

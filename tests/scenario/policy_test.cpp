@@ -1,4 +1,4 @@
-// What the policies promise, over the whole protocol.
+// The promises of the policies, in the whole protocol.
 #include "sim/flows.hpp"
 #include "sim/scenario.hpp"
 #include "test/catch.hpp"
@@ -15,8 +15,8 @@ FlowSpec with(Policy policy, const std::string& cc = "cubic", Duration start = {
     return flow;
 }
 
-/// Of CUBIC on a 40 Mbit/s line of 100 ms, alone or beside `others`: the mean of some runs, since CUBIC falls into one
-/// of two rhythms.
+/// Goodput of CUBIC on a 40 Mbit/s link of 100 ms, alone or beside `others`. It is the mean of several runs, because
+/// CUBIC settles into one of two cycles.
 double cubic_goodput(double queue_bdp, const std::vector<FlowSpec>& others, Duration start) {
     double sum = 0.0;
     const auto seeds = some_seeds(4);
@@ -68,7 +68,7 @@ TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, 
             CHECK(rig.goodput(0, 20s, 60s).bps() > 0.9 * 0.95 * 50e6);
         }
     }
-    FlowSpec fair{.cc = "udtx", .bytes = 100'000'000};  // some 17 s
+    FlowSpec fair{.cc = "udtx", .bytes = 100'000'000};  // takes about 17 s
     FlowRig rig(
         {.name = "udtx, then low", .bits_per_second = 50'000'000, .rtt = 50ms, .flows = {fair, with(Policy::low)}});
     rig.run_for(35s);
@@ -84,7 +84,7 @@ TEST_CASE("low: half a line that others leave is used, and jitter with random lo
     CHECK(beside.goodput(0, 15s, 30s).bps() > 0.7 * 50e6);
 
     FlowRig jitter({.name = "low and jitter", .rtt = 50ms, .loss = 0.001, .jitter = 5ms, .flows = {with(Policy::low)}});
-    jitter.run_for(90s);  // two trials, if it takes itself for in company
+    jitter.run_for(90s);  // two trials, if the flow assumes competition
     INFO(jitter.table(10s, 90s));
     CHECK(jitter.goodput(0, 10s, 90s).bps() > 0.75 * 100e6);
 }
@@ -130,7 +130,7 @@ TEST_CASE("fixed: the rate is held beside CUBIC and through loss") {
         {.name = "fixed", .bits_per_second = 40'000'000, .rtt = 50ms, .loss = 0.02, .flows = {fixed, {.cc = "cubic"}}});
     rig.run_for(20s);
     INFO(rig.table(5s, 20s));
-    // Of what leaves, 2 % is lost and up to 5 % are headers, tags and acknowledgements.
+    // 2 % of the sent bytes are lost, and up to 5 % are headers, tags and acknowledgements.
     CHECK(rig.goodput(0, 5s, 20s).bps() > 0.93 * 0.98 * 20e6);
     CHECK(rig.goodput(0, 5s, 20s).bps() < 20e6);
 }
@@ -141,7 +141,7 @@ TEST_CASE("min-rate: a floor beside a greedy flow, and no cap") {
     FlowRig rig({.name = "floor", .bits_per_second = 40'000'000, .rtt = 100ms, .loss = 0.02, .flows = {floor}});
     rig.run_for(20s);
     INFO(rig.table(5s, 20s));
-    CHECK(rig.goodput(0, 5s, 20s).bps() > 0.93 * 0.98 * 5e6);  // CUBIC alone would get one
+    CHECK(rig.goodput(0, 5s, 20s).bps() > 0.93 * 0.98 * 5e6);  // CUBIC alone would reach one
     FlowRig clean({.name = "no cap", .bits_per_second = 40'000'000, .rtt = 100ms, .flows = {floor}});
     clean.run_for(20s);
     INFO(clean.table(5s, 20s));
@@ -152,7 +152,7 @@ TEST_CASE("the receiver's rate bounds the sender, fixed or not, with or without 
     for (const Policy policy : {Policy::fair, Policy::fixed}) {
         FlowSpec flow = with(policy, "cubic");
         flow.config.max_rate = Rate::bits_per_second(30e6);
-        flow.config.max_receive_rate = Rate::bits_per_second(10e6);  // both ends of the rig have the same
+        flow.config.max_receive_rate = Rate::bits_per_second(10e6);  // both ends of the rig have the same limit
         FlowRig rig({.name = "receiver's rate", .bits_per_second = 100'000'000, .rtt = 20ms, .flows = {flow}});
         rig.run_for(6s);
         INFO(rig.table(2s, 6s));

@@ -1,4 +1,4 @@
-// Transfers from a server that is asked for them: ServedJob and ReceiveJob over a simulated line, with real files.
+// Pulls from a server: ServedJob and ReceiveJob over a simulated network, with real files.
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,7 +23,7 @@ transfer::PullWish wish_for(std::vector<std::string> sources) {
     return wish;
 }
 
-/// Everything below `base` may be fetched, and nothing brought.
+/// Serves everything below `base` for pulls, and refuses pushes.
 transfer::ServeOptions serve(const fs::path& base) {
     transfer::ServeOptions options;
     options.push = []() -> Result<transfer::ReceiveJobOptions> { return Error{ErrorCode::refused, "read only"}; };
@@ -35,7 +35,7 @@ transfer::ServeOptions serve(const fs::path& base) {
     return options;
 }
 
-/// A server, and whoever dials it.
+/// A server and a client that connects to it.
 template <class Dialling>
 class ServedRig {
   public:

@@ -1,6 +1,6 @@
-// A TCP transfer (NewReno without SACK, an ACK for two segments) over a line whose way back is narrow, with the filter
-// of acknowledgements (AF) before that and the library's regeneration (DAR) behind it: the ACK regeneration paper's
-// set-up.
+// A TCP transfer (NewReno without SACK, an ACK for two segments) over a link whose return direction is slow. The filter
+// of acknowledgements (AF) precedes that direction, and the library's regeneration (DAR) follows it. This is the set-up
+// of the ACK regeneration paper.
 //
 //     sender - 100 Mbit/s, 1 ms - relay - the line - receiver
 #pragma once
@@ -20,7 +20,7 @@
 namespace udtx::sim {
 
 struct RenoSetup {
-    bool regenerate = false;  ///< AF and DAR; else neither
+    bool regenerate = false;  ///< true: AF and DAR; false: neither
     std::uint64_t down_bps = 3'500'000;
     std::uint64_t up_bps = 8'000;
     double bit_errors = 0.0;
@@ -54,13 +54,13 @@ class RenoLine {
     RenoLine(const RenoLine&) = delete;
     RenoLine& operator=(const RenoLine&) = delete;
 
-    /// Mbit/s that the receiver has got in order.
+    /// Returns the rate of the data that the receiver got in order, Mbit/s.
     double run(Duration length) {
         events_.call_at(kStart + std::chrono::milliseconds(setup_.seed % 50), [this] { send_what_fits(); });
         events_.run_until(kStart + length);
         return static_cast<double>(expected_) * kSegment * 8e-6 / to_seconds(length);
     }
-    /// ACKs made that left behind a higher one.
+    /// Number of regenerated ACKs that arrived after a higher one.
     [[nodiscard]] unsigned overtaken() const noexcept { return overtaken_; }
     [[nodiscard]] unsigned made() const noexcept { return made_; }
 
@@ -69,7 +69,7 @@ class RenoLine {
     static constexpr std::uint32_t kSegment = 1000;
     static constexpr std::uint32_t kDataOnLine = 1042;  // TCP, IPv4 and PPP headers
     static constexpr std::uint32_t kAckOnLine = 42;
-    static constexpr std::uint32_t kOverhead = 28;  // of a link
+    static constexpr std::uint32_t kOverhead = 28;  // of a link, bytes
     static constexpr double kBuffer = 131.0;        // segments: 128 KiB
     static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
@@ -102,7 +102,7 @@ class RenoLine {
         network_.send(ends_[from].node, ends_[to].address, data);
     }
 
-    // The sender. Numbers are segments'.
+    // The sender. All numbers count segments.
     void send_what_fits() {
         const auto window = static_cast<std::uint64_t>(std::min(window_, kBuffer));
         while (next_ < unacked_ + window) send_segment(next_++);
@@ -116,7 +116,7 @@ class RenoLine {
                 timed_at_ = events_.now();
             }
         } else if (number <= timed_) {
-            timed_ = kNone;  // Karn
+            timed_ = kNone;  // Karn's algorithm: no RTT sample of a retransmission
         }
         send(kSender, kRelay, number, kDataOnLine);
     }
@@ -182,14 +182,14 @@ class RenoLine {
         window_ = 1.0;
         recovering_ = false;
         repeats_ = 0;
-        next_ = unacked_;  // all again
+        next_ = unacked_;  // sends all segments again
         timed_ = kNone;
         backoff_ = std::min(backoff_ * 2, 64);
         timer_ = false;
         send_what_fits();
     }
 
-    // The receiver, and the filter before its line.
+    // The receiver, and the filter before its link.
     void on_data(std::uint64_t number) {
         const bool in_turn = number == expected_ && beyond_.empty();
         if (number >= expected_) beyond_.insert(number);
@@ -210,7 +210,7 @@ class RenoLine {
             send(kReceiver, kRelay, expected_, kAckOnLine);
             return;
         }
-        // Of those that wait only the newest stays, and those that repeat it.
+        // The filter keeps only the newest waiting ACK and its duplicates.
         std::erase_if(filtered_, [this](std::uint64_t older) { return older < expected_; });
         if (filtered_.size() < 20) filtered_.push_back(expected_);
         if (!up_busy_) pass_filtered();
@@ -262,7 +262,7 @@ class RenoLine {
 
     std::uint64_t unacked_ = 0;
     std::uint64_t next_ = 0;
-    std::uint64_t highest_ = 0;  // sent, and one
+    std::uint64_t highest_ = 0;  // highest number sent, plus one
     std::uint64_t recover_ = 0;
     std::uint64_t timed_ = kNone;
     Instant timed_at_{};
@@ -284,7 +284,7 @@ class RenoLine {
     bool up_busy_ = false;
 
     recovery::AckRegenerator regenerator_;
-    std::deque<std::uint64_t> waiting_;  // made, not yet due
+    std::deque<std::uint64_t> waiting_;  // regenerated ACKs that are not yet due
     std::uint64_t series_ = 0;
     std::uint64_t passed_ = 0;
     unsigned overtaken_ = 0;

@@ -1,4 +1,4 @@
-// The default controller beside flows of other kinds, and the one of them that only the simulator has.
+// The default controller beside other kinds of flows, and the TCP BBR flow that only the simulator has.
 #include <algorithm>
 
 #include "sim/flows.hpp"
@@ -49,7 +49,7 @@ double share(const FlowRig& rig, std::size_t flow) {
     return rig.goodput(flow, 20s, 60s).bps() / rig.goodput(20s, 60s).bps();
 }
 
-/// udtx's part of 20 Mbit/s and one BDP of queue with this rival, which comes second; three seeds.
+/// udtx's part of 20 Mbit/s with one BDP of queue, beside this rival, which starts second; three seeds.
 Spread share_of_short_way(const char* rival, Duration rtt) {
     std::vector<double> shares;
     for (const std::uint64_t seed : some_seeds(3)) {
@@ -64,7 +64,7 @@ Spread share_of_short_way(const char* rival, Duration rtt) {
     return spread(shares);
 }
 
-/// udtx's part of 100 Mbit/s, 100 ms, with this rival; first and second to come, three seeds each.
+/// udtx's part of 100 Mbit/s and 100 ms beside this rival. udtx starts first and second, with three seeds each.
 Spread share_beside(const char* rival, double queue) {
     const std::vector<FlowSpec> first{{.cc = "udtx"}, {.cc = rival, .start = 2s}};
     const std::vector<FlowSpec> second{{.cc = "udtx", .start = 5s}, {.cc = rival}};
@@ -82,7 +82,7 @@ Spread share_beside(const char* rival, double queue) {
     return spread(shares);
 }
 
-/// docs/lab/rivals.md has the shares that were reached. The bounds are wider, for other seeds.
+/// docs/lab/rivals.md has the measured shares. The bounds are wider, to hold for other seeds.
 void check_share_beside(const char* rival, double queue) {
     if (size_scale() < 1.0 && queue < 1.0) return;
     const Spread part = share_beside(rival, queue);
@@ -104,7 +104,7 @@ TEST_CASE("udtx beside one BBRv3: keeps its share", "[whole]") {
     check_share_beside("bbr", 1.0);
 }
 
-// A known limit: the drops that BBRv3 makes in a short queue and does not mind are congestion to udtx.
+// A known limit: BBRv3 causes drops in a short queue and ignores them, but udtx takes them for congestion.
 TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[whole]") {
     UDTX_WHOLE_ONLY();
     const Spread part = share_beside("bbr", 0.5);
@@ -112,16 +112,16 @@ TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[wh
     CHECK(part.most < 0.70);
 }
 
-// Their queue stays below what many of our kind make, and is empty every few seconds.
+// The queue of these rivals is shorter than the queue of many udtx flows, and is empty every few seconds.
 TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
-    // Reached: 0.22 to 0.41 and 0.23 to 0.52; before, 0.06 to 0.08.
+    // Measured: 0.22 to 0.41 and 0.23 to 0.52. Without the detection by pauses: 0.06 to 0.08.
     CHECK(share_of_short_way(kTcpBbr, 40ms).least > 0.15);
     CHECK(share_of_short_way("bbr", 40ms).least > 0.15);
 }
 
 TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster", "[whole]") {
     UDTX_WHOLE_ONLY();
-    // Reached: 0.52 to 0.54; before, 0.24 to 0.29.
+    // Measured: 0.52 to 0.54. Without the growth of Reno: 0.24 to 0.29.
     const Spread part = share_of_short_way("cubic", 20ms);
     CHECK(part.least > 0.40);
     CHECK(part.most < 0.65);
@@ -145,12 +145,13 @@ TEST_CASE("udtx beside CUBIC: three of its kind leave it a living", "[whole]") {
         for (std::size_t flow = 1; flow < 4; ++flow) CHECK(share(rig, flow) > 0.125);
         CHECK(rig.drops(20s, 60s) < 0.03);
     }
-    // Half of a fair share; in two seeds of five a third of one.
+    // Half of a fair share; with two seeds of five, a third of one.
     CHECK(spread(others).median > 0.125);
     CHECK(spread(others).least > 0.05);
 }
 
-// Its own line is no faster than the one that others filled: what it sends too much keeps their queue up for ever.
+// The sender's own link has the rate of the bottleneck that the burst filled. Any excess that it sends would keep that
+// queue full.
 TEST_CASE("udtx after a burst that filled seconds of queue: knows the queue for its own, and drains it") {
     for (const double burst_seconds : {1.0, 5.0}) {
         FlowRigSetup setup = line(0.0, some_seeds(1)[0], {{.cc = "udtx"}});
@@ -163,7 +164,7 @@ TEST_CASE("udtx after a burst that filled seconds of queue: knows the queue for 
         rig.run_for(40s);
         INFO(burst_seconds << " s of burst\n" << rig.table(5s, 20s) << rig.table(25s, 40s));
         CHECK(rig.queue_delay(25s, 40s).mean < 20ms);
-        CHECK(rig.samples().back().flows[0].smoothed_rtt < 60ms);  // what waits before the line of its own, too
+        CHECK(rig.samples().back().flows[0].smoothed_rtt < 60ms);  // includes the queue before the sender's own link
         CHECK(rig.goodput(0, 25s, 40s).bps() > 0.9 * 0.95 * 10e6);
     }
 }

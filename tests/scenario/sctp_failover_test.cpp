@@ -1,7 +1,7 @@
 // The experiment of Park, Kim and Park, "Effects of Inappropriate SACK Handling of SCTP on a WLAN Link with High Burst
-// Errors" (2010), without ns-3: 2 Mbit/s (primary) and 384 kbit/s, 200 ms each way; the primary's packets are damaged
-// at random in three windows of some seconds. Ours has a packet number for each path, so that what is left of the
-// paper's fault is what `silent_path_rule` forbids.
+// Errors" (2010), without ns-3: 2 Mbit/s (primary) and 384 kbit/s, 200 ms in each direction. The primary's packets are
+// damaged at random in three windows of some seconds. udtx has packet numbers per path, so only one part of the paper's
+// fault can occur, and `silent_path_rule` prevents it.
 #include <cstdio>
 
 #include "papers_rig.hpp"
@@ -29,7 +29,7 @@ double carried(Duration errors, double rate, bool rule, std::uint64_t seed) {
     return rig.mbps();
 }
 
-/// What the rule gains, in per cent of what is carried without it; means over seeds.
+/// Gain of the rule in per cent of the throughput without it; the mean over seeds.
 double gain(Duration errors, double rate, std::uint64_t seeds) {
     double with = 0.0;
     double without = 0.0;
@@ -51,8 +51,8 @@ TEST_CASE("print what the silent path rule gains", "[.table]") {
     }
 }
 
-// Figure 7: nothing up to 60 % of damaged packets, 10 to 60 % from 70 % and 4 s on. Four seeds stand for its 100 runs:
-// between 40 and 70 % a cell alone is chance.
+// Figure 7: no gain up to 60 % of damaged packets, 10 to 60 % from 70 % and 4 s on. Four seeds replace its 100 runs;
+// between 40 and 70 % a single cell is chance.
 TEST_CASE("failover: what a silent path had delivered costs nothing where few packets are damaged, rule or no rule") {
     for (const double rate : {0.2, 0.4}) {
         CAPTURE(rate);

@@ -1,4 +1,4 @@
-// What somebody on the line reads: nothing of what is sent.
+// An observer of the link sees none of the content.
 #include <cstring>
 #include <unordered_set>
 
@@ -20,7 +20,7 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t at) {
     return word;
 }
 
-/// Of every eighth byte: 15 bytes of the content in a row have one of these.
+/// The words at every eighth byte. Any 15 consecutive bytes of the content include one of them.
 Words words_of(std::span<const std::byte> content) {
     Words words;
     for (std::size_t at = 0; at + 8 <= content.size(); at += 8) words.insert(word_at(content, at));

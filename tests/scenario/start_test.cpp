@@ -1,4 +1,4 @@
-// The start of a transfer: how soon the line is known.
+// The start of a transfer: how soon the sender knows the link's rate.
 #include <algorithm>
 
 #include "sim/check.hpp"
@@ -10,7 +10,7 @@ using namespace udtx::sim;
 
 namespace {
 
-/// As a transfer begins: a few bytes of control at once, the data when the disk has given it.
+/// Models the start of a transfer: a few bytes of control data at once, the file data once the disk has read it.
 class LateData final : public App {
   public:
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
@@ -52,8 +52,9 @@ TEST_CASE("the first data are a train, although a small packet went before: the 
     SIM_CHECK(s, mtr < 1.05 * 200e6);
 }
 
-// A batch that is put aside between its stamp and the line has the delay of a queue, and what it missed leaves in one
-// burst: 10 ms of it, where others' queues begin at 7. One of these six starts went on with a quarter of the line.
+// A batch that is interrupted between its time stamp and the link has the delay of a queue. The delayed data then
+// leaves in one burst, 10 ms of it, while a queue of other flows counts from 7 ms on. Taken for other flows, this left
+// one of the six starts at a quarter of the link's rate.
 TEST_CASE("a sender that is put aside while it starts does not take that for others on the line", "[whole]") {
     UDTX_WHOLE_ONLY();
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -70,8 +71,9 @@ TEST_CASE("a sender that is put aside while it starts does not take that for oth
     }
 }
 
-// The first train passes a line faster by 15 and 30 % than the one after it. That makes a queue, and losses where the
-// buffer is short, but nobody else is there: a fifth of C, as beside others, took up to 6 s to become the line again.
+// The first train passes a link that is 15 or 30 % faster than the later one. The excess causes a queue, and losses if
+// the buffer is short, but no other flow exists. If the sender starts at a fifth of C, as beside other flows, it takes
+// up to 6 s to reach the link's rate again.
 TEST_CASE("a train that told of too fast a line does not cost the start: what arrives tells that nobody else is there",
           "[whole]") {
     UDTX_WHOLE_ONLY();

@@ -1,4 +1,4 @@
-// A machine that sleeps for an hour in mid-transfer, and whose clock has counted the hour when it wakes.
+// A machine sleeps for an hour during a transfer. Its clock has counted that hour when it wakes.
 #include <array>
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kHour = 1h;
 constexpr Duration kAsleepAt = 2s;
-constexpr std::uint64_t kBytes = 20'000'000;  // 8 s
+constexpr std::uint64_t kBytes = 20'000'000;  // takes 8 s
 
 struct Sleepers {
     const char* name;
@@ -27,7 +27,7 @@ ScenarioSetup with_patience(const std::string& name, Duration idle, std::uint64_
     auto setup = symmetric(name, {.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 100'000}, seed);
     for (TransportConfig* config : {&setup.client, &setup.server}) {
         config->idle_timeout = idle;
-        config->keep_alive = 1s;  // as the tools have it
+        config->keep_alive = 1s;  // as in the tools
     }
     return setup;
 }

@@ -1,4 +1,4 @@
-// SendJob and ReceiveJob in the simulator: the line is virtual, the disk threads are real.
+// SendJob and ReceiveJob in the simulator: the network is virtual, the disk threads are real.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace udtx::sim {
 
-/// 200 Mbit/s and 10 ms there and back.
+/// 200 Mbit/s, a round trip of 10 ms.
 inline LinkParams line(double loss) {
     LinkParams out;
     out.bits_per_second = 200'000'000;
@@ -23,8 +23,8 @@ inline LinkParams line(double loss) {
     return out;
 }
 
-/// Lets a job live on a simulated host. Virtual time passes in an instant, disks do not: while a job is under way, each
-/// few virtual milliseconds give the real threads a moment.
+/// Runs a job on a simulated host. Virtual time passes at once, but disks take real time. Therefore an active job gives
+/// the real threads a moment after every few virtual milliseconds.
 template <class Job>
 class JobApp final : public App {
   public:
@@ -56,9 +56,10 @@ class JobApp final : public App {
         job_->on_placed(id, offset, bytes);
     }
     void abort_at(Instant when) { abort_at_ = when; }
-    /// What the disk threads have to say is heard so much later: a disk that takes time.
+    /// Delays the results of the disk threads by this time: models a slow disk.
     void slow_disk(Duration late) { late_ = late; }
-    /// Disk threads get so much real time for each 2 ms of virtual time: what they do takes none, about.
+    /// Gives the disk threads this much real time per 2 ms of virtual time, so that their work takes almost no virtual
+    /// time.
     void swift_disk(std::chrono::microseconds moment) { real_moment_ = moment; }
     [[nodiscard]] Job& job() noexcept { return *job_; }
 
@@ -91,10 +92,10 @@ class TransferRig {
         scenario.client().connect(scenario.server().address(), sender);
         scenario.client().pump();
     }
-    /// Both jobs have a final result; false: not within the given virtual time.
+    /// Runs until both jobs have a final result. Returns false if that takes longer than the given virtual time.
     bool run(Scenario& scenario, Duration deadline) {
         const bool both = scenario.run_until([this] { return received_ && sent_; }, deadline);
-        // The receiver's disk thread settles in real time, possibly after the last simulated event.
+        // The receiver's disk thread finishes in real time, possibly after the last simulated event.
         for (int i = 0; i < 2000 && !(received_ && sent_); ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return both || (received_ && sent_);

@@ -1,4 +1,4 @@
-// Whole transfers of files and streams over a simulated line with real files at both ends.
+// Whole transfers of files and streams over a simulated network, with real files at both ends.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ bool same_tree(const fs::path& a, const fs::path& b) {
     return static_cast<std::size_t>(std::distance(begin(others), end(others))) == seen;
 }
 
-/// What both ends report of a transfer that was to succeed in part.
+/// The reports of both ends of a transfer that succeeded in part.
 std::array<transfer::Outcome, 2> partial_at_both_ends(Scenario& s, const TransferRig& rig) {
     std::array<transfer::Outcome, 2> outcomes{rig.sender->job().result(), rig.receiver->job().result()};
     for (const transfer::Outcome& outcome : outcomes) {
@@ -77,7 +77,7 @@ TEST_CASE("a tree arrives identical, whatever the line loses") {
         SIM_CHECK(s, received.files == 303);
         SIM_CHECK(s, received.directories == 4);
         SIM_CHECK(s, received.links == 1);
-        SIM_CHECK(s, sent.sent_bytes < 5U << 20U);  // the hole stayed here
+        SIM_CHECK(s, sent.sent_bytes < 5U << 20U);  // the hole was not sent
         SIM_CHECK(s, same_tree(temp / "src", temp / "dst/x/y/src"));
     }
 }
@@ -87,7 +87,7 @@ TEST_CASE("a long file is begun before the receiver has spoken, and ended if it 
     const std::string content = random_content(3'500'000, 5);
     write_file(temp / "long", content);
     fs::create_directory(temp / "dst");
-    // A round trip of it is long also for the real disk threads.
+    // One round trip is long enough for the real disk threads, too.
     LinkParams far = line(0);
     far.delay = 1500ms;
     const auto send = [&](transfer::Overwrite overwrite) {
@@ -216,7 +216,7 @@ TEST_CASE("an interrupted transfer leaves only complete files") {
             SIM_CHECK(s, read_file(entry.path()) == read_file(temp / "src" / entry.path().filename().string()));
         }
         SIM_CHECK(s, complete == received.files);
-        // The sender's figures are the receiver's last word, not what it knew when it was interrupted.
+        // The sender's figures are the receiver's final report, not its state at the interruption.
         SIM_CHECK(s, sent.exact);
         SIM_CHECK(s, sent.files == received.files);
         SIM_CHECK(s, sent.directories == received.directories);

@@ -1,7 +1,7 @@
 // The experiment of Jung, Lee and Kim, "Transmission status monitoring method for improving the performance of MPTCP in
-// Bufferbloat environment" (2018), without ns-3: two lines of 10 Mbit/s, 10 ms each way, behind an access of the same
-// rate; UDP through the second router, which drops nothing. What it sends at random fills seconds of queue there.
-// bench/papers has it in ns-3, docs/lab/paper-multipath.md the figures.
+// Bufferbloat environment" (2018), without ns-3. It has two links of 10 Mbit/s, 10 ms in each direction, behind an
+// access link of the same rate. Random UDP traffic passes the second router, which drops nothing, and fills seconds of
+// queue there. bench/papers has the experiment in ns-3, docs/lab/paper-multipath.md has the figures.
 #include <cstdio>
 #include <string>
 
@@ -79,15 +79,15 @@ TEST_CASE("print the transmission status paper's own schedulers", "[.table]") {
 }
 
 // The paper's tables 2 to 4: +22.8 % throughput for round robin and +14.7 % for lowest RTT, and a receive buffer of 15
-// and 16 packets on average in place of 149 and 173. Ours gain less in throughput and more in the buffer; both
-// schedulers do the same, since a window is all that limits. Of seeds 1 to 6 with
-// reinjection the fourth holds 158 packets, the others at most 19.
+// and 16 packets on average instead of 149 and 173. Our throughput gains are smaller and our buffer gains larger. Both
+// schedulers behave the same, as only a window limits them. With reinjection and seeds 1 to 6, the fourth seed holds
+// 158 packets, the others at most 19.
 TEST_CASE("transmission status: reinjection empties the receive buffer of the paper's schedulers, and is faster") {
     for (const char* scheduler : {"rr", "minrtt"}) {
         std::vector<double> gains;
         std::vector<double> held;
         std::vector<double> smaller;
-        // The second does the same as the first.
+        // The second scheduler behaves as the first, so one seed is enough.
         for (const std::uint64_t seed : some_seeds(scheduler == std::string("rr") ? 3 : 1)) {
             const Figures off = papers(scheduler, false, seed);
             const Figures on = papers(scheduler, true, seed);

@@ -1,6 +1,6 @@
-// 500 lines drawn at random: udtx neither collapses, nor starves anybody, nor lets a queue run away.
+// 500 links with random parameters: udtx does not collapse, starves no flow and keeps the queue bounded.
 //
-// Split over processes: UDTX_CELLS_PART=i runs every cell n with n mod kParts == i; without it all parts run.
+// Split over processes: UDTX_CELLS_PART=i runs every cell n with n mod kParts == i. Without it all parts run.
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::uint64_t kCells = 500;
 constexpr std::uint64_t kParts = 5;
-constexpr double kLine = 0.93;  // stream bytes of a full line's bytes, with room for the size search
+constexpr double kLine = 0.93;  // stream bytes per byte of a full link, with room for the packet size search
 
-// Log-uniform: each octave as likely as any other.
+// Log-uniform: each octave is equally likely.
 double between(Prng& prng, double low, double high) {
     const double part = static_cast<double>(prng.below(1U << 20U)) / static_cast<double>(1U << 20U);
     return low * std::pow(high / low, part);
@@ -40,7 +40,7 @@ FlowRigSetup draw(std::uint64_t cell) {
     for (std::uint64_t i = 0; i < flows; ++i) {
         setup.flows.push_back({.cc = "udtx", .start = std::chrono::seconds(i)});
     }
-    // What few packets of buffer do to bursts is not what is asked here.
+    // The effect of a very small buffer on bursts is not under test here.
     const double least = 10.0 * 1500.0 * static_cast<double>(flows);
     const double bytes = static_cast<double>(setup.bits_per_second) / 8.0 * to_seconds(setup.rtt) * setup.queue_bdp;
     setup.queue_bytes = static_cast<std::uint64_t>(std::max(bytes, least));
@@ -62,7 +62,7 @@ std::vector<std::uint64_t> cells() {
 
 TEST_CASE("udtx on random lines: no collapse, no starvation, no runaway queue") {
     const auto chosen = cells();
-    REQUIRE_FALSE(chosen.empty());  // a part that there is not would pass
+    REQUIRE_FALSE(chosen.empty());  // a part without cells would pass
     for (const std::uint64_t cell : chosen) {
         const FlowRigSetup setup = draw(cell);
         FlowRig rig(setup);
@@ -77,7 +77,7 @@ TEST_CASE("udtx on random lines: no collapse, no starvation, no runaway queue") 
         CHECK(all > 0.75 * line * (1.0 - setup.loss));
         const double fair = all / static_cast<double>(setup.flows.size());
         for (std::size_t i = 0; i < setup.flows.size(); ++i) CHECK(rig.goodput(i, from, to).bps() > 0.2 * fair);
-        // A few q_h and Lp for each doubling of the flows, not a part of the buffer.
+        // A few q_h and Lp for each doubling of the flows, independent of the buffer.
         const double packet = 1500.0 * 8.0 / static_cast<double>(setup.bits_per_second);
         const double rest = 0.004 + 0.03 * to_seconds(setup.rtt) + 3.0 * packet;
         CHECK(to_seconds(rig.queue_delay(from, to).mean) < 4.0 * rest + 0.25 * to_seconds(setup.rtt));

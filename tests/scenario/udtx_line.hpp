@@ -1,11 +1,11 @@
-// The line of the default controller's scenarios.
+// The bottleneck of the default controller's scenarios.
 #pragma once
 
 #include "sim/flows.hpp"
 
 namespace udtx::sim {
 
-/// `flows` of the default controller that start `apart`, on a queue of `queue` BDP.
+/// `flows` flows of the default controller that start `apart`, over a queue of `queue` BDP.
 inline FlowRigSetup line(std::uint64_t mbps, Duration rtt, double queue, std::uint64_t seed, std::size_t flows = 1,
                          Duration apart = {}) {
     FlowRigSetup setup;

@@ -1,4 +1,4 @@
-// The default controller among its own and beside others on one line.
+// The default controller among its own flows and beside others on one link.
 #include "scenario/udtx_line.hpp"
 #include "sim/flows.hpp"
 #include "sim/scenario.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("udtx among its own: equal shares within ten seconds of the last join"
             const Duration joined = cell.apart * static_cast<std::int64_t>(cell.flows - 1);
             rig.run_for(joined + 20s);
             INFO(rig.table(joined + 5s, joined + 10s) << rig.table(joined + 10s, joined + 20s));
-            // On the way there; 0.971 to 0.979 over eight seeds of the last but one cell, the slowest.
+            // Still converging: 0.971 to 0.979 over eight seeds of the last but one cell, which is the slowest.
             if (size_scale() >= 1.0) CHECK(rig.jain(joined + 5s, joined + 10s) > 0.965);
             CHECK(rig.jain(joined + 10s, joined + 20s) > 0.98);
             CHECK(rig.utilisation(joined + 10s, joined + 20s) > 0.96);
@@ -56,7 +56,7 @@ TEST_CASE("udtx among its own: equal shares within ten seconds of the last join"
 }
 
 TEST_CASE("udtx among its own: ten that start within two seconds are not taken for others") {
-    // Each floods the queue as it starts, so that the queue stands for as long as they come.
+    // Each flow floods the queue as it starts, so that the queue persists while flows start.
     for (const std::uint64_t seed : {10U, 28U}) {
         auto setup = line(100, 100ms, 1.0, seed);
         setup.shared_key = true;
@@ -69,7 +69,8 @@ TEST_CASE("udtx among its own: ten that start within two seconds are not taken f
 }
 
 TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its start is not left in it") {
-    // The base that it sees is a full queue, and no delay explains its losses: only trials do, after the start.
+    // The base delay that it measures includes a full queue, and no delay explains its losses. Only trials after the
+    // start detect this.
     for (const auto& [rtt, seed] : {std::pair<Duration, std::uint64_t>{100ms, 29U}, {200ms, 18U}}) {
         check_even_shares(line(100, rtt, 0.1, seed, 10, 1s), 19s, 29s);
         if (size_scale() < 1.0) return;
@@ -77,7 +78,8 @@ TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its s
 }
 
 TEST_CASE("udtx among its own: who lost packets only before it knew the base knows how long the full queue is") {
-    // The third starts into a full queue and loses nothing later: without its q_h being that of the others it had half.
+    // The third flow starts into a full queue and loses nothing later. It must take over the q_h of the others: without
+    // that it had half a share.
     for (const std::uint64_t seed : {1U, 2U}) {
         auto setup = line(100, 200ms, 0.1, seed, 3, 400ms);
         setup.shared_key = true;
@@ -94,7 +96,8 @@ TEST_CASE("udtx among its own: ten on a short way keep draining together, and no
         FlowRig rig(setup);
         rig.run_for(40s);
         INFO(rig.table(20s, 40s));
-        // Reached: 16 ms and 1.000 with each of 40 seeds; before, 150 ms and 0.6 with 19 of them.
+        // Measured: 16 ms and 1.000 with each of 40 seeds. The fault that this case detects: 150 ms and 0.6 with 19 of
+        // them.
         CHECK(rig.queue_delay(20s, 40s).mean < 25ms);
         CHECK(rig.jain(20s, 40s) > 0.98);
         if (size_scale() < 1.0) return;
@@ -119,7 +122,7 @@ TEST_CASE("udtx beside a flow that fills the queue: neither starves", "[whole]")
 }
 
 TEST_CASE("udtx on a slow line beside one that fills the queue: who is starved does not wait for its own packets") {
-    const char* peer = GENERATE("cubic", "bbr");  // CUBIC's queue stands still around its plateau, too
+    const char* peer = GENERATE("cubic", "bbr");  // CUBIC's queue also stays constant around its plateau
     for (const std::uint64_t seed : some_seeds(3)) {
         check_share_beside(peer, 20, seed, 0.3, 0.7);
     }
@@ -132,8 +135,8 @@ TEST_CASE("udtx on a slow short line: several do not fill its queue with the lea
         FlowRig rig(setup);
         rig.run_for(40s);
         INFO(rig.table(10s, 40s));
-        // Reached: 18 ms, 1.000, 0.945; before, 60 ms, since four packets a round trip are more than a third of the
-        // line.
+        // Measured: 18 ms, 1.000, 0.945. A minimum of four packets per round trip gave 60 ms, as that is more than a
+        // third of the link's rate.
         CHECK(rig.queue_delay(10s, 40s).mean < 25ms);
         CHECK(rig.jain(10s, 40s) > 0.99);
         CHECK(rig.goodput(10s, 40s).bps() > 0.85 * 5e6);

@@ -1,4 +1,4 @@
-// The default controller alone, on lines that stay as they are and on lines that change.
+// The default controller alone, on constant links and on links that change.
 #include "scenario/udtx_line.hpp"
 #include "sim/flows.hpp"
 #include "sim/scenario.hpp"
@@ -14,15 +14,15 @@ TEST_CASE("udtx alone: fills the line whatever its loss and queue, and keeps the
             for (const double loss : {0.0, 0.01, 0.05}) {
                 for (const double queue : {0.1, 8.0}) {
                     if (size_scale() < 1.0 && (mbps > 20 || queue > 1.0)) continue;
-                    // The buffer has three packets, and bursts have two: a full line then loses 3 to 6 % of its packets
-                    // (docs/lab/controllers.md, Limits of `udtx`).
+                    // The buffer has three packets, and bursts have two. Therefore a full link loses 3 to 6 % of its
+                    // packets (docs/lab/controllers.md, Limits of `udtx`).
                     if (mbps == 20 && rtt == 20ms && queue < 1.0) continue;
                     auto setup = line(mbps, rtt, queue, some_seeds(1)[0]);
                     setup.loss = loss;
                     FlowRig rig(setup);
                     rig.run_for(15s);
                     INFO(mbps << " Mbit/s, loss " << loss << ", queue " << queue << "\n" << rig.table(5s, 15s));
-                    // Reached: 0.95 (a full line carries 0.960); the rest is for other seeds.
+                    // Measured: 0.95 (a full link carries 0.960). The margin is for other seeds.
                     const double least = loss > 0.01 ? 0.90 : 0.94;
                     CHECK(rig.goodput(5s, 15s).bps() >= least * static_cast<double>(mbps) * 1e6 * (1.0 - loss));
                     CHECK(rig.queue_delay(5s, 15s).mean < rtt / 4);
@@ -33,7 +33,7 @@ TEST_CASE("udtx alone: fills the line whatever its loss and queue, and keeps the
 }
 
 TEST_CASE("udtx alone: loss at random, up to a third of all packets, is no congestion") {
-    // Reached: 0.98, 0.96 and 0.93 of the line: the queue comes after the loss.
+    // Measured: 0.98, 0.96 and 0.93 of the link, as the queue is behind the loss.
     for (const auto& [loss, least] : {std::pair{0.1, 0.90}, {0.2, 0.80}, {0.3, 0.65}}) {
         for (const std::uint64_t seed : some_seeds(3)) {
             auto setup = line(60, 100ms, 1.0, seed);
@@ -43,7 +43,7 @@ TEST_CASE("udtx alone: loss at random, up to a third of all packets, is no conge
             INFO("loss " << loss << "\n" << rig.table(4s, 20s));
             CHECK(rig.goodput(4s, 20s).bps() > least * 60e6 * (1.0 - loss));
             CHECK(rig.drops(4s, 20s) < 0.01);
-            // Nearly nothing is sent again that was not lost.
+            // Almost no packet is sent again that was not lost.
             CHECK(rig.loss(0, 4s, 20s) < loss + 0.01);
         }
     }
@@ -66,7 +66,7 @@ TEST_CASE("udtx alone: a buffer of three packets and random loss, and no trial t
             FlowRig rig(setup);
             rig.run_for(20s);
             INFO("loss " << loss << "\n" << rig.table(5s, 20s));
-            // Reached: 0.948 to 0.98. A trial that judged by what was lost before it cost a sixth to a quarter.
+            // Measured: 0.948 to 0.98. A trial that counts earlier losses costs a sixth to a quarter.
             CHECK(rig.goodput(5s, 20s).bps() > 0.92 * 20e6 * (1.0 - loss));
             CHECK(rig.drops(5s, 20s) < 0.08);
         }
@@ -91,7 +91,7 @@ TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet 
 TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line faster than stamps tell cost it",
           "[whole]") {
     UDTX_WHOLE_ONLY();
-    // 800 Mbit/s: the window may hold fewer packets than call forth an ACK. 10 Gbit/s: 1.2 us a packet.
+    // 800 Mbit/s: the window may hold fewer packets than it takes to trigger an ACK. 10 Gbit/s: 1.2 us per packet.
     for (const auto& [mbps, length, least_share] :
          {std::tuple{800U, Duration(1s), 0.9}, {10'000U, Duration(250ms), 0.8}}) {
         auto setup = line(mbps, 200us, 1.0, some_seeds(1)[0]);
@@ -136,7 +136,7 @@ TEST_CASE("udtx alone for minutes: the queue it keeps does not become its base, 
     FlowRig rig(line(100, 50ms, 8.0, some_seeds(1)[0]));
     rig.run_for(200s);
     INFO(rig.table(5s, 25s) << rig.table(180s, 200s));
-    // Without drains that show the base again it is 6 ms longer by then, and grows on.
+    // Without drains that expose the base delay again, the queue delay is 6 ms longer by then and keeps growing.
     CHECK(rig.queue_delay(180s, 200s).mean < rig.queue_delay(5s, 25s).mean + 1ms);
     CHECK(rig.goodput(180s, 200s).bps() > 0.95 * 100e6);
 }
@@ -171,7 +171,7 @@ TEST_CASE("udtx on a line that changes: the way becomes 50 ms longer") {
 }
 
 TEST_CASE("udtx behind a policer: no high loss for long") {
-    // A line of 1 Gbit/s of which 50 Mbit/s pass: nearly no queue to see.
+    // A link of 1 Gbit/s with a policer at 50 Mbit/s: there is almost no visible queue.
     auto setup = line(50, 50ms, 0.0, some_seeds(1)[0]);
     setup.queue_bytes = 6000;
     FlowRig rig(setup);

@@ -1,4 +1,4 @@
-// A host that never asked for anything.
+// A host that never requested any packets.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace udtx::sim {
 
-/// Counts what reaches it.
+/// Counts the packets that reach it.
 class Victim final : public Host {
   public:
     explicit Victim(Scenario& s) : address_(make_address(66, 6666)) {

@@ -1,5 +1,5 @@
-// Fast lines, where what leaves waits until it fills a system call: it does so whoever wakes the sender up in between,
-// and nothing that is sent waits for a batch that does not come.
+// Fast links, where data waits until it fills a system call. It does so whatever wakes the sender in between, and no
+// data waits for a batch that cannot fill.
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -23,7 +23,8 @@ LinkParams fast_line(std::uint64_t bits_per_second, Duration delay) {
     return line;
 }
 
-/// A machine at work: something makes the sender look every 20 us, an ACK, a disk that has read.
+/// Models a busy machine: every 20 us some event, such as an ACK or a finished disk read, makes the sender check for
+/// work.
 void look_often(Scenario& s) {
     s.events().call_at(s.events().now() + 20us, [&s] {
         s.client().pump();
@@ -31,7 +32,7 @@ void look_often(Scenario& s) {
     });
 }
 
-/// Packets in a batch of the client's, over a tenth of a second after the start.
+/// Mean packets per batch of the client, over a tenth of a second after the start.
 double batch(const TransportConfig& config, const LinkParams& line) {
     ScenarioSetup setup = symmetric("batches", line);
     setup.client = config;
@@ -54,10 +55,10 @@ struct Ways {
     std::string name;
     std::function<void(TransportConfig&)> configure;
     double more =
-        0.0;  // s, at most, than the bytes take at the line's rate or the cap: the start, the last ACK's timer
+        0.0;  // s; upper bound of the time beyond that at the link's rate or the cap: the start, the last ACK's timer
 };
 
-// Cap and rate are those of a burst of two batches, and of one that is just none.
+// At 4 Gbit/s a burst has two batches, at 2.1 Gbit/s barely one.
 const std::vector<Ways> kWays{
     {"udtx", [](TransportConfig& c) { c.congestion = "udtx"; }, 0.09},
     {"cubic", [](TransportConfig& c) { c.congestion = "cubic"; }, 0.25},
@@ -72,7 +73,7 @@ const std::vector<Ways> kWays{
      0.016},
 };
 
-/// From the end of the handshake to the last acknowledgement, s.
+/// Time from the end of the handshake to the last acknowledgement, s.
 double seconds_for(MultipathRig& rig, const BulkOptions& options) {
     Scenario& s = rig.scenario();
     const Bulk bulk = rig.start(options);
@@ -85,7 +86,7 @@ double seconds_for(MultipathRig& rig, const BulkOptions& options) {
 TEST_CASE("a fast line's batches are whole, whoever wakes the sender up in between") {
     TransportConfig capped;
     capped.max_rate = Rate::bits_per_second(4e9);
-    // 33 each, and 25 before: a pair each millisecond takes two calls and breaks a batch.
+    // Measured: 33 packets. A packet pair each millisecond takes two calls; if it broke a batch, the mean would be 25.
     CHECK(batch(capped, fast_line(10'000'000'000, 500us)) > 31.0);
     TransportConfig fixed = capped;
     fixed.policy = Policy::fixed;

@@ -1,4 +1,4 @@
-// Windows and send buffers that grow with the line, and shrink again.
+// Windows and send buffers that grow with the link's bandwidth-delay product, and shrink again.
 #include <algorithm>
 
 #include "sim/check.hpp"
@@ -24,7 +24,7 @@ LinkParams fat_line() {
 
 std::uint64_t held_by_client(Scenario& s) { return s.client().session().connection->held_bytes(); }
 
-/// Of the line, over the next seconds.
+/// Part of the link's rate that is used over the next seconds.
 double use(Scenario& s, const Bulk& bulk, Duration time) {
     const std::uint64_t before = bulk.receiver->received();
     s.run_for(time);

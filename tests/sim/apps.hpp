@@ -41,7 +41,7 @@ class Sender final : public App {
     std::optional<Instant> delivered_at_;
 };
 
-/// Checks every byte of one stream against the pattern and that it comes once.
+/// Checks every byte of one stream against the pattern, and that each byte arrives once.
 class Receiver final : public App {
   public:
     struct Options {
@@ -64,9 +64,9 @@ class Receiver final : public App {
     [[nodiscard]] bool complete(std::uint64_t bytes) const noexcept {
         return complete_at_.has_value() && intact() && ledger_.complete(bytes);
     }
-    /// Most bytes that were handed over and not yet released.
+    /// Maximum of the bytes that were handed over and not yet released.
     [[nodiscard]] std::uint64_t most_held() const noexcept { return most_held_; }
-    /// Virtual times at which bytes came, in steps of a second: bytes received up to then.
+    /// Total of the bytes received up to each second of virtual time, for the seconds in which bytes arrived.
     [[nodiscard]] const std::map<std::int64_t, std::uint64_t>& by_second() const noexcept { return by_second_; }
     [[nodiscard]] Instant last_progress() const noexcept { return last_progress_; }
 
@@ -94,7 +94,7 @@ class Receiver final : public App {
     std::optional<Instant> complete_at_;
 };
 
-/// Sends 64 bytes, waits for their echo, and again, `rounds` times with a pause between.
+/// Sends 64 bytes, waits for their echo and repeats this `rounds` times, with a pause between rounds.
 class Ping final : public App {
   public:
     Ping(unsigned rounds, Duration pause) : rounds_(rounds), pause_(pause) {}
@@ -114,7 +114,7 @@ class Ping final : public App {
     Duration longest_{};
 };
 
-/// Sends back what comes on ordered streams.
+/// Returns the received bytes on ordered streams.
 class Echo final : public App {
   public:
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;

@@ -8,11 +8,11 @@ namespace udtx::sim {
 
 namespace {
 
-constexpr int kLeastPart = 16;  // of the period, where it is adaptive
+constexpr int kLeastPart = 16;  // the shortest adaptive period is 1/16 of `period`
 
 }  // namespace
 
-// The card's timer runs on, so that interrupts keep their beat however packets come.
+// The card's timer runs continuously, so that interrupts stay periodic whenever packets arrive.
 Instant Card::next_interrupt(Instant now) {
     Duration period = coalescing_.period;
     if (coalescing_.adaptive) period = std::max(adapted_, period / kLeastPart);

@@ -1,4 +1,5 @@
-// A receiving card that hands packets over by interrupts: what arrives between two of them arrives at one instant.
+// A receiving network card that hands packets over at interrupts. Packets that arrive between two interrupts reach the
+// host at one instant.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 
 namespace udtx::sim {
 
-/// When the interrupts come (ethtool -C: rx-usecs, rx-frames, adaptive-rx).
+/// Interrupt coalescing (ethtool -C: rx-usecs, rx-frames, adaptive-rx).
 struct Coalescing {
-    Duration period{};         ///< between two interrupts; zero: each packet has its own
-    std::uint32_t frames = 0;  ///< so many packets that wait cause one at once; 0: none do
-    bool adaptive = false;     ///< the period falls to a sixteenth where few packets come
-    /// Each period is drawn anew, uniform up to twice `period`: clumps as a radio or a busy host makes them.
+    Duration period{};         ///< between two interrupts; zero: each packet causes its own
+    std::uint32_t frames = 0;  ///< this number of waiting packets causes an interrupt at once; 0: off
+    bool adaptive = false;     ///< the period falls to a sixteenth while few packets arrive
+    /// Draws each period again, uniform up to twice `period`. A radio or a busy host makes such clumps.
     bool irregular = false;
 };
 
@@ -29,8 +30,8 @@ class Card final : EventSink {
     void take(Instant now, PacketPtr packet, const Coalescing& coalescing);
 
   private:
-    static constexpr std::size_t kMany = 3;  // packets at an interrupt: an adaptive period grows
-    static constexpr std::size_t kFew = 1;   // and falls
+    static constexpr std::size_t kMany = 3;  // this number of packets at an interrupt makes an adaptive period grow
+    static constexpr std::size_t kFew = 1;   // this number makes it shrink
 
     void on_due(Instant now, std::uint64_t tag) override;
     void hand_over(Instant now);
@@ -41,9 +42,9 @@ class Card final : EventSink {
     PacketReceiver* receiver_ = nullptr;
     Coalescing coalescing_;
     std::vector<PacketPtr> waiting_;
-    Duration phase_{};             // of the beat
-    Duration adapted_{};           // the period that the traffic has led to
-    std::uint64_t interrupt_ = 0;  // the one to come; events of earlier ones are void
+    Duration phase_{};             // phase of the periodic timer
+    Duration adapted_{};           // the period that adaptive coalescing has reached
+    std::uint64_t interrupt_ = 0;  // number of the next interrupt; events of earlier interrupts are void
 };
 
 }  // namespace udtx::sim

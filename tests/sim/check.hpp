@@ -1,5 +1,5 @@
-// Checks that tell, when they fail, the scenario's seed and steps. The expression is evaluated before the history is
-// taken, so that it shows what the expression did.
+// Checks that print the scenario's seed and steps when they fail. The macro evaluates the expression before it takes
+// the history, so that the history shows what the expression did.
 #pragma once
 
 #include "sim/scenario.hpp"

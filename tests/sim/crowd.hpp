@@ -1,4 +1,4 @@
-// Many hosts with some connections each, through one line to one server; every connection carries one transfer.
+// Many hosts with several connections each share one link to one server. Every connection carries one transfer.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace udtx::sim {
 
 struct CrowdSetup {
     std::size_t hosts = 50;  ///< at most kMostHosts
-    std::size_t each = 20;   ///< connections of a host; an endpoint allows one address 64 handshakes at once
+    std::size_t each = 20;   ///< connections per host; an endpoint allows one address 64 handshakes at once
     std::uint64_t bytes = 300'000;
     LinkParams line{};  ///< in both directions
     std::string congestion = "udtx";
@@ -22,23 +22,23 @@ struct CrowdSetup {
 
 class Crowd {
   public:
-    /// Each has an address of its own in a network of 256.
+    /// Each host has an address of its own in a network of 256 addresses.
     static constexpr std::size_t kMostHosts = 240;
 
     explicit Crowd(const CrowdSetup& setup);
     Crowd(const Crowd&) = delete;
     Crowd& operator=(const Crowd&) = delete;
 
-    /// Until all have finished.
+    /// Runs until all transfers have finished, at most for this time.
     void run(Duration at_most);
     [[nodiscard]] std::size_t size() const noexcept { return senders_.size(); }
     [[nodiscard]] std::size_t finished() const;
-    /// Receivers that have every byte, and the right one.
+    /// Number of receivers that have every byte, each with the right value.
     [[nodiscard]] std::size_t intact() const;
     [[nodiscard]] Duration elapsed() const { return events_.now() - kStart; }
-    /// Jain's index of 1 / seconds of those that have finished.
+    /// Jain's index of 1 / seconds over the transfers that have finished.
     [[nodiscard]] double fairness() const;
-    /// When so large a part of those that finished had; 0 to 1.
+    /// Time at which this part of the finished transfers was complete; `part` is 0 to 1.
     [[nodiscard]] Duration finished_at(double part) const;
 
   private:

@@ -1,5 +1,5 @@
-// The real cryptography for simulated hosts: OpenSSL with one pre-shared key. Its randomness changes key bytes, never
-// the size or number of packets, so that runs stay reproducible.
+// The real cryptography for simulated hosts: OpenSSL with one pre-shared key. Its randomness changes key bytes only.
+// The size and number of packets stay the same, so that runs are reproducible.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Virtual clock and what happens next: a binary heap of (time, order of scheduling).
+// Virtual clock and future events: a binary heap of (time, order of scheduling).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class EventSink {
     virtual void on_due(Instant now, std::uint64_t tag) = 0;
 };
 
-/// Virtual time starts well after the epoch, so that code which takes 0 for "never" is found out.
+/// Virtual time starts well after the epoch. This exposes code that takes 0 for "never".
 inline constexpr Instant kStart{std::chrono::hours(1)};
 
 class EventQueue final : EventSink {
@@ -26,14 +26,15 @@ class EventQueue final : EventSink {
     [[nodiscard]] std::uint64_t processed() const noexcept { return processed_; }
     [[nodiscard]] std::optional<Instant> next() const noexcept;
 
-    /// Events of equal time come in the order in which they were scheduled. A time in the past counts as now.
+    /// Runs events of equal time in the order in which they were scheduled. A time in the past counts as now.
     void schedule(Instant at, EventSink& sink, std::uint64_t tag) { schedule(at, take_turn(), sink, tag); }
-    /// The same in two steps: what is scheduled later, but before it is due, may keep the turn that it took.
+    /// The same in two steps. A caller takes a turn now and schedules the event later, before it is due; the event
+    /// keeps that turn.
     [[nodiscard]] std::uint64_t take_turn() noexcept { return order_++; }
     void schedule(Instant at, std::uint64_t turn, EventSink& sink, std::uint64_t tag);
     void call_at(Instant at, std::function<void()> action);
 
-    /// Runs the next event; false when there is none.
+    /// Runs the next event. Returns false if the queue is empty.
     bool step();
     /// Runs all events up to and including `until` and sets the clock to it.
     void run_until(Instant until);

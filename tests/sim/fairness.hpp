@@ -1,11 +1,12 @@
-// How equal shares are.
+// Measures how equal shares are.
 #pragma once
 
 #include <span>
 
 namespace udtx::sim {
 
-/// Jain's index (sum x)^2 / (n sum x^2): 1 when all have the same, 1/n when one has all. 0 when nobody has anything.
+/// Jain's index (sum x)^2 / (n sum x^2): 1 if all shares are equal, 1/n if one flow has everything, 0 if all shares are
+/// 0.
 [[nodiscard]] constexpr double jain(std::span<const double> shares) noexcept {
     double sum = 0.0;
     double squares = 0.0;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kEndless = 1ULL << 50U;
 constexpr std::uint32_t kMtu = 1472;
 constexpr std::uint16_t kPort = 7000;
 
-/// Takes and counts what comes.
+/// Takes and counts the received bytes.
 class CountingSink final : public App {
   public:
     void on_placed(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
@@ -66,7 +66,7 @@ struct FlowRig::Flow {
     std::unique_ptr<SimHost> server;
     std::shared_ptr<Sender> sender;
     std::shared_ptr<CountingSink> sink = std::make_shared<CountingSink>();
-    std::unique_ptr<TcpFlow> tcp;  // in place of all these
+    std::unique_ptr<TcpFlow> tcp;  // replaces all members above
 };
 
 class FlowRig::CrossSource final : EventSink {
@@ -145,8 +145,8 @@ void FlowRig::add_flow(const FlowSpec& spec) {
 
     TransportConfig config = spec.config;
     config.congestion = spec.cc;
-    // Neither end's memory is to be the limit: room for the path's bandwidth-delay product, its queue and as much
-    // again.
+    // Memory at the ends must not be the limit: the room is four times the path's bandwidth-delay product plus its
+    // queue.
     const double longest = to_seconds(std::max(flow->spec.rtt, setup_.rtt));
     const auto room = 4 * (static_cast<std::uint64_t>(static_cast<double>(setup_.bits_per_second) / 8.0 * longest) +
                            setup_.queue_bytes);

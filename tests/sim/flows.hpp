@@ -1,14 +1,14 @@
-// Many flows through one shared bottleneck: what congestion control is judged by.
+// Many flows through one shared bottleneck: the rig that judges congestion control.
 //
 //     FlowRig rig({.name = "late-comer", .bits_per_second = 100'000'000, .rtt = 100ms, .queue_bdp = 1.0,
 //                  .flows = {{.cc = "cubic"}, {.cc = "bbr", .start = 5s, .rtt = 20ms}}});
 //     rig.run_for(30s);
 //     CHECK(rig.jain(20s, 30s) > 0.95);
 //
-// Each flow is a connection of its own between two hosts of its own, with its own controller, round-trip time and
-// start. All data passes the bottleneck (drop-tail, random loss before the queue); acknowledgements come back
-// unhindered, unless the way back is given a rate. Times count from the start of the run. Every kSample the rig takes a
-// sample; all figures over [from, to) come from those.
+// Each flow is a separate connection between two separate hosts, with its own controller, round-trip time and start.
+// All data passes the bottleneck (drop-tail, random loss before the queue). Acknowledgements return without delay or
+// loss, unless the return link has a rate. Times count from the start of the run. The rig takes a sample every kSample;
+// all figures over [from, to) come from those samples.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +26,28 @@
 
 namespace udtx::sim {
 
-/// In place of a controller's name: a TCP flow with the BBR of the Linux kernel (sim/tcp_flow.hpp).
+/// Use this instead of a controller's name for a TCP flow with the BBR of the Linux kernel (sim/tcp_flow.hpp).
 inline constexpr const char* kTcpBbr = "tcp-bbr";
 
 struct FlowSpec {
     std::string cc = "udt";  ///< or kTcpBbr
     Duration start{};
-    std::optional<Duration> stop{};  ///< the connection is closed then
-    Duration rtt{};                  ///< zero: the rig's
+    std::optional<Duration> stop{};  ///< time at which the connection is closed
+    Duration rtt{};                  ///< zero: use the rig's round-trip time
     std::uint64_t bytes = 0;         ///< 0: sends until the end
     TransportConfig config{};        ///< `congestion` is overwritten by `cc`; policy and rates go here
     proto::Experiment experiment{};  ///< at both ends
 };
 
-/// Datagrams at a constant rate that nobody acknowledges, on and off in turn.
+/// Unacknowledged datagrams at a constant rate, alternately on and off.
 struct CrossTraffic {
-    std::uint64_t bits_per_second = 0;  ///< while on, headers included; 0: none
+    std::uint64_t bits_per_second = 0;  ///< rate while on, headers included; 0: no cross traffic
     Duration from = std::chrono::seconds(5);
     Duration on = std::chrono::seconds(2);
     Duration off = std::chrono::seconds(1);  ///< zero: never off
 };
 
-/// What all flows' acknowledgements pass together.
+/// The return link, which the acknowledgements of all flows share.
 struct ReturnLine {
     std::uint64_t bits_per_second = 0;  ///< 0: infinite
     std::uint64_t queue_bytes = 20'000;
@@ -58,24 +58,24 @@ struct FlowRigSetup {
     std::string name;
     std::uint64_t seed = 1;
     std::uint64_t bits_per_second = 100'000'000;
-    Duration rtt = std::chrono::milliseconds(100);  ///< propagation, there and back
+    Duration rtt = std::chrono::milliseconds(100);  ///< propagation delay, both directions together
     double queue_bdp = 1.0;                         ///< in units of rate x rtt
     std::uint64_t queue_bytes = 0;                  ///< instead of queue_bdp when not 0
     double loss = 0.0;
     Duration jitter{};
     Duration jitter_hold{};  ///< LinkParams::jitter_hold
-    /// Of each sender's own line to the bottleneck; 0: infinite. On an infinite one packet pairs reach the queue
-    /// without a gap, and no cross traffic gets between them.
+    /// Rate of each sender's own link to the bottleneck; 0: infinite. On an infinite link, packet pairs reach the queue
+    /// without a gap and no cross traffic gets between them.
     std::uint64_t access_bits_per_second = 0;
     std::vector<FlowSpec> flows;
     CrossTraffic cross{};
-    HostNoise noise{};  ///< of every flow's two hosts
-    Coalescing card{};  ///< of every flow's receiver
+    HostNoise noise{};  ///< at both hosts of every flow
+    Coalescing card{};  ///< at the receiver of every flow
     ReturnLine back{};
-    bool shared_key = false;  ///< of both ends of every flow: the handshake takes a round trip less
+    bool shared_key = false;  ///< Both ends of every flow share the hello key: the handshake takes one round trip less.
 };
 
-/// State of one flow at one moment; counters since its start.
+/// State of one flow at one moment. The counters count from the flow's start.
 struct FlowSample {
     std::uint64_t received = 0;  ///< stream bytes
     std::uint64_t sent_packets = 0;
@@ -91,9 +91,9 @@ struct FlowSample {
 
 struct RigSample {
     std::uint64_t queue_bytes = 0;
-    std::uint64_t line_bits = 0;  ///< passed the bottleneck, headers included
-    std::uint64_t offered = 0;    ///< packets that reached the queue (random losses are not among them)
-    std::uint64_t dropped = 0;    ///< of those, packets that did not fit
+    std::uint64_t line_bits = 0;  ///< bits that passed the bottleneck, headers included
+    std::uint64_t offered = 0;    ///< packets that reached the queue; random losses happen before it
+    std::uint64_t dropped = 0;    ///< offered packets that did not fit
     std::vector<FlowSample> flows;
 };
 
@@ -103,10 +103,10 @@ struct QueueDelay {
     Duration max{};
 };
 
-/// 1 to n; in builds that sanitizers slow down only 1.
+/// Seeds 1 to n, or only 1 in builds that sanitizers slow down.
 [[nodiscard]] std::vector<std::uint64_t> some_seeds(std::uint64_t n);
 
-/// Of one figure over several seeds: a single run is chance.
+/// One figure over several seeds. The result of a single run may be chance.
 struct Spread {
     double least = 0.0;
     double median = 0.0;
@@ -125,9 +125,9 @@ class FlowRig {
     FlowRig& operator=(const FlowRig&) = delete;
 
     void run_for(Duration time);
-    /// A change in mid-run: `rig.at(10s, [&] { rig.bottleneck().change(...); })`.
+    /// Schedules a change during the run: `rig.at(10s, [&] { rig.bottleneck().change(...); })`.
     void at(Duration when, std::function<void()> action);
-    /// One more path for a flow that runs, through the same lines.
+    /// Adds a path to a running flow, through the same links.
     void add_path(std::size_t flow);
     [[nodiscard]] Link& bottleneck() noexcept { return *bottleneck_; }
     [[nodiscard]] Link& return_line() noexcept { return *return_line_; }
@@ -135,28 +135,28 @@ class FlowRig {
     [[nodiscard]] std::size_t flow_count() const noexcept { return setup_.flows.size(); }
     [[nodiscard]] const FlowRigSetup& setup() const noexcept { return setup_; }
 
-    /// Stream bytes handed to the receiver.
+    /// Stream bytes handed to the receiver, per time.
     [[nodiscard]] Rate goodput(std::size_t flow, Duration from, Duration to) const;
-    [[nodiscard]] Rate goodput(Duration from, Duration to) const;  ///< of all flows
-    /// Part of the line's time that is used, headers and cross traffic included.
+    [[nodiscard]] Rate goodput(Duration from, Duration to) const;  ///< of all flows together
+    /// Used part of the bottleneck's capacity, headers and cross traffic included.
     [[nodiscard]] double utilisation(Duration from, Duration to) const;
     /// Jain's index (sum x)^2 / (n sum x^2) over the flows that run during all of [from, to).
     [[nodiscard]] double jain(Duration from, Duration to) const;
-    /// Mean of what a flow takes for the rate of the line, bits/s.
+    /// Mean of the flow's estimate of the bottleneck's rate, bits/s.
     [[nodiscard]] double mean_mtr(std::size_t flow, Duration from, Duration to) const;
     [[nodiscard]] QueueDelay queue_delay(Duration from, Duration to) const;
-    /// Packets that the sender took for lost, as a part of those sent.
+    /// Packets that the sender declared lost, as a part of those sent.
     [[nodiscard]] double loss(std::size_t flow, Duration from, Duration to) const;
     /// Packets dropped by the full queue, as a part of those that reached it.
     [[nodiscard]] double drops(Duration from, Duration to) const;
-    /// When a flow with a size was acknowledged in full, since its own start.
+    /// Time from a flow's start until its last byte was acknowledged. Only for a flow with a size.
     [[nodiscard]] std::optional<Duration> completed(std::size_t flow) const;
 
     [[nodiscard]] const std::vector<RigSample>& samples() const noexcept { return samples_; }
     [[nodiscard]] PathStats stats(std::size_t flow) const;
-    /// The controller's connection; null before the start and after the end.
+    /// The sender's connection, which holds the controller. Null before the start and after the end.
     [[nodiscard]] proto::Connection* connection(std::size_t flow) const;
-    /// A line of figures for each flow and one for the line, over [from, to); for INFO() and the command line.
+    /// A row of figures for each flow and one for the bottleneck, over [from, to); for INFO() and the command line.
     [[nodiscard]] std::string table(Duration from, Duration to) const;
 
   private:

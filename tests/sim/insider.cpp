@@ -33,8 +33,8 @@ void TappedProvider::on_seal(std::size_t key, const std::shared_ptr<crypto::Aead
                              std::span<std::byte> packet) {
     const auto header = wire::parse_short_header(packet);
     if (!header) return;
-    // Numbers of simulated connections stay below 2^24, so that the header's bits are the number; what remains of the
-    // nonce without them is the IV.
+    // Packet numbers of simulated connections stay below 2^24, so that the header's bits are the whole number. The
+    // nonce without this number is the IV.
     const PacketNumber number = header->packet_number;
     last_aead_ = aead;
     last_iv_ = crypto::make_nonce(nonce, header->path, number);

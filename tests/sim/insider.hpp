@@ -1,5 +1,5 @@
-// The view from inside of a connection: what an end seals, before it is sealed, and packets of one's own under its
-// keys. For peers that hold the keys and do not keep the rules.
+// The inside view of a connection: the packets that an end is about to seal, and forged packets under its keys. Models
+// a peer that holds the keys and breaks the rules.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,28 @@
 
 namespace udtx::sim {
 
-/// Stands between a host and its cryptography.
+/// Wraps a host's cryptography.
 class TappedProvider final : public crypto::Provider {
   public:
     explicit TappedProvider(crypto::Provider& real) : real_(real) {}
 
-    /// A data packet about to be sealed; `payload` may be changed. Keys are numbered as they are made.
+    /// A data packet just before sealing; the tap may change `payload`. Keys are numbered in the order of their
+    /// creation.
     struct Sealing {
         std::size_t key = 0;
         wire::ShortHeader header;
-        PacketNumber number = 0;  ///< as it stands in the nonce: the low 24 bits are the header's
+        PacketNumber number = 0;  ///< full number as in the nonce; the header has its low 24 bits
         std::span<std::byte> payload;
     };
     using Tap = std::function<void(const Sealing&)>;
     void set_tap(Tap tap) { tap_ = std::move(tap); }
 
-    /// A data packet under the key that this end sealed with last, on that path or another. `fill` writes the frames.
+    /// Builds a data packet under the key that this end used last, on the same path or another. `fill` writes the
+    /// frames.
     [[nodiscard]] std::vector<std::byte> forge(PacketNumber number, const std::function<void(wire::Writer&)>& fill,
                                                std::size_t size = 1200, std::optional<PathId> path = {});
     [[nodiscard]] PacketNumber last_number() const noexcept { return last_number_; }
-    /// Some data packet has been sealed: forge() knows how.
+    /// True once a data packet has been sealed; forge() needs its key.
     [[nodiscard]] bool ready() const noexcept { return last_aead_ != nullptr; }
 
     std::unique_ptr<crypto::Aead> make_aead(crypto::Cipher cipher, std::span<const std::byte> key) override;

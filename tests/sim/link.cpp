@@ -5,16 +5,16 @@
 namespace udtx::sim {
 namespace {
 
-/// The tag of the first packet of those that keep the order.
+/// Tag of the event for the first of the packets that keep their order.
 constexpr std::uint64_t kFirst = UINT64_MAX;
 
-/// Line time of `bytes`; integer arithmetic, so that it is the same everywhere.
+/// Serialisation time of `bytes`. Integer arithmetic gives the same result on every platform.
 Duration line_time(std::uint64_t bytes, std::uint64_t bits_per_second) noexcept {
     if (bits_per_second == 0) return Duration::zero();
     return Duration(static_cast<std::int64_t>(bytes * 8ULL * 1'000'000'000ULL / bits_per_second));
 }
 
-/// Bytes that the line moves in `d`, to a microsecond (nanoseconds x bits/s would overflow 64 bits).
+/// Bytes that the link sends in `d`, with a resolution of a microsecond (nanoseconds x bits/s would overflow 64 bits).
 std::uint64_t bytes_in(Duration d, std::uint64_t bits_per_second) noexcept {
     const auto us = static_cast<std::uint64_t>((d.count() + 999) / 1000);
     return us * (bits_per_second / 8U) / 1'000'000U;

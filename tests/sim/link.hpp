@@ -1,7 +1,8 @@
-// One direction of a line: drop-tail queue, serialisation, propagation, and the faults on the way, all seeded.
+// One direction of a link: drop-tail queue, serialisation, propagation and the faults of the link, all from a seed.
 //
-// Order of a packet's fate: blackout, MTU, random loss, burst loss (all before the queue, so that a loss does not take
-// line time), queue limit, then serialisation + propagation (+ extra delay when reordered), corruption, duplication.
+// Order of the checks for a packet: blackout, MTU, random loss, burst loss, queue limit. A loss happens before the
+// queue, so it takes no link time. Then follow serialisation + propagation (+ extra delay if reordered), corruption,
+// duplication.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@
 
 namespace udtx::sim {
 
-/// Nothing passes in [start + from, start + from + length), again every `period` (zero: once).
+/// Drops every packet in [start + from, start + from + length), again every `period` (zero: once).
 struct Blackout {
     Duration from{};
     Duration length{};
     Duration period{};
 };
 
-/// Two-state burst loss (Gilbert 1960, Elliott 1963): state drawn per packet.
+/// Two-state burst loss (Gilbert 1960, Elliott 1963). The state is drawn per packet.
 struct BurstLoss {
     double enter = 0.0;  ///< probability per packet to go from good to bad; 0 turns the model off
     double leave = 1.0;  ///< from bad to good; mean burst length = 1 / leave
@@ -37,23 +38,23 @@ struct BurstLoss {
 struct LinkParams {
     std::uint64_t bits_per_second = 100'000'000;  ///< 0: infinitely fast
     Duration delay = std::chrono::milliseconds(10);
-    std::uint64_t queue_bytes = 1'000'000;  ///< waiting bytes, headers included; what does not fit is dropped
-    std::uint32_t overhead = 28;            ///< bytes of line time per datagram besides its payload (IPv4 + UDP)
-    std::uint32_t mtu = 1472;               ///< UDP payload; larger ones vanish without a word
+    std::uint64_t queue_bytes = 1'000'000;  ///< limit of the waiting bytes, headers included; the rest is dropped
+    std::uint32_t overhead = 28;            ///< bytes of link time per datagram besides its payload (IPv4 + UDP)
+    std::uint32_t mtu = 1472;               ///< UDP payload; larger datagrams are dropped without a report
     double loss = 0.0;
     BurstLoss burst{};
     Duration jitter{};       ///< extra delay, uniform in [0, jitter]; packets keep their order
-    Duration jitter_hold{};  ///< for so long it stays as it was drawn; zero: each packet draws its own
+    Duration jitter_hold{};  ///< time for which a drawn jitter stays the same; zero: each packet draws its own
     double reorder = 0.0;    ///< probability of an extra delay ...
     Duration reorder_by{};   ///< ... uniform in (0, reorder_by]
     double duplicate = 0.0;
     double corrupt = 0.0;  ///< probability that 1 to 8 bits are flipped
     std::vector<Blackout> blackouts{};
-    Coalescing card{};  ///< of whoever receives at the link's end
+    Coalescing card{};  ///< at the receiving host of this link
 };
 
 struct LinkCounters {
-    std::uint64_t sent = 0;  ///< offered to the link
+    std::uint64_t sent = 0;  ///< packets offered to the link
     std::uint64_t sent_bytes = 0;
     std::uint64_t delivered = 0;  ///< duplicates included
     std::uint64_t delivered_bytes = 0;
@@ -66,7 +67,7 @@ struct LinkCounters {
     std::uint64_t corrupted = 0;
     std::uint64_t reordered = 0;
     std::uint64_t max_queue = 0;      ///< bytes
-    double queue_byte_seconds = 0.0;  ///< integral of the queue over time; mean = integral / time
+    double queue_byte_seconds = 0.0;  ///< integral of the queue over time, bytes x s; mean = integral / time
     [[nodiscard]] std::uint64_t dropped() const noexcept {
         return dropped_queue + dropped_loss + dropped_burst + dropped_mtu + dropped_blackout;
     }
@@ -88,8 +89,8 @@ class Link final : EventSink {
     void set_receiver(PacketReceiver* receiver) noexcept { card_.set_receiver(receiver); }
     void send(Instant now, PacketPtr packet);
 
-    /// Changes parameters now. Bytes that wait in the queue are served at the new rate as far as later packets see it;
-    /// packets already queued keep the departure that they were given.
+    /// Changes parameters now. For later packets, the bytes in the queue are served at the new rate. Packets already in
+    /// the queue keep the departure time that they have.
     void change(const std::function<void(LinkParams&)>& edit);
 
     [[nodiscard]] const LinkParams& params() const noexcept { return params_; }
@@ -117,21 +118,21 @@ class Link final : EventSink {
     Prng prng_;
     Card card_;
     LinkCounters counters_;
-    Instant busy_until_ = kStart;  // when the last queued bit leaves; the queue is what lies between now and then
+    Instant busy_until_ = kStart;  // when the last queued bit leaves; the queue is the work between now and then
     Instant integrated_to_ = kStart;
     Instant last_departure_ = kStart;
-    Instant last_arrival_ = kStart;  // of jittered packets
-    Duration held_up_{};             // by jitter that is held,
-    Instant held_until_ = kStart;    // until then
+    Instant last_arrival_ = kStart;  // arrival of the last jittered packet
+    Duration held_up_{};             // extra delay of jitter that is held (jitter_hold)
+    Instant held_until_ = kStart;    // end of that hold
     bool bad_state_ = false;
-    /// Those that keep the order, of which only the first is among the events: they may be thousands.
+    /// Packets that keep their order. Only the first of them is in the event queue, as there may be thousands.
     struct Waiting {
         Instant arrival;
         std::uint64_t turn;
         PacketPtr packet;
     };
     std::deque<Waiting> in_order_;
-    std::vector<PacketPtr> overtaking_;  // by the tag of their event
+    std::vector<PacketPtr> overtaking_;  // reordered packets, indexed by the tag of their event
     std::vector<std::uint64_t> free_slots_;
 };
 

@@ -16,11 +16,11 @@
 
 namespace udtx::sim {
 
-/// What sits at an address.
+/// A receiver of datagrams at an address.
 class Host {
   public:
     virtual ~Host() = default;
-    /// `data` may be overwritten.
+    /// The host may overwrite `data`.
     virtual void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) = 0;
 };
 
@@ -32,9 +32,9 @@ struct Route {
 };
 
 struct NetworkCounters {
-    std::uint64_t unroutable = 0;    ///< to an address that nobody has (any more), when sent
-    std::uint64_t dead_mapping = 0;  ///< the NAT mapping went while the packet was under way
-    std::uint64_t filtered = 0;      ///< taken out by the filter
+    std::uint64_t unroutable = 0;    ///< sent to an address that no host has (any more)
+    std::uint64_t dead_mapping = 0;  ///< the NAT mapping ended while the packet was on its way
+    std::uint64_t filtered = 0;      ///< removed by the filter
     std::uint64_t injected = 0;
     friend bool operator==(const NetworkCounters&, const NetworkCounters&) = default;
 };
@@ -45,29 +45,30 @@ class Network final : PacketReceiver {
 
     NodeId add_node(std::string name, const Address& address, Host* host);
     Link& add_link(std::string name, LinkParams params);
-    /// Packets from one node to the other pass these links in order. A link may be part of several routes.
+    /// Routes packets from one node to the other through these links in order. Several routes may share a link.
     void connect(NodeId from, NodeId to, std::initializer_list<Link*> links);
-    /// One more address of the node, behind no NAT.
+    /// Adds an address to the node. It is not behind the NAT.
     void add_address(NodeId node, const Address& address) { by_outer_[address] = node; }
-    /// The route between two addresses, where it is not that of the nodes.
+    /// Sets the route between two addresses, if it differs from the route of the nodes.
     void connect(const Address& from, const Address& to, std::initializer_list<Link*> links);
 
-    /// `from` without a family: the node's first address.
+    /// A `from` without a family means the node's first address.
     void send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data);
     void send(NodeId node, const Address& to, std::span<const std::byte> data) { send(node, {}, to, data); }
-    /// The NAT in front of `node` gives it a new outer address; the old mapping dies at once.
+    /// Gives `node` a new outer address at its NAT. The old mapping ends at once.
     void rebind(NodeId node, const Address& outer);
     [[nodiscard]] const Address& outer_address(NodeId node) const { return nodes_[node].outer; }
     [[nodiscard]] const std::string& name(NodeId node) const { return nodes_[node].name; }
 
-    /// An attacker beside the target: arrives `after` from now without passing a link, with any source address.
+    /// Injects a packet as an attacker next to the target. It arrives `after` from now, passes no link, and may have
+    /// any source address.
     void inject(Duration after, const Address& from, const Address& to, std::vector<std::byte> data);
 
-    /// Sees every packet as it leaves a host (outer addresses); false takes it out.
+    /// Sees every packet as it leaves a host (outer addresses). A filter that returns false removes the packet.
     using Filter = std::function<bool(Instant now, NodeId from, const Packet& packet)>;
     void set_filter(Filter filter) { filter_ = std::move(filter); }
 
-    /// Bytes that packets take, under way and idle.
+    /// Memory of all packets in bytes, in flight and idle.
     [[nodiscard]] std::size_t packet_memory() const noexcept { return pool_.memory(); }
     [[nodiscard]] const NetworkCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const noexcept { return links_; }

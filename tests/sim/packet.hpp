@@ -1,4 +1,4 @@
-// A datagram under way, and the pool that recycles its memory.
+// A datagram in flight, and the pool that recycles its memory.
 #pragma once
 
 #include <cstddef>
@@ -46,11 +46,11 @@ class PacketPool {
     }
     void give_back(PacketPtr packet) { idle_.push_back(std::move(packet)); }
 
-    /// Bytes, of idle packets as well.
+    /// Bytes of all packets, idle ones included.
     [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
   private:
-    static constexpr std::size_t kPacketMemory = 2 * sizeof(Packet);  // with its places in queues
+    static constexpr std::size_t kPacketMemory = 2 * sizeof(Packet);  // includes the packet's places in queues
 
     std::vector<PacketPtr> idle_;
     std::size_t memory_ = 0;

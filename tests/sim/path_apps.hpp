@@ -1,4 +1,4 @@
-// The two ends' applications: simulated bulk transfer, with more than one path and a meter at the receiver.
+// The applications of both ends for a simulated bulk transfer over several paths, with a meter at the receiver.
 #pragma once
 
 #include <utility>
@@ -9,13 +9,13 @@
 
 namespace udtx::sim {
 
-/// Sends without end, in order, and opens further paths as soon as the connection is up.
+/// Sends endlessly on an ordered stream and opens further paths as soon as the connection is up.
 class PathSender final : public App {
   public:
     explicit PathSender(std::vector<proto::PathAddresses> more);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
 
-    /// When the first path was taken for alive after it had been silent.
+    /// Times at which the first path was declared alive again after it had failed.
     [[nodiscard]] const std::vector<Instant>& revivals() const noexcept { return revivals_; }
 
   private:
@@ -24,7 +24,7 @@ class PathSender final : public App {
     Sender sender_;
 };
 
-/// Checks what comes and measures how long it waited for its turn.
+/// Checks the received bytes and measures how long they waited for their turn.
 class MeteredReceiver final : public App {
   public:
     explicit MeteredReceiver(Instant start) : meter_(start) {}

@@ -1,5 +1,6 @@
-// Content for simulated transfers: a fixed pseudo-random block repeated with a period that is prime, so that bytes put
-// at a wrong offset do not match by chance. Chunks are views of one block: ten gigabytes to send cost two megabytes.
+// Content for simulated transfers: a fixed pseudo-random block that repeats with a prime period, so that bytes at a
+// wrong offset do not match by chance. Chunks are views of one block: sending ten gigabytes takes two megabytes of
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +19,13 @@ inline constexpr std::size_t kMaxChunk = 1U << 20U;
 [[nodiscard]] Chunk chunk(std::uint64_t offset, std::size_t size);
 [[nodiscard]] bool matches(std::uint64_t offset, std::span<const std::byte> bytes);
 
-/// Naive model of "each byte exactly once".
+/// Simple model of "each byte exactly once".
 class Ledger {
   public:
-    /// False when a byte of it was there before.
+    /// Returns false if one of the bytes was added before.
     bool add(std::uint64_t offset, std::uint64_t size);
     [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
-    /// Nothing is missing below `size` and nothing lies above.
+    /// True if all bytes below `size` are present and no byte is above.
     [[nodiscard]] bool complete(std::uint64_t size) const noexcept;
     [[nodiscard]] std::size_t pieces() const noexcept { return pieces_.size(); }
 

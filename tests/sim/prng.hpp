@@ -1,5 +1,5 @@
 // Seeded randomness with the same numbers on every platform: xoshiro256** (Blackman & Vigna 2018), its state filled by
-// splitmix64. The distributions of <random> differ between standard libraries and are not used.
+// splitmix64. Standard libraries differ in the distributions of <random>, so they are not used.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class Prng {
     explicit constexpr Prng(std::uint64_t seed) noexcept {
         for (auto& word : s_) word = splitmix64(seed);
     }
-    /// Independent stream for the part of a scenario called by this number.
+    /// An independent generator for the part of a scenario with this number.
     [[nodiscard]] static constexpr Prng derive(std::uint64_t seed, std::uint64_t part) noexcept {
         std::uint64_t mixed = part;
         return Prng(seed ^ splitmix64(mixed));
@@ -42,9 +42,10 @@ class Prng {
         s_[3] = rotl(s_[3], 45U);
         return result;
     }
-    /// In [0, bound); bound > 0. The bias of the modulo is below 2^-32 for every bound that a simulation uses.
+    /// A number in [0, bound); bound > 0. The modulo bias is below 2^-32 for every bound that a simulation uses.
     constexpr std::uint64_t below(std::uint64_t bound) noexcept { return next() % bound; }
-    /// True with probability p; draws nothing for p <= 0, so that unused faults do not shift the others' numbers.
+    /// True with probability p. Draws nothing for p <= 0, so that unused faults do not shift the numbers of other
+    /// faults.
     constexpr bool chance(double p) noexcept {
         if (p <= 0.0) return false;
         return static_cast<double>(next() >> 11U) * 0x1.0p-53 < p;
@@ -55,7 +56,7 @@ class Prng {
     std::array<std::uint64_t, 4> s_{};
 };
 
-/// What the core is given for Rng.
+/// The random source that the core uses in the simulator.
 class SimRng final : public Rng {
   public:
     explicit SimRng(std::uint64_t seed) noexcept : prng_(seed) {}

@@ -11,7 +11,7 @@ namespace udtx::sim {
 namespace {
 
 constexpr std::size_t kBatchBytes = 65000;
-constexpr unsigned kMostTurnsAtOnce = 10000;  // more without time moving is a livelock
+constexpr unsigned kMostTurnsAtOnce = 10000;  // more turns at one instant are a livelock
 
 }  // namespace
 
@@ -90,7 +90,7 @@ void ProtocolHost::receive(const Address& local, const Address& remote, std::spa
     pump();
 }
 
-/// What a lane of the driver does.
+/// Does the work of a lane of the driver.
 void ProtocolHost::open_ahead(proto::RxDatagram& datagram) const {
     if (const auto opening = endpoint_->opening_of(datagram.data)) {
         proto::open_packet(*opening, datagram, setup_.lanes);
@@ -177,7 +177,7 @@ void ProtocolHost::set_timer(Instant now) {
         return;
     }
     const Instant at = std::max(*due, now);
-    if (timer_ && *timer_ <= at) return;  // the earlier one looks again when it fires
+    if (timer_ && *timer_ <= at) return;  // the earlier alarm checks the timer again when it fires
     timer_ = at;
     set_alarm(at, static_cast<std::uint64_t>(at.time_since_epoch().count()));
 }

@@ -1,6 +1,5 @@
-// An Endpoint with its applications, and the same turns that io::Driver makes over a socket. What keeps the virtual
-// time and carries the datagrams comes from a derived class: SimHost for the simulator, an ns-3 Application in
-// bench/papers.
+// An Endpoint with its applications, which makes the same turns as io::Driver makes over a socket. A derived class
+// keeps the virtual time and carries the datagrams: SimHost in the simulator, an ns-3 Application in bench/papers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@
 
 namespace udtx::sim {
 
-/// Application of one connection. on_tick comes after each delivery of events and before the host sends.
+/// Application of one connection. The host calls on_tick after each delivery of events and before it sends.
 class App : public proto::ConnectionHandler {
   public:
     void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& /*event*/) override {}
@@ -28,14 +27,14 @@ class App : public proto::ConnectionHandler {
     void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
     virtual void on_tick(Instant /*now*/, proto::Connection& /*connection*/) {}
 
-    /// Leads to on_wake() at that time.
+    /// Requests a call of on_wake() at that time.
     std::function<void(Instant)> wake_at;
 };
 
 struct HostCounters {
     std::uint64_t datagrams_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t batches_sent = 0;  ///< system calls of a driver
+    std::uint64_t batches_sent = 0;  ///< the system calls that a driver would make
     std::uint64_t datagrams_received = 0;
     std::uint64_t bytes_received = 0;
     friend bool operator==(const HostCounters&, const HostCounters&) = default;
@@ -62,8 +61,8 @@ struct HostSetup {
     crypto::HandshakeFactory* handshakes = nullptr;
     std::optional<crypto::Secret> hello_key{};
     std::optional<crypto::Secret> reset_key{};
-    std::size_t max_segments = 44;  ///< of one poll_transmit
-    std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside of the endpoint
+    std::size_t max_segments = 44;  ///< per poll_transmit
+    std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside the endpoint
     proto::Experiment experiment{};
 };
 
@@ -78,11 +77,11 @@ class ProtocolHost {
     void listen(std::size_t max_connections, Accept accept);
     Session& connect(const Address& remote, std::shared_ptr<App> app);
     Session& connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app);
-    /// The process is gone without a word, as by SIGKILL, and with it what its sessions had: datagrams find nobody.
+    /// Ends the process and its sessions without a message to the peers, as by SIGKILL. Datagrams to it are lost.
     void kill();
-    /// Another process at the same address, with the same keys. It listens when it is told to.
+    /// Starts another process at the same address with the same keys. It listens once it is told to.
     void start_anew();
-    /// Does what a turn of the driver does; to be called after an application call from outside.
+    /// Makes one turn of the driver. Call it after an application call from outside.
     void pump();
 
     [[nodiscard]] const Address& address() const noexcept { return setup_.address; }
@@ -93,17 +92,17 @@ class ProtocolHost {
     [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
 
   protected:
-    /// A datagram came, by the kernel's `stamp` or else now; `data` may be overwritten.
+    /// Takes an arrived datagram, with the kernel's `stamp` or else the time now. It may overwrite `data`.
     void receive(const Address& local, const Address& remote, std::span<std::byte> data,
                  std::optional<Instant> stamp = std::nullopt);
-    /// An alarm that set_alarm() asked for is due.
+    /// Runs when an alarm that set_alarm() requested is due.
     void on_alarm(std::uint64_t tag);
 
   private:
     [[nodiscard]] virtual Instant now() const = 0;
-    /// `from` without a family: the address that the host has, or its first.
+    /// A `from` without a family means the address that the host has, or its first address.
     virtual void send(const Address& from, const Address& to, std::span<const std::byte> datagram) = 0;
-    /// Calls on_alarm(tag) at that time; alarms are never taken back.
+    /// Calls on_alarm(tag) at that time. An alarm cannot be cancelled.
     virtual void set_alarm(Instant at, std::uint64_t tag) = 0;
     virtual void call_at(Instant at, std::function<void()> action) = 0;
 
@@ -117,7 +116,7 @@ class ProtocolHost {
 
     HostSetup setup_;
     SimRng rng_;
-    std::optional<proto::Endpoint> endpoint_;  // none: killed
+    std::optional<proto::Endpoint> endpoint_;  // empty after kill()
     Accept accept_;
     std::vector<std::unique_ptr<Session>> sessions_;
     HostCounters counters_;

@@ -12,7 +12,8 @@ void ReorderMeter::update(Instant now, std::uint64_t received, std::uint64_t in_
     received_ = received;
     in_order_ = in_order;
     most_held_ = std::max(most_held_, held());
-    // What came just now either stays, or fills a gap and goes along with what waited for it.
+    // The bytes that just arrived either wait, or fill a gap and are handed over together with the bytes that waited
+    // for them.
     if (came > went) waiting_.push_back({now, came - went});
     if (went > came) hand_over(now, went - came);
 }

@@ -1,5 +1,5 @@
-// What a receiver of an ordered stream has to hold, and for how long, from two counts: bytes that have arrived and
-// bytes that were handed over in order.
+// Measures how many bytes a receiver of an ordered stream holds, and for how long. It needs two counts: bytes that have
+// arrived and bytes that were handed over in order.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ class ReorderMeter {
   public:
     explicit ReorderMeter(Instant start) : start_(start), last_(start) {}
 
-    /// To be called after each datagram. `in_order` is never above `received`; neither falls.
+    /// Call this after each datagram. `in_order` never exceeds `received`, and both never decrease.
     void update(Instant now, std::uint64_t received, std::uint64_t in_order);
 
     [[nodiscard]] std::uint64_t held() const noexcept { return received_ - in_order_; }
     [[nodiscard]] std::uint64_t most_held() const noexcept { return most_held_; }
-    /// Over time, from the start to the last update.
+    /// Mean over time, from the start to the last update, bytes.
     [[nodiscard]] double mean_held() const noexcept;
-    /// How long a byte that came waited for those before it: the mean of all bytes handed over, exact (Little's law).
+    /// Time that a byte waits for the bytes before it: the exact mean over all bytes handed over (Little's law).
     [[nodiscard]] double mean_wait_s() const noexcept;
-    /// The longest wait, if bytes that wait are handed over in the order in which they came: so it is where one path
-    /// is ahead of another, whose bytes are missing.
+    /// The longest wait, if waiting bytes are handed over in the order of their arrival. This holds when one path is
+    /// ahead of another path whose bytes are missing.
     [[nodiscard]] Duration longest_wait() const noexcept { return longest_wait_; }
 
   private:

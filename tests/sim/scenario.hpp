@@ -1,12 +1,12 @@
-// Two hosts, a line each way, a script of steps. What goes wrong is reported with the seed and the steps that led
-// there.
+// Two hosts, a link in each direction, and a script of steps. A failure is reported with the seed and the steps before
+// it.
 //
 //     Scenario s({.name = "F68 loss 30 %", .up = line, .down = line});
 //     Bulk bulk = start_bulk(s, {.bytes = 1'000'000});
 //     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
 //
-// UDTX_SIM_SEED=n in the environment runs every scenario with another seed, UDTX_SIM_VERBOSE=1 prints each one's
-// figures at its end.
+// In the environment, UDTX_SIM_SEED=n runs every scenario with another seed, and UDTX_SIM_VERBOSE=1 prints the figures
+// of each scenario at its end.
 #pragma once
 
 #include <cstdint>
@@ -35,19 +35,21 @@ struct ScenarioSetup {
     TransportConfig server{};
     CryptoKit* crypto = nullptr;                  ///< null: shared_kit()
     CryptoKit* server_crypto = nullptr;           ///< null: the same as the client's
-    crypto::Provider* client_provider = nullptr;  ///< packet keys by this one instead of the kit's
+    crypto::Provider* client_provider = nullptr;  ///< makes the packet keys instead of the kit's provider
     crypto::Provider* server_provider = nullptr;
-    std::optional<crypto::Secret> client_hello_key{};  ///< no cookie is needed if the server's is the same
+    /// If both ends have the same key, the handshake needs no cookie
+    std::optional<crypto::Secret> client_hello_key{};
     std::optional<crypto::Secret> server_hello_key{};
-    std::optional<crypto::Secret> server_reset_key{};  ///< a server that is started anew tells old clients
-    std::size_t lanes = 0;                             ///< of both hosts, see HostSetup
+    /// Allows a restarted server to reset its earlier connections
+    std::optional<crypto::Secret> server_reset_key{};
+    std::size_t lanes = 0;  ///< at both hosts, see HostSetup
     proto::Experiment client_experiment{};
     proto::Experiment server_experiment{};
     HostNoise client_noise{};
     HostNoise server_noise{};
 };
 
-/// OpenSSL with one pre-shared key, made once a process.
+/// OpenSSL with one pre-shared key, created once per process.
 [[nodiscard]] CryptoKit& shared_kit();
 
 class Scenario {
@@ -66,11 +68,11 @@ class Scenario {
     [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
     [[nodiscard]] Duration elapsed() const noexcept { return events_.now() - kStart; }
 
-    /// Writes a line into the history.
+    /// Adds a line to the history.
     void note(const std::string& what);
-    /// A step of the script at this time after the start.
+    /// Schedules a step of the script at this time after the start.
     void at(Duration when, const std::string& what, std::function<void()> action);
-    /// Until `done()` or this time after the start; true when done.
+    /// Runs until `done()` or until this time after the start. Returns true if `done()` holds.
     bool run_until(const std::function<bool()>& done, Duration deadline);
     void run_for(Duration time);
 
@@ -105,23 +107,23 @@ struct BulkOptions {
     Duration writer_late{};
     Receiver::Options reader{};
 };
-/// Listens on the server and dials from the client.
+/// Listens on the server and connects from the client.
 [[nodiscard]] Bulk start_bulk(Scenario& scenario, const BulkOptions& options);
 
-/// The same line both ways.
+/// A setup with the same link parameters in both directions.
 [[nodiscard]] ScenarioSetup symmetric(std::string name, const LinkParams& line, std::uint64_t seed = 1);
 
 /// The seed to use: UDTX_SIM_SEED if set.
 [[nodiscard]] std::uint64_t seed_or_environment(std::uint64_t seed);
 
-/// 1 in plain builds, less under sanitizers: scales the sizes of long scenarios.
+/// 1 in plain builds, less under sanitizers. It scales the sizes of long scenarios.
 [[nodiscard]] double size_scale() noexcept;
 
-/// Cases of the fault matrix at the size that it asks for (UDTX_WHOLE_MATRIX=1), which takes minutes.
+/// True if cases of the fault matrix run at the full size of the matrix (UDTX_WHOLE_MATRIX=1), which takes minutes.
 [[nodiscard]] bool whole_matrix() noexcept;
 
-/// First line of a case tagged [whole]: at a smaller size it would say nothing, and is left out. The line that is
-/// printed makes ctest report it as skipped.
+/// First line of a case tagged [whole]. Such a case proves nothing at a smaller size, so it is skipped. ctest reports
+/// it as skipped because of the printed line.
 #define UDTX_WHOLE_ONLY()                                                                                       \
     if (::udtx::sim::size_scale() < 1.0) {                                                                      \
         std::puts("SKIPPED: this case takes an optimised build without assertions or sanitizers (./dev test)"); \

@@ -12,11 +12,11 @@
 
 namespace udtx::sim {
 
-/// A busy machine: the host's thread wakes up late, and is put aside between two packets that it sends. What comes
-/// meanwhile waits with the kernel's stamp of its arrival.
+/// A busy machine. The host's thread wakes up late, and the scheduler interrupts it between two packets that it sends.
+/// Datagrams that arrive meanwhile wait with the kernel's stamp of their arrival.
 struct HostNoise {
     double late = 0.0;         ///< probability that a wake-up comes late
-    double interrupted = 0.0;  ///< and that a send does, with all that follow it
+    double interrupted = 0.0;  ///< probability that a send is interrupted; all sends after it wait too
     Duration least = std::chrono::microseconds(200);
     Duration most = std::chrono::milliseconds(2);
 };
@@ -26,7 +26,7 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     SimHost(EventQueue& events, Network& network, HostSetup setup, const HostNoise& noise = {});
 
     [[nodiscard]] NodeId node() const noexcept { return node_; }
-    /// The machine sleeps from now on: what comes is lost, and what falls due waits until it wakes.
+    /// Suspends the machine from now on. Arriving packets are lost, and due events wait until it wakes.
     void sleep_for(Duration length) { asleep_until_ = events_.now() + length; }
 
   private:
@@ -38,7 +38,7 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     void set_alarm(Instant at, std::uint64_t tag) override { events_.schedule(at, *this, tag); }
     void call_at(Instant at, std::function<void()> action) override;
 
-    /// Draws whether the thread is put aside now, unless it has only just come back; true while it is away.
+    /// Draws whether the thread is interrupted now, unless it has only just come back. True while the thread is away.
     bool away(double chance);
     [[nodiscard]] bool asleep() const noexcept { return events_.now() < asleep_until_; }
 

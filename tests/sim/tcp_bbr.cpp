@@ -16,7 +16,7 @@ constexpr int kFullRounds = 3;
 constexpr double kLeastWindow = 4.0;
 constexpr double kMinRttLife = 10.0;  // s
 constexpr Duration kProbeRttTime = std::chrono::milliseconds(200);
-constexpr double kBurstSeconds = 1.0 / 1024.0;  // of one TSO burst; three of them are allowed for in the window
+constexpr double kBurstSeconds = 1.0 / 1024.0;  // duration of one TSO burst; the window has room for three of them
 
 }  // namespace
 
@@ -90,7 +90,7 @@ void TcpBbr::update_cycle(const TcpAck& ack) {
 
 void TcpBbr::enter_probe_bw(Instant now) {
     mode_ = Mode::probe_bw;
-    // Any phase but that of 0.75.
+    // Selects any phase except the one with gain 0.75.
     phase_ = (kCycle.size() - prng_.below(kCycle.size() - 1)) % kCycle.size();
     phase_start_ = now;
 }

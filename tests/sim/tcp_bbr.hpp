@@ -1,8 +1,8 @@
 // BBR as in the Linux kernel's tcp_bbr.c (version 1; Cardwell et al., "BBR: Congestion-Based Congestion Control",
-// 2016): the rival that our flows meet most. A model for the simulator only, in segments.
+// 2016). Our flows meet this rival most often. The model is for the simulator only and counts in segments.
 //
 // Left out: the policer's long-term bandwidth, the aggregation of acknowledgements (the simulated receiver acknowledges
-// every segment), idle restart (the flow is greedy).
+// every segment), and idle restart (the flow always has data).
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace udtx::sim {
 
-/// What one acknowledgement told.
+/// The information of one acknowledgement.
 struct TcpAck {
     Instant now;
     double rtt = 0.0;                   ///< s
@@ -34,11 +34,11 @@ class TcpBbr {
     explicit TcpBbr(std::uint64_t seed) : prng_(seed) {}
 
     void on_ack(const TcpAck& ack);
-    void on_recovery();  ///< a loss, outside recovery
-    void on_timeout();   ///< retransmission time-out: all in flight is lost
+    void on_recovery();  ///< a loss happened outside recovery
+    void on_timeout();   ///< retransmission timeout: all data in flight is lost
     [[nodiscard]] double window() const noexcept { return window_; }       ///< segments
     [[nodiscard]] double pacing_rate() const noexcept { return pacing_; }  ///< segments/s
-    [[nodiscard]] double burst() const noexcept;                           ///< segments that leave at once
+    [[nodiscard]] double burst() const noexcept;                           ///< segments sent at once
     [[nodiscard]] bool probing_rtt() const noexcept { return mode_ == Mode::probe_rtt; }
     [[nodiscard]] bool startup() const noexcept { return mode_ == Mode::startup; }
     [[nodiscard]] double bandwidth() const noexcept;  ///< segments/s
@@ -68,7 +68,7 @@ class TcpBbr {
     double window_ = kInitialWindow;
     double pacing_ = 1000.0;
 
-    std::array<double, kBandwidthRounds> best_{};  // of each of the last rounds
+    std::array<double, kBandwidthRounds> best_{};  // maximum of each of the last rounds
     std::uint64_t round_ = 0;
     std::uint64_t next_round_delivered_ = 0;
     bool round_start_ = false;
@@ -87,7 +87,7 @@ class TcpBbr {
     double prior_window_ = 0.0;
 
     bool was_in_recovery_ = false;
-    bool conserve_ = false;  // one packet out for one in: the first round of recovery
+    bool conserve_ = false;  // packet conservation: one out for one in, in the first round of recovery
 };
 
 }  // namespace udtx::sim

@@ -11,7 +11,7 @@ constexpr std::uint64_t kDuplicates = 3;
 constexpr std::uint64_t kSend = 0;  // tags of events
 constexpr std::uint64_t kTick = 1;
 constexpr Duration kTickTime = std::chrono::milliseconds(50);
-constexpr double kMinTimeout = 0.2;  // s, beyond the RTT: Linux's least RTO
+constexpr double kMinTimeout = 0.2;  // s, added to the RTT: Linux's minimum RTO
 constexpr std::size_t kAckBytes = 24;
 }  // namespace
 
@@ -110,7 +110,7 @@ std::uint32_t TcpFlow::find_lost() {
     return lost;
 }
 
-// Recovery lasts until what was lost has been sent again and acknowledged.
+// Recovery lasts until the lost data has been retransmitted and acknowledged.
 void TcpFlow::follow_recovery(std::uint32_t lost) {
     const std::uint64_t next = first_ + segments_.size();
     if (lost > 0) {
@@ -152,7 +152,7 @@ void TcpFlow::send_what_fits(Instant now) {
             send_scheduled_ = true;
             return;
         }
-        // One TSO burst: a millisecond of the pacing rate.
+        // Sends one TSO burst: the data of a millisecond at the pacing rate.
         const auto burst = static_cast<std::uint64_t>(control_.burst());
         std::uint64_t sent = 0;
         for (; sent < burst && static_cast<double>(in_flight_) < control_.window(); ++sent) send_segment(now);

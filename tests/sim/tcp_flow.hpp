@@ -1,7 +1,7 @@
-// A greedy TCP flow between two nodes of its own, packet by packet: Linux BBR as a rival of our flows.
+// A greedy TCP flow between two nodes of its own, simulated packet by packet: Linux BBR as a rival of our flows.
 //
-// The sink acknowledges every segment by its number (SACK without delayed acknowledgements); a retransmission is a new
-// number. Loss: three later ones acknowledged, or a time-out.
+// The sink acknowledges every segment by its number (SACK without delayed acknowledgements). A retransmission gets a
+// new number. A segment is lost after three acknowledgements of later segments, or after a timeout.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class TcpFlow final : EventSink {
         void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) override;
     };
     enum class Fate : std::uint8_t { flying, acknowledged, lost };
-    /// A segment and the state of the delivery-rate estimator when it left (RFC draft-cheng-iccrg-delivery-rate).
+    /// A segment and the state of the delivery-rate estimator at its departure (RFC draft-cheng-iccrg-delivery-rate).
     struct Segment {
         Instant sent;
         Instant first_sent;
@@ -87,8 +87,8 @@ class TcpFlow final : EventSink {
     std::uint64_t delivered_ = 0;
     Instant delivered_at_;
     Instant first_sent_;
-    std::uint64_t limited_until_ = 0;   // total delivered: ProbeRTT held the flow back until then
-    std::uint64_t recovery_until_ = 0;  // number; recovery ends with its acknowledgement
+    std::uint64_t limited_until_ = 0;   // ProbeRTT limits the flow until this total of delivered segments
+    std::uint64_t recovery_until_ = 0;  // segment number; its acknowledgement ends the recovery
     bool in_recovery_ = false;
     double srtt_ = 0.0;
     double rtt_variance_ = 0.0;

@@ -1,4 +1,4 @@
-// What an episode draws from its seed.
+// The random draws of an episode, made from its seed.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class Dice {
     [[nodiscard]] double between(double low, double high) noexcept {
         return low + (high - low) * static_cast<double>(prng_.next() >> 11U) * 0x1.0p-53;
     }
-    /// Each order of magnitude is as likely as any other.
+    /// Draws a value so that each order of magnitude is equally likely.
     [[nodiscard]] double magnitude(double low, double high) noexcept {
         return std::exp(between(std::log(low), std::log(high)));
     }

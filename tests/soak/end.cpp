@@ -96,7 +96,7 @@ void End::fill(Instant now, proto::Connection& connection, Stream& stream) {
         if (room == 0) return;
         const auto size = static_cast<std::size_t>(std::min({room, a.size - a.written, task.chunk}));
         const std::uint64_t at = a.written;
-        a.written += size;  // before it is written: it may arrive at once
+        a.written += size;  // count first: the bytes may arrive during the write
         if (!connection.write(stream.id, Work::content(a.task, at, size))) {
             work_.violation("task " + std::to_string(a.task) + ": a write within the capacity was refused");
             return;
@@ -221,12 +221,13 @@ void End::read(Instant now, proto::Connection& connection, Stream& stream, std::
     stop_if_due(now, connection, stream);
 }
 
-/// The way back of an ordered stream carries nothing. As long as it has no end the stream counts as open.
+/// The return direction of an ordered stream carries no data. The stream counts as open until this direction has an end
+/// too.
 void End::end_answer(proto::Connection& connection, StreamId id) {
     if (id.kind() == StreamKind::ordered) (void)connection.finish(id);
 }
 
-/// The other half of an ordered stream, which has an end and nothing before it.
+/// Reads the return direction of an ordered stream, which has an end and no bytes.
 void End::drain_answer(proto::Connection& connection, StreamId id) {
     std::array<std::byte, 16> in{};
     if (connection.read(id, in).bytes > 0) work_.violation("bytes came back that nobody has written");

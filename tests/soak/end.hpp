@@ -1,4 +1,4 @@
-// The application at one end of a connection: begins its tasks, writes, reads and checks.
+// The application at one end of a connection: starts its tasks, writes, reads and checks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace udtx::soak {
 
 class End final : public sim::App {
   public:
-    /// `client`: the id that the client has chosen; who dials learns it.
+    /// `client`: the id that the client has chosen. The end that connects learns it later.
     End(Work& work, Role role, std::optional<ConnectionId> client) : work_(work), role_(role), client_(client) {}
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -21,9 +21,9 @@ class End final : public sim::App {
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
     void on_tick(Instant now, proto::Connection& connection) override;
 
-    /// Ends what is being written where it is.
+    /// Ends the streams that are being written, at their present length.
     void wind_down(Instant now, proto::Connection& connection);
-    /// Its peer is gone: it begins nothing any more.
+    /// The peer is gone: this end starts no further tasks.
     void retire() noexcept { retired_ = true; }
     [[nodiscard]] std::uint64_t most_held() const noexcept { return most_held_; }
 
@@ -56,9 +56,9 @@ class End final : public sim::App {
     std::uint64_t held_ = 0;
     std::uint64_t most_held_ = 0;
     std::optional<Instant> wake_;
-    std::optional<Instant> next_begin_;  // of a task
-    std::optional<Instant> next_write_;  // of those that pause
-    std::optional<Instant> next_read_;   // of the slow readers
+    std::optional<Instant> next_begin_;  // start of the next task
+    std::optional<Instant> next_write_;  // earliest write of a stream that pauses
+    std::optional<Instant> next_read_;   // earliest read of a slow reader
 };
 
 }  // namespace udtx::soak

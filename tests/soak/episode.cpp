@@ -18,9 +18,9 @@ using std::chrono::seconds;
 
 constexpr Duration kRedialAfter = seconds(1);
 constexpr Duration kOpenPathAgain = seconds(2);
-constexpr Duration kDrain = seconds(60);  // closing, with its repeats, over the slowest lines
+constexpr Duration kDrain = seconds(60);  // time to close, with repeated packets, over the slowest lines
 
-/// One run of a plan: hosts come, dial, are killed, come again; and what must be true is looked at meanwhile.
+/// One run of a plan: hosts start, connect, are killed and start again, while the rules are checked.
 class Episode {
   public:
     explicit Episode(const Plan& plan)
@@ -74,7 +74,7 @@ sim::Session* Episode::server() {
     return s().server().killed() || sessions.empty() ? nullptr : sessions.back().get();
 }
 
-/// Since when the two have the same connection.
+/// Time since which both ends have had the same connection.
 std::optional<Instant> Episode::both_up() {
     const sim::Session* c = client();
     const sim::Session* d = server();
@@ -119,7 +119,7 @@ void Episode::dial() {
     s().client().connect(world_.ways(), client_end_);
 }
 
-/// Each line is to have a path.
+/// Opens a path on each line.
 void Episode::open_paths() {
     sim::Session* session = client();
     if (world_.line_count() == 1 || session == nullptr || !session->connection || !session->connection->connected()) {
@@ -217,8 +217,8 @@ void Episode::tick() {
     s().events().call_at(world_.now() + pace, [this] { tick(); });
 }
 
-/// What is under way at no more than a datagram a round trip, with losses; slow readers; and a connection that has to
-/// be found dead and dialled anew.
+/// Time for the data in flight at one datagram per round trip, with losses. It includes slow readers, and a dead
+/// connection that has to time out and connect again.
 Duration Episode::time_to_finish() {
     constexpr std::uint64_t kDatagram = 1000;
     const auto datagrams = static_cast<Duration::rep>(work_.under_way() / kDatagram + 100);
@@ -248,7 +248,7 @@ void Episode::finish() {
     }
 }
 
-/// The client closes, and nothing is left.
+/// The client closes; no connection may remain.
 void Episode::part() {
     parting_ = true;
     sim::Session* session = client();

@@ -1,16 +1,14 @@
-// Runs a plan and holds it to what must be true whatever goes wrong:
+// Runs a plan and checks the rules that hold whatever goes wrong:
 //
-//  - no corruption: each byte comes once, at its place, as it was written
-//  - no wrong success: what is called delivered or complete is there
-//  - no stall while a line works: a line works when nothing is dark on it and more than six of ten packets pass each
-//  way
-//    (works()). While one has done so without a change for longer than patience(), and an end has something to send, a
-//    byte arrives from that end, or a stream ends, at least once in every patience(). No connection ends by silence
-//    meanwhile, and one that is dialled comes up.
-//  - bounded memory: what the connections hold beside packets on the lines stays below what their windows allow
-//  - it ends in time: when the script is over, what is under way is delivered at no less than a datagram each round
-//  trip
-//    or probe, both ends close, and nothing is left at either.
+//  1. No corruption: each byte arrives once, at its place, as it was written.
+//  2. No false success: data that is called delivered or complete has arrived.
+//  3. No stall while a line works. A line works if it has no blackout and more than six of ten packets pass in each
+//     direction (works()). Assume that a line has worked without a change for longer than patience(), and an end has
+//     something to send. Then a byte from that end arrives, or a stream ends, at least once in every patience().
+//     Meanwhile no connection times out, and every connection attempt succeeds.
+//  4. Bounded memory: the connections hold at most what their windows allow; packets on the lines do not count.
+//  5. It ends in time: after the script, the remaining data is delivered at a rate of at least one datagram per round
+//     trip or probe. Both ends then close and keep no connection.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +28,8 @@ struct Outcome {
     std::uint64_t events = 0;
     std::uint64_t connections = 0;
     std::uint64_t key_updates = 0;
-    double longest_wait = 0.0;  ///< for a byte while a line worked, as a part of the patience with it
-    double most_memory = 0.0;   ///< as a part of what was allowed
+    double longest_wait = 0.0;  ///< longest wait for a byte while a line worked, as a part of its patience
+    double most_memory = 0.0;   ///< as a part of the allowed memory
     std::uint64_t most_memory_bytes = 0;
 };
 

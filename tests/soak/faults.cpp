@@ -10,8 +10,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr double kMostLoss = 0.38;   // of a line that works: more than six of ten arrive
-constexpr double kMostBurst = 50.0;  // packets: with two probes a second a longer one lasts for minutes
+constexpr double kMostLoss = 0.38;   // for a line that works: more than six of ten packets arrive
+constexpr double kMostBurst = 50.0;  // packets; at two probes a second a longer burst lasts for minutes
 constexpr std::uint64_t kLeastQueue = 20'000;
 constexpr std::uint64_t kLeastRate = 64'000;
 
@@ -69,11 +69,11 @@ void apply(const Fault& fault, const Duration rtt, sim::LinkParams& p) {
             p.mtu = std::min(p.mtu, static_cast<std::uint32_t>(v));
             break;
         default:
-            break;  // of an end
+            break;  // faults of an end
     }
 }
 
-/// How often each of them is drawn.
+/// A kind that appears n times is drawn n times as often.
 constexpr std::array kOfLines{
     FaultKind::loss,       FaultKind::loss,       FaultKind::bursts,     FaultKind::bursts,
     FaultKind::reordering, FaultKind::duplicates, FaultKind::corruption, FaultKind::blackout,
@@ -131,7 +131,7 @@ Duration draw_length(Dice& dice, FaultKind kind, Duration script) {
     }
 }
 
-/// One way only is as likely as both.
+/// One direction alone is as likely as both.
 void draw_direction(Dice& dice, Fault& fault) {
     if (fault.kind == FaultKind::thin || dice.chance(0.5)) (dice.chance(0.5) ? fault.up : fault.down) = false;
     if (fault.kind == FaultKind::loss && fault.up != fault.down && dice.chance(0.3)) fault.value = 0.75;
@@ -187,7 +187,7 @@ std::vector<Fault> draw_faults(Dice& dice, const std::vector<Line>& lines, Durat
     }
     const std::uint64_t ends = dice.below(hours_long ? 6 : 4);
     for (std::uint64_t n = 0; n < ends; ++n) draw(dice.one_of(kOfEnds), 0);
-    if (dice.chance(0.1)) {  // a NAT that forgets, again and again
+    if (dice.chance(0.1)) {  // a NAT that loses its mapping again and again
         for (Duration at = seconds(5); at < std::min<Duration>(length, seconds(120)); at += seconds(5)) {
             out.push_back(
                 {.kind = dice.one_of(std::array{FaultKind::rebind_port, FaultKind::rebind_address}), .from = at});

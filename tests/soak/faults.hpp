@@ -1,4 +1,4 @@
-// Lines and what goes wrong on them.
+// Lines and their faults.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,15 @@ enum class FaultKind : std::uint8_t {
     corruption,      ///< value: probability
     blackout,        ///< nothing passes
     blackouts,       ///< 2 s in every 7
-    rate,            ///< value: factor
+    rate,            ///< value: factor of the rate
     bloat,           ///< value: seconds of queue
-    thin,            ///< value: factor of the rate, with a queue to match
+    thin,            ///< value: factor of the rate, with a queue in proportion
     mtu,             ///< value: UDP payload
-    rebind_port,     ///< the client's NAT takes another port
-    rebind_address,  ///< and another address
+    rebind_port,     ///< the client's NAT uses another port
+    rebind_address,  ///< the client's NAT uses another port and address
     sleep_client,    ///< the machine is suspended
     sleep_server,
-    kill_client,  ///< the process is gone, and another one comes when the time is over
+    kill_client,  ///< the process is killed; another one starts when the time is over
     kill_server,
 };
 [[nodiscard]] const char* to_string(FaultKind kind) noexcept;
@@ -47,21 +47,22 @@ struct Fault {
     Duration length{};
     double value = 0.0;
 
-    /// Of the line, not of an end.
+    /// True for a fault of a line, false for a fault of an end.
     [[nodiscard]] bool of_line() const noexcept { return kind < FaultKind::rebind_port; }
     [[nodiscard]] std::string text() const;
 };
 
-/// What a script of this length has go wrong.
+/// Draws the faults of a script of this length.
 [[nodiscard]] std::vector<Fault> draw_faults(Dice& dice, const std::vector<Line>& lines, Duration length,
                                              bool hours_long);
-/// The line with that fault.
+/// Applies the fault to the line.
 void apply(const Fault& fault, Line& line);
 
-/// A line that data has to get through: nothing is dark, and of ten packets more than six arrive, each way.
+/// True if data has to get through this line: it has no blackout, and more than six of ten packets arrive in each
+/// direction.
 [[nodiscard]] bool works(const Line& line) noexcept;
-/// So long may it take until an application sees a byte over a line that works: time for several round trips of
-/// packets that queue, for probes that are lost, and for what is sent seldom.
+/// Longest time until an application receives a byte over a line that works. It covers several round trips with queued
+/// packets, lost probes, and packets that are sent rarely.
 [[nodiscard]] Duration patience(const Line& line) noexcept;
 
 }  // namespace udtx::soak

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 enum class Cut : std::uint8_t { none, outage, sender, receiver };
 constexpr Duration kOutage = seconds(600);
-constexpr Duration kMost = seconds(3600);  // of one run: disks take real time, in which virtual time passes
+constexpr Duration kMost = seconds(3600);  // of one run: virtual time passes while disks take real time
 
 class FilesEpisode {
   public:
@@ -30,7 +30,7 @@ class FilesEpisode {
     void make_files();
     void draw_line();
     void grow();
-    /// One command.
+    /// Runs the command once.
     void attempt(unsigned number, Cut cut);
     void check_ends(Cut cut, const FilesRig& rig);
     void check_end(const char* name, Cut cut, bool expected, const transfer::Outcome& outcome);
@@ -48,7 +48,7 @@ class FilesEpisode {
     test::TemporaryDirectory temp_;
     std::uint64_t total_ = 0;
     bool grows_ = false;
-    bool grew_ = false;  ///< in an earlier run or this one, so that what stands there may be older
+    bool grew_ = false;  ///< in this run or an earlier one; the file under its final name may be older
     bool pull_ = false;
     Line line_;
     TransportConfig config_;
@@ -115,7 +115,7 @@ std::uint64_t FilesEpisode::complete_bytes() const {
     return bytes;
 }
 
-/// What stands under a final name is what the source has; `all`: nothing is missing, and nothing else is there.
+/// Checks that each file under a final name equals its source. `all`: all files are present, and no other files are.
 void FilesEpisode::check_finals(bool all) {
     const path to = temp_ / "dst/src";
     for (const auto& entry : fs::recursive_directory_iterator(temp_ / "dst")) {
@@ -139,7 +139,7 @@ void FilesEpisode::check_finals(bool all) {
     }
 }
 
-/// `expected`: it is the end at which the user has interrupted.
+/// `expected`: the user interrupted this end.
 void FilesEpisode::check_end(const char* name, Cut cut, bool expected, const transfer::Outcome& outcome) {
     if (outcome.status.ok()) return;
     const ErrorCode code = outcome.status.error().code;
@@ -176,7 +176,7 @@ void FilesEpisode::attempt(unsigned number, Cut cut) {
     setup.down = line_.down;
     setup.client = setup.server = config_;
     const double expected = static_cast<double>(total_) * 8.0 / static_cast<double>(line_.up.bits_per_second) + 0.2;
-    // Most handshakes are over by then.
+    // Most handshakes are complete by then.
     const double begun = 0.02 + 6.0 * to_seconds(line_.up.delay);
     const Duration when = Dice::seconds(dice_.between(begun, begun + expected));
     if (cut == Cut::outage) {
@@ -193,7 +193,7 @@ void FilesEpisode::attempt(unsigned number, Cut cut) {
         return std::ranges::all_of(s.client().sessions(), gone) && std::ranges::all_of(s.server().sessions(), gone);
     };
     (void)s.run_until([&] { return rig.over() || closed(); }, kMost);
-    // The disk threads tidy up in real time, on a machine that may be busy.
+    // The disk threads clean up in real time, on a machine that may be busy.
     for (int i = 0; i < 60'000 && !rig.over(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     out_.lasted += s.elapsed();
     out_.events += s.events().processed();

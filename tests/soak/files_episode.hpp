@@ -1,10 +1,10 @@
-// A set of files, sent or fetched again and again, and interrupted each time but the last: by an outage of ten minutes,
-// by the user at either end. The line is virtual, the disk threads are real, so that the same seed has the same files,
-// line and interruptions, but not the same run, packet by packet. It must be true that
+// Pushes or pulls a set of files again and again. Every run except the last is interrupted: by an outage of ten
+// minutes, or by the user at either end. The line is virtual, but the disk threads are real. Therefore the same seed
+// gives the same files, line and interruptions, but not the same packets. The episode checks these rules:
 //
-//  - a file under its final name is whole at any time; one that grows is as it was at some time
-//  - an end says "done" only when all is there, and otherwise says what ended it
-//  - the same command completes, and sends nothing again of what was complete
+//  1. A file under its final name is always complete; a growing file is as it was at some time.
+//  2. An end reports "done" only if every file has arrived; otherwise it reports why it ended.
+//  3. The same command completes the transfer, and does not send complete files again.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct FilesOutcome {
     Duration lasted{};
     std::uint64_t bytes = 0;
     std::uint64_t events = 0;
-    unsigned outages = 0;  ///< of ten minutes, that were resumed
+    unsigned outages = 0;  ///< outages of ten minutes after which the transfer was resumed
 };
 
-/// Every so many seeds is one of those.
+/// Every eighth seed is an episode with files.
 inline constexpr std::uint64_t kFilesEvery = 8;
 
 [[nodiscard]] FilesOutcome run_files(std::uint64_t seed);

@@ -1,4 +1,4 @@
-// One transfer of files over a simulated line, pushed or pulled, as two processes that have just begun.
+// One transfer of files over a simulated line, pushed or pulled, as between two processes that have just started.
 #pragma once
 
 #include <atomic>
@@ -14,27 +14,27 @@ namespace udtx::soak {
 
 struct FilesSetup {
     std::string source;       ///< a directory
-    std::string destination;  ///< the directory that it goes into
+    std::string destination;  ///< the directory that receives the source
     bool pull = false;
     std::uint64_t transfer = 0;
 };
 
 class FilesRig {
   public:
-    /// Check ok() before anything else.
+    /// Check ok() before any other call.
     FilesRig(sim::Scenario& scenario, const FilesSetup& setup);
 
     [[nodiscard]] bool ok() const noexcept { return sender_ != nullptr && receiver_ != nullptr; }
-    /// Both have ended, or the end that listens was never reached.
+    /// True if both jobs have ended. A listening end that was never reached counts as ended.
     [[nodiscard]] bool over() const noexcept;
     [[nodiscard]] transfer::Outcome sent() const { return sender_->result(); }
     [[nodiscard]] transfer::Outcome received() const { return receiver_->result(); }
-    /// That end has had a connection; without one it has no outcome.
+    /// True if this end has had a connection. An end without a connection has no outcome.
     [[nodiscard]] bool began(bool sender) const noexcept {
         const bool listens = (served_app_ != nullptr) == sender;
         return reached_ || !listens;
     }
-    /// As by the user, at that end.
+    /// Aborts the transfer at this end, as the user would.
     void abort_at(bool sender, Instant when);
 
   private:
@@ -48,7 +48,7 @@ class FilesRig {
     std::shared_ptr<sim::JobApp<transfer::ServedJob>> served_app_;
     transfer::Job* sender_ = nullptr;
     transfer::Job* receiver_ = nullptr;
-    bool reached_ = false;  ///< the end that listens
+    bool reached_ = false;  ///< the listening end has had a connection
 };
 
 }  // namespace udtx::soak

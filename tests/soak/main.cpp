@@ -1,4 +1,4 @@
-// Episodes drawn from seeds, in virtual time, until so many virtual hours are over (docs/inside/testing.md).
+// Runs episodes drawn from seeds until this number of virtual hours is over (docs/inside/testing.md).
 //
 //     udtx-soak --hours H [--seed FIRST] [--jobs N]
 //     udtx-soak --seed N
@@ -25,9 +25,9 @@
 namespace udtx::soak {
 namespace {
 
-/// Real seconds after which an episode counts as one that does not end.
+/// Real seconds; an episode that takes longer counts as one that does not end.
 constexpr unsigned kMostRealSeconds = 900;
-/// What the resident memory of a process may grow by after its first episodes.
+/// The resident memory of a process may grow by this number of bytes after its first episodes.
 constexpr double kFlat = 24e6;
 constexpr unsigned kEnoughFailures = 5;
 
@@ -39,7 +39,7 @@ std::string failure_text(std::uint64_t seed, const std::vector<std::string>& vio
     return out;
 }
 
-/// Runs the episode of a seed, says what was wrong, and, if asked to, what happened.
+/// Runs the episode of a seed and prints the violations; with `tell` also its history.
 void run_seed(std::uint64_t seed, Tally& tally, bool tell) {
     const auto end = [&](const auto& outcome) {
         if (tell) std::fputs(outcome.history.c_str(), stdout);
@@ -64,7 +64,7 @@ int replay(std::uint64_t seed) {
     return tally.get("failed") > 0.0 ? 1 : 0;
 }
 
-/// Every `jobs`th seed, for its share of the hours.
+/// Runs every `jobs`th seed until this process has done its share of the hours.
 int work(const Options& options, unsigned number) {
     Tally tally;
     const double share = *options.hours * 3600.0 / options.jobs;
@@ -117,7 +117,7 @@ Worker start(const Options& options, unsigned number) {
     return {pid, ::fdopen(ends[0], "r")};
 }
 
-/// Takes what a worker says; true when all was well.
+/// Reads a worker's output; true if it found no failure.
 bool listen_to(const Worker& worker, Tally& tally) {
     std::array<char, 4096> line{};
     std::string seed = "none";
@@ -148,14 +148,14 @@ bool listen_to(const Worker& worker, Tally& tally) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The cases of the fault matrix that a run without a failure has tried.
+/// Prints the cases of the fault matrix that a run without a failure has covered.
 void tell_cases(const Tally& tally) {
     const auto count = [&](const char* name, const char* what) {
         char text[160];
         std::snprintf(text, sizeof text, "%.0f %s", tally.get(name), what);
         return std::string(text);
     };
-    // In the short form: cases: F42, F68, F71, F72
+    // In the short form, cases: F42, F68, F71, F72.
     const auto tried = [&](int number, const char* name, const char* bound, const char* what) {
         if (tally.get(name) > 0.0) test::fault_case(number, bound, count(name, what));
     };
@@ -173,7 +173,7 @@ void tell_cases(const Tally& tally) {
     std::snprintf(figure, sizeof figure, "%.0f virtual hours, %.0f episodes, %.1f to %.1f MB",
                   tally.get("virtual_seconds") / 3600.0, tally.get("episodes"), tally.get("most_resident_first") / 1e6,
                   tally.get("most_resident_last") / 1e6);
-    constexpr int kFlatMemory = 81;  // of the long form only
+    constexpr int kFlatMemory = 81;  // the long form only
     test::fault_case(kFlatMemory, "resident memory of a process grows by at most 24 MB", figure);
 }
 
@@ -195,7 +195,7 @@ int run_all(const Options& options) {
 
 int main(int argc, char** argv) {
     using namespace udtx::soak;
-    ::unsetenv("UDTX_SIM_SEED");  // of the scenarios: an episode is its seed's alone
+    ::unsetenv("UDTX_SIM_SEED");  // the variable is for scenarios; an episode depends on its own seed only
     std::string error;
     const auto options = parse_options(argc, argv, error);
     if (!options) {

@@ -1,13 +1,13 @@
-// What memory this process has.
+// Memory of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace udtx::soak {
 
-/// Bytes allocated and not freed, of the main thread's arena; 0 where the allocator does not tell (sanitizers).
+/// Allocated bytes of the main thread's arena; 0 if the allocator has no such count (sanitizers).
 [[nodiscard]] std::uint64_t heap_in_use();
-/// Pages in memory, in bytes, once the allocator has given back what it keeps.
+/// Resident pages in bytes, after the allocator has returned its unused memory.
 [[nodiscard]] std::uint64_t resident();
 
 }  // namespace udtx::soak

@@ -8,12 +8,12 @@
 namespace udtx::soak {
 
 struct Options {
-    std::optional<double> hours;  ///< of virtual time; none: the one episode of `seed`, step by step
-    std::uint64_t seed = 1;       ///< the first
-    unsigned jobs = 1;            ///< processes
+    std::optional<double> hours;  ///< of virtual time; empty: run the one episode of `seed`, step by step
+    std::uint64_t seed = 1;       ///< the first seed
+    unsigned jobs = 1;            ///< number of processes
 };
 
-/// What is wrong with the command line is told in `error`.
+/// Sets `error` if the command line is wrong.
 [[nodiscard]] std::optional<Options> parse_options(int argc, const char* const* argv, std::string& error);
 
 }  // namespace udtx::soak

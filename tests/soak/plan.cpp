@@ -66,7 +66,7 @@ TransportConfig draw_config(Dice& dice, bool hours_long, proto::Experiment& expe
 
 void draw_oddities(Dice& dice, std::uint64_t window, Task& task) {
     if (dice.chance(0.08)) {
-        // Slow, but not so slow that a window of it takes longer than a few seconds.
+        // Slow, but a window takes at most a few seconds to read.
         task.reader_speed = static_cast<std::uint64_t>(dice.magnitude(2e4, 2e6)) + window / 8;
     }
     if (dice.chance(0.06)) task.reset_at = dice.below(task.bytes + 1);
@@ -88,7 +88,7 @@ Task draw_task(Dice& dice, std::uint64_t bytes, Duration length, std::uint64_t w
     return task;
 }
 
-/// A set of files: one or a few large ones, many small, an empty one, or all of that.
+/// Draws a set of files: one to three large ones, perhaps many small ones, perhaps an empty one.
 void draw_tasks(Dice& dice, std::uint64_t bytes, Plan& plan) {
     const std::uint64_t window = std::min(plan.client.stream_window, plan.server.stream_window);
     const std::uint64_t large = 1 + dice.below(3);
@@ -102,7 +102,7 @@ void draw_tasks(Dice& dice, std::uint64_t bytes, Plan& plan) {
     if (dice.chance(0.3)) plan.tasks.push_back(draw_task(dice, 0, plan.length, window));
 }
 
-/// Words between long silences, in both directions.
+/// Draws short messages between long silences, in both directions.
 void draw_conversation(Dice& dice, Plan& plan) {
     const std::uint64_t speakers = 1 + dice.below(3);
     for (std::uint64_t i = 0; i < speakers; ++i) {

@@ -1,4 +1,4 @@
-// An episode as it is drawn from its seed: lines, faults, ends, and what they have to send each other.
+// An episode as drawn from its seed: lines, faults, ends, and the data that they send to each other.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ struct Task {
     StreamKind kind = StreamKind::placed;
     std::uint64_t bytes = 0;
     Duration start{};
-    std::uint64_t chunk = 1U << 20U;          ///< written at once ...
-    Duration pause{};                         ///< ... and so long later the next one: a file that grows
+    std::uint64_t chunk = 1U << 20U;          ///< bytes of one write ...
+    Duration pause{};                         ///< ... and the pause before the next one: models a file that grows
     std::uint64_t reader_speed = 0;           ///< bytes/s; 0: reads at once
-    std::optional<std::uint64_t> reset_at{};  ///< its sender gives it up after so many bytes
-    std::optional<std::uint64_t> stop_at{};   ///< its receiver does
+    std::optional<std::uint64_t> reset_at{};  ///< the sender resets the stream after this number of bytes
+    std::optional<std::uint64_t> stop_at{};   ///< the receiver stops the stream after this number of bytes
 };
 
 struct Plan {
     std::uint64_t seed = 0;
-    bool hours_long = false;  ///< a connection of hours that is idle for most of them
-    Duration length{};        ///< of the script; what is under way then is brought to its end
+    bool hours_long = false;  ///< the connection lasts for hours and is idle most of the time
+    Duration length{};        ///< of the script; data in flight at its end is still delivered
     std::vector<Line> lines;
     std::vector<Fault> faults;
     std::vector<Task> tasks;
     TransportConfig client;
     TransportConfig server;
-    proto::Experiment client_experiment;  ///< its first_number, just before a number of bits is full, in some episodes
+    proto::Experiment client_experiment;  ///< some episodes set first_number just below 2^24, 2^32 or 2^48
     proto::Experiment server_experiment;
     sim::HostNoise client_noise;
     sim::HostNoise server_noise;
@@ -45,7 +45,7 @@ struct Plan {
 };
 
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);
-/// One line each.
+/// The plan as text, one line per item.
 [[nodiscard]] std::vector<std::string> describe(const Plan& plan);
 
 }  // namespace udtx::soak

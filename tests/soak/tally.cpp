@@ -55,7 +55,7 @@ void Tally::add(const FilesOutcome& outcome) {
 }
 
 void Tally::memory(std::uint64_t resident) {
-    // The first episodes fill what stays: tables of the libraries, the pattern.
+    // The first episodes fill memory that stays allocated: tables of the libraries, the pattern.
     constexpr double kWarm = 5.0;
     if (get("episodes") == kWarm) take("most_resident_first", static_cast<double>(resident));
     figures_["most_resident_last"] = static_cast<double>(resident);

@@ -1,4 +1,4 @@
-// What the episodes of a run came to.
+// The results of the episodes of a run.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace udtx::soak {
 
-/// Figures by name, so that those of several processes are put together by their lines.
+/// Figures by name. The lines of several processes can be merged.
 class Tally {
   public:
     void add(const Plan& plan, const Outcome& outcome);
     void add(const FilesOutcome& outcome);
     void memory(std::uint64_t resident);
-    /// "name value" lines, and back.
+    /// Writes the figures as "name value" lines; take() reads such a line back.
     [[nodiscard]] std::string lines() const;
     void take(const std::string& name, double value);
     [[nodiscard]] double get(const std::string& name) const;

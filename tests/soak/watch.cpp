@@ -9,9 +9,9 @@
 namespace udtx::soak {
 namespace {
 
-/// Beside windows: endpoints, buffers of batches, streams, histories.
+/// Allowance beside the windows: endpoints, buffers of batches, streams, histories.
 constexpr std::uint64_t kFixedMemory = 8U << 20U;
-/// For each session and byte of its windows: reordered bytes of ordered streams, and a record of each packet sent.
+/// Bytes per session and byte of its windows: reordered bytes of ordered streams, and a record of each packet sent.
 constexpr std::uint64_t kMemoryForWindow = 2;
 
 }  // namespace
@@ -77,9 +77,9 @@ void Watch::on_closed(const proto::CloseReason& reason, Duration silence, bool w
     if (now - silence < excused_until_) return;
     for (std::size_t line = 0; line < world_.line_count(); ++line) {
         const auto works = world_.works_since(line);
-        // Lines are dialled in turn: each must have had its time.
+        // The client tries the lines in turn, so each of them needs its time.
         const auto turns = static_cast<int>(was_up ? 1 : world_.line_count());
-        // And the peer may have given up before, after as long a silence, which this end hears of by silence only.
+        // The peer may have given up earlier, after an equally long silence. This end notices that only by silence.
         if (!works || now - *works <= std::max(2 * silence, turns * world_.patience(line))) continue;
         work_.violation(std::string(was_up ? "the connection ended" : "no connection came up") + " although line " +
                         std::to_string(line) + " worked: " + reason.message);

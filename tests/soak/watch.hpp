@@ -1,4 +1,4 @@
-// Looks at a running episode, again and again: does it move, and what does it hold?
+// Checks a running episode periodically: does data move, and how much memory is held?
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class Watch {
   public:
     Watch(World& world, Work& work, const Plan& plan);
 
-    /// `since`: both ends have had a connection that is up; none: they have not.
+    /// `since`: the time since which both ends have had the same connection. Empty: they do not have one.
     void look(std::optional<Instant> since, std::size_t sessions);
-    /// The client's connection ended, or its handshake did, without having been told to.
+    /// The client's connection or its handshake ended without a request to close.
     void on_closed(const proto::CloseReason& reason, Duration silence, bool was_up);
-    /// Somebody was killed or asleep: the peer may give up.
+    /// An end was killed or asleep until then: its peer may give up.
     void excuse(Instant until) { excused_until_ = std::max(excused_until_, until); }
 
     void report(Outcome& outcome) const;

@@ -6,7 +6,7 @@
 namespace udtx::soak {
 namespace {
 
-/// Each task has a part of the pattern of its own.
+/// Each task uses its own part of the pattern.
 std::uint64_t place(std::size_t task, std::uint64_t offset) noexcept { return offset + task * 7919U; }
 
 }  // namespace
@@ -77,7 +77,7 @@ void Work::completed(Instant now, Attempt& attempt, std::uint64_t size) {
 void Work::delivered(Instant now, Attempt& attempt) {
     const std::string name = "task " + std::to_string(attempt.task) + ": ";
     if (!attempt.finished) violation(name + "delivered before its end was written");
-    // An ordered stream's last bytes may wait for their reader.
+    // The last bytes of an ordered stream may still wait for their reader.
     const bool placed = attempt.what->kind == StreamKind::placed;
     if (placed && !attempt.got.complete(attempt.size) && !attempt.given_up) {
         violation(name + "delivered, and bytes are missing");
@@ -110,7 +110,7 @@ bool Work::done() const {
 }
 
 bool Work::pending(Role from, Duration elapsed) const {
-    bool waits = false;  // for a stream, of which the peer allows so many
+    bool waits = false;  // a task waits for a stream, as the peer limits their number
     bool open_one = false;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
         if (!open(i, from) || tasks_[i].start > elapsed) continue;

@@ -1,5 +1,6 @@
-// What the two ends of an episode have to send each other, which of it has arrived, and what was wrong with it. Both
-// ends' applications report here; so does a connection that is still there when its end was started anew.
+// The data that the two ends of an episode send to each other: what has arrived, and what was wrong with it. The
+// applications of both ends report here. A connection that outlives the restart of its peer's process reports here as
+// well.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace udtx::soak {
 
-/// One stream of one connection: a try to get a task done.
+/// One stream of one connection: one attempt at a task.
 struct Attempt {
     std::size_t task = 0;
     const Task* what = nullptr;
@@ -49,39 +50,39 @@ class Work {
 
     [[nodiscard]] Instant now() const noexcept { return events_.now(); }
     [[nodiscard]] const Task& task(std::size_t number) const { return tasks_[number]; }
-    /// What is written for it at this offset.
+    /// The bytes to write for this task at this offset.
     [[nodiscard]] static Chunk content(std::size_t task, std::uint64_t offset, std::size_t size);
 
-    /// Tasks of this end that are due and not under way.
+    /// Tasks of this end that are due and have no stream yet.
     [[nodiscard]] std::vector<std::size_t> due(Role from, Duration elapsed) const;
     [[nodiscard]] std::optional<Duration> next_start(Role from, Duration elapsed) const;
-    /// Its caller has opened this stream for it.
+    /// Registers the stream that the caller has opened for this task.
     AttemptPtr begin(std::size_t task, ConnectionId client, StreamId stream);
-    /// By the client's id and the stream's; null if nobody opened it.
+    /// Finds a stream by the client's id and its stream id; null if no end opened it.
     [[nodiscard]] AttemptPtr find(ConnectionId client, StreamId stream) const;
 
-    /// Bytes came: checks them.
+    /// Checks received bytes.
     void take(Instant now, Attempt& attempt, std::uint64_t offset, std::span<const std::byte> bytes);
     void completed(Instant now, Attempt& attempt, std::uint64_t size);
     void delivered(Instant now, Attempt& attempt);
     void give_up(Instant now, Attempt& attempt);
-    /// The connection is gone: what is not done is to be begun anew.
+    /// The connection is gone: unfinished tasks start again on the next one.
     void abandon_attempts();
-    /// From now on nothing more is written, and no task begun that has not begun.
+    /// From now on no end writes, and no further task starts.
     void wind_down();
     [[nodiscard]] bool winding_down() const noexcept { return winding_down_; }
 
     [[nodiscard]] bool done() const;
-    /// Something is due from that end: bytes to be written, to arrive, or their delivery to be told.
+    /// True if that end still has work: bytes to write or to deliver, or a delivery to report.
     [[nodiscard]] bool pending(Role from, Duration elapsed) const;
-    /// When something last moved, from that end.
+    /// Time of the last progress of data from that end.
     [[nodiscard]] Instant last_moved(Role from) const noexcept { return moved_[index(from)]; }
-    /// Time that slow readers may keep a direction's credit.
+    /// Time for which slow readers may hold back the credit of a direction.
     [[nodiscard]] Duration reading_time(Role from, std::uint64_t window) const;
-    /// Written and not yet received.
+    /// Bytes written and not yet received.
     [[nodiscard]] std::uint64_t under_way() const;
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-    /// Seconds of virtual time in which bytes came.
+    /// Number of seconds of virtual time in which bytes arrived.
     [[nodiscard]] std::uint64_t moving_seconds() const noexcept { return moving_seconds_; }
 
     void violation(std::string what);

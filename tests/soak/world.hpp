@@ -1,4 +1,4 @@
-// The hosts and lines of an episode, with the faults that are under way on them.
+// The hosts and lines of an episode, with the active faults.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ class World {
     [[nodiscard]] sim::SimHost& host(Role role) noexcept {
         return role == Role::client ? scenario_.client() : scenario_.server();
     }
-    /// From the client, one for each line.
+    /// The client's addresses and the server's, one pair per line.
     [[nodiscard]] std::vector<proto::PathAddresses> ways();
 
     void begin(const Fault& fault);
     void end(const Fault& fault);
-    /// Time in which nothing can be expected of any line: an end is away, or has only just come.
+    /// Until then no line counts as working: an end is away, or has only just returned.
     void disturb_all(Instant until);
 
-    /// Since when data could get through that line, as it is now; none: it cannot.
+    /// Time since which this line has been able to carry data; empty: it cannot carry data now.
     [[nodiscard]] std::optional<Instant> works_since(std::size_t line) const noexcept;
-    /// patience() of the line, with what still waits in its queues.
+    /// patience() of the line, plus the time to drain its queues and the keep-alive times.
     [[nodiscard]] Duration patience(std::size_t line);
     [[nodiscard]] std::size_t line_count() const noexcept { return lines_.size(); }
     [[nodiscard]] Duration round_trip(std::size_t line) const noexcept;
@@ -42,7 +42,7 @@ class World {
         sim::Link* down = nullptr;
         std::vector<const Fault*> faults;
         std::optional<Instant> works_since;
-        Duration queued{};  ///< what waited when it was last changed
+        Duration queued{};  ///< time to drain both queues, taken at the last change
     };
     void refresh(std::size_t line);
     void rebind(const Fault& fault);

@@ -1,5 +1,5 @@
-// Stands in for libFuzzer's main in ordinary builds: feeds each seed file, and each truncation of it unless the first
-// argument is --whole, to the fuzz target.
+// Replaces libFuzzer's main() in ordinary builds. It passes each seed file to the fuzz target, and also each truncation
+// of the file unless the first argument is --whole.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxTruncations = 2048;
 
-/// Returns the number of inputs.
+/// Returns the number of inputs that were run.
 std::size_t replay(const std::filesystem::path& file, bool whole) {
     std::ifstream in(file, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

@@ -1,4 +1,4 @@
-// How what stands in for a peer speaks of a transfer.
+// Helpers for test peers that exchange a transfer's messages.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace udtx::test {
 
-/// Calls `hear` for each message of the stream that is there whole.
+/// Calls `hear` for each complete message of the stream.
 template <class Reader, class Hear>
 void hear_all(proto::Connection& connection, StreamId stream, Reader& reader, const Hear& hear) {
     std::array<std::byte, 16384> block{};
@@ -25,7 +25,7 @@ void hear_all(proto::Connection& connection, StreamId stream, Reader& reader, co
     }
 }
 
-/// Says the digests of a file of one piece at most, of which `hashed` is what they tell; returns the file's own.
+/// Sends the digests of a file of at most one piece, as if `hashed` were its content. Returns the digest of the file.
 template <class Put>
 transfer::Digest put_digests(std::uint64_t index, std::uint64_t size, std::span<const std::byte> hashed,
                              const Put& put) {

@@ -1,4 +1,4 @@
-// What programs share that stand in for a peer in a test: they end with 2 at anything unexpected, and stay on loopback.
+// Helpers for programs that play the peer in a test. They exit with 2 at anything unexpected and use only loopback.
 #pragma once
 
 #include <cstdint>

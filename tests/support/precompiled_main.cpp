@@ -1,2 +1,2 @@
-// Of the executables whose precompiled headers the tests use; nobody runs it.
+// The main() of executables that exist only for their precompiled headers, which the tests reuse. Nobody runs them.
 int main() { return 0; }

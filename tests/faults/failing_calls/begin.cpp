@@ -1,4 +1,4 @@
-// Calls count from the beginning of main() to its end.
+// Calls are counted from the start of main() to its end.
 #include "stand_in.hpp"
 
 namespace {

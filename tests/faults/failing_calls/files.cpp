@@ -1,4 +1,4 @@
-// Calls about files and directories.
+// Stand-ins for calls that use files and directories.
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -25,8 +25,8 @@ constexpr std::uint64_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
 int opening(std::uint64_t flags) { return udtx::faults::error_of((flags & kWrites) != 0 ? Kind::create : Kind::open); }
 
-// What a program says counts as going into a pipe, wherever it goes. Event and timer descriptors have no type of file:
-// the system never interrupts a call of theirs that does not wait.
+// The standard descriptors count as pipes, whatever they are. Event and timer descriptors have no file type. The system
+// never interrupts their calls that do not wait.
 Kind kind_of(int fd, Kind file, Kind pipe) {
     if (fd <= STDERR_FILENO) return pipe;
     struct stat st {};
@@ -34,7 +34,7 @@ Kind kind_of(int fd, Kind file, Kind pipe) {
     return S_ISREG(st.st_mode) ? file : (st.st_mode & S_IFMT) == 0 ? Kind::event : pipe;
 }
 
-/// Fails `call(n)`, or makes it with fewer bytes.
+/// Fails `call(n)`, or calls it with fewer bytes.
 template <typename Call>
 ssize_t moving(Kind kind, std::size_t n, const Call& call) {
     const int before = errno;
@@ -81,7 +81,7 @@ UDTX_OPENAT(openat64)
 UDTX_STAND_IN(int, __open_2, (const char* path, int flags)) { return udtx_open(path, flags); }
 UDTX_STAND_IN(int, __openat_2, (int at, const char* path, int flags)) { return udtx_openat(at, path, flags); }
 
-// The one system call that is made by its number and counts here.
+// The only system call that the program makes by number and that counts here.
 UDTX_STAND_IN(long, syscall, (long number, ...)) {
     UDTX_REAL(syscall, long (*)(long, ...));
     va_list rest;

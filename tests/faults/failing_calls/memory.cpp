@@ -1,4 +1,4 @@
-// Memory and threads. operator new asks malloc() in the C++ library, so one place is enough for both and for OpenSSL.
+// Stand-ins for memory and threads. operator new calls malloc(), and so does OpenSSL, so replacing malloc() covers all.
 #include <pthread.h>
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 using udtx::faults::error_of;
 using udtx::faults::Kind;
 
-// What glibc gives those who replace its allocator; dlsym() itself may allocate.
+// glibc provides these for programs that replace its allocator. dlsym() may itself allocate, so it cannot be used.
 extern "C" {
 void* __libc_malloc(std::size_t n);
 void* __libc_calloc(std::size_t count, std::size_t n);

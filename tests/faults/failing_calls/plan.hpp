@@ -1,12 +1,11 @@
-// Which calls fail, and how many there were. A library that is preloaded into a program under test asks here at each
-// call; nothing fails before main() has begun, so the dynamic loader is left alone.
+// Which calls fail, and how many there were. The library is preloaded into a program under test and asks next() at each
+// call. No call fails before main() starts, so the dynamic loader is not affected.
 //
-// UDTX_FAULT=KIND:ERROR:WHEN[,...]   WHEN is N (the nth call of the kind), N+ (all from there on) or %K (every kth).
-//                                    ERROR is a name as in errno(3), or "short": fewer bytes than were asked for
-// UDTX_FAULT_COUNTS=FILE             Record (below) of each kind, kept up to date: a program may end by _exit()
-// UDTX_FAULT_TRACE=FILE              Where the first call that failed was made from, and where the program was when a
-// signal
-//                                    ended it
+// UDTX_FAULT=KIND:ERROR:WHEN[,...]   WHEN is N (the nth call of the kind), N+ (all from the nth on) or %K (every kth).
+//                                    ERROR is a name as in errno(3), or "short": fewer bytes than were asked for.
+// UDTX_FAULT_COUNTS=FILE             A Record (below) for each kind, kept up to date, as a program may end by _exit().
+// UDTX_FAULT_TRACE=FILE              The call stack of the first call that failed, and of the program when a signal
+//                                    ended it.
 #pragma once
 
 #include <atomic>
@@ -15,19 +14,19 @@
 namespace udtx::faults {
 
 enum class Kind : unsigned {
-    open,     // of what is there, to read
-    create,   // to write
-    openat2,  // may be missing: what it opens is counted above, too
+    open,     // of an existing file, to read
+    create,   // of a file, to write
+    openat2,  // the system may lack it; each call also counts as open or create
     opendir,
     readdir,
-    read,   // of files
+    read,   // from files
     write,  // to files
     pipe_read,
     pipe_write,
-    event,  // reads and writes of event and timer descriptors, of which none is to fail
+    event,  // reads and writes of event and timer descriptors; the tests never make them fail
     copy,
     sync,
-    close,  // of files that were open to write; they are closed all the same
+    close,  // of files that were open for writing; a failing call still closes them
     rename,
     renameat2,
     link,
@@ -68,18 +67,18 @@ struct Record {
 
 constexpr int kShort = -1;
 
-/// Counts a call; 0, the error that it ends with, or kShort.
+/// Counts a call. Returns 0, the error that the call has to return, or kShort.
 int next(Kind kind) noexcept;
-/// The same for what cannot be cut short.
+/// The same for calls that cannot be cut short.
 inline int error_of(Kind kind) noexcept {
     const int error = next(kind);
     return error == kShort ? 0 : error;
 }
-/// Of a program that has the stand-ins in it: this is to fail, and nothing has been counted.
+/// For a program that is linked with the stand-ins: chooses the failure and resets the counts.
 void choose(Kind kind, int error, std::uint64_t n, bool every) noexcept;
-/// How many calls have failed since then.
+/// How many calls have failed since choose().
 std::uint64_t failures() noexcept;
-/// From here on, or no more.
+/// Starts or stops counting and failing.
 void arm(bool on) noexcept;
 
 }  // namespace udtx::faults

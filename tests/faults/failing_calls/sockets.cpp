@@ -1,4 +1,4 @@
-// Calls about sockets, and what waits for them.
+// Stand-ins for calls that use sockets, and for those that wait for them.
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@ using udtx::faults::Kind;
 
 namespace {
 
-/// Fails `call(n)`, or makes it with fewer messages.
+/// Fails `call(n)`, or calls it with fewer messages.
 template <typename Call>
 int moving(Kind kind, unsigned n, const Call& call) {
     const int error = udtx::faults::next(kind);

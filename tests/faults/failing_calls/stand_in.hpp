@@ -1,5 +1,5 @@
-// A function of this library that takes the place of one of the C library's, under its name. The name is given as the
-// symbol, so that the system's own declaration, with its attributes, may stand beside it.
+// Defines functions that replace the C library's under the same name. The name is given as the assembler symbol, so the
+// function does not conflict with the system's declaration and its attributes.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ Call real_call(const char* name) noexcept {
     static const auto real = udtx::faults::real_call<parameters_and_result>(#name)
 
 // NOLINTBEGIN(bugprone-macro-parentheses): lists of parameters and of arguments, parentheses and all
-/// The whole of a call that fails with `failed` and errno, or is made.
+/// Defines a complete stand-in: the call fails with `failed` and errno, or the real one is called.
 #define UDTX_FAILS(kind, result, failed, name, parameters, arguments)                  \
     UDTX_STAND_IN(result, name, parameters) {                                          \
         static const auto real = udtx::faults::real_call<result(*) parameters>(#name); \

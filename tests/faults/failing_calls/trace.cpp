@@ -33,7 +33,7 @@ void crashed(int number) {
 void begin_trace(const char* path) noexcept {
     g_file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (g_file < 0) return;
-    // The first use loads a library, which allocates.
+    // The first call of backtrace() loads a library, which allocates. Do that now.
     std::array<void*, 1> call{};
     ::backtrace(call.data(), 1);
     for (const int number : {SIGSEGV, SIGABRT, SIGBUS}) ::signal(number, crashed);

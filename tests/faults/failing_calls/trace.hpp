@@ -1,11 +1,11 @@
-// Where in the program a call failed, and where it crashed.
+// Records where in the program a call failed, and where the program crashed.
 #pragma once
 
 namespace udtx::faults {
 
-/// To that file.
+/// Opens the file for the traces.
 void begin_trace(const char* path) noexcept;
-/// The first time it is called: the calls that led here.
+/// Writes the call stack, at its first call only.
 void trace_failure() noexcept;
 
 }  // namespace udtx::faults

@@ -1,4 +1,4 @@
-// Links udtx::core alone: what a simulator or a congestion-control experiment needs.
+// Links only udtx::core, as a simulator or a congestion-control experiment does.
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-// A program outside of the source tree: sends a buffer to itself over an encrypted session on loopback.
+// A program outside the source tree that sends a buffer to itself over an encrypted session on loopback.
 #include <array>
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What docs/using/library.md shows of the core: it needs no socket and no clock.
+// The code about the core in docs/using/library.md. The core needs no socket and no clock.
 #include <udtx/core/endpoint.hpp>
 
 #include <functional>
@@ -6,14 +6,14 @@
 #include <span>
 #include <vector>
 
-/// What a driver does with what the core gives it.
+/// What a driver does with the core's output.
 struct Driver {
     std::function<void(const udtx::proto::Transmit&, std::span<const std::byte>)> send;
     std::function<void(const udtx::proto::Event&)> tell;
     std::function<void(udtx::Instant)> set_timer;
 };
 
-// After endpoint.handle_datagram(now, datagram), endpoint.handle_timeout(now), and every call of a connection.
+// Call it after endpoint.handle_datagram(now, datagram), endpoint.handle_timeout(now), and each call of a connection.
 void poll(udtx::proto::Endpoint& endpoint, udtx::Instant now, std::span<std::byte> buffer, Driver& driver) {
     while (auto connection = endpoint.poll_touched())
         while (auto event = connection->poll_event()) driver.tell(*event);
@@ -21,7 +21,7 @@ void poll(udtx::proto::Endpoint& endpoint, udtx::Instant now, std::span<std::byt
     if (auto next = endpoint.poll_timeout()) driver.set_timer(*next);
 }
 
-/// Neither cipher nor chance: enough for an endpoint that nobody dials.
+/// Has no cipher and no random numbers, which is enough for an endpoint to which nobody connects.
 struct NoProvider : udtx::crypto::Provider {
     std::unique_ptr<udtx::crypto::Aead> make_aead(udtx::crypto::Cipher, std::span<const std::byte>) override {
         return {};

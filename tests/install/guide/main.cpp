@@ -44,7 +44,7 @@ static udtx::Result<udtx::Listener> listening() {
 static void calls_that_wait(udtx::Stream& ours, udtx::Stream& theirs) {
     std::vector<std::byte> part(100);
     auto count = theirs.read(part, 50ms);
-    if (!count && count.error().code == udtx::ErrorCode::timeout) count = 0;  // nothing yet; read again when you like
+    if (!count && count.error().code == udtx::ErrorCode::timeout) count = 0;  // no data yet: read again later
     CHECK(count && *count == 0);
 
     std::promise<udtx::Result<std::size_t>> promise;
@@ -84,7 +84,7 @@ static void placed(udtx::Session& session, udtx::Session& peer) {
 }
 
 static bool another_path(udtx::Session& session) {
-    auto added = session.add_path({.local = "127.0.0.2"});  // or an interface: "wwan0"
+    auto added = session.add_path({.local = "127.0.0.2"});  // or the name of an interface, such as "wwan0"
     if (!added) return false;
     auto event = session.wait_path_event(10s);
     while (event && event->state != udtx::PathState::active) event = session.wait_path_event(10s);

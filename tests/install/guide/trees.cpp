@@ -109,7 +109,7 @@ static transfer::Outcome cut_short(transfer::SendRequest request) {
     sending->set_max_rate(udtx::Rate::bits_per_second(8e6));
     while (sending->progress().bytes_done == 0) std::this_thread::sleep_for(10ms);
     sending->cancel();
-    const auto outcome = sending->wait();  // interrupted, or complete if the end came first
+    const auto outcome = sending->wait();  // interrupted, or complete if the transfer ended first
     return outcome;
 }
 

@@ -1,4 +1,4 @@
-// Sessions by Asio's completion tokens: callbacks, futures, coroutines.
+// Sessions with Asio's completion tokens: callbacks, futures, coroutines.
 #include "udtx/async.hpp"
 
 #include <array>
@@ -61,8 +61,8 @@ asio::awaitable<std::vector<std::byte>> ask_for_echo(std::uint16_t port, const s
 }  // namespace
 
 #ifdef __SANITIZE_THREAD__
-/// An exception in a future is shared by two threads. The C++ library counts who holds it, in code that the sanitizer
-/// does not see: it takes the end of the last holder for a race.
+/// Two threads share an exception in a future. The C++ library counts its references in code that the sanitizer does
+/// not instrument. The sanitizer therefore reports the release of the last reference as a race.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name for it
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() { return "race:std::__exception_ptr::exception_ptr::_M_release"; }
@@ -92,7 +92,7 @@ TEST_CASE("a handler runs on the executor it is bound to, never within the call"
                       }));
     std::this_thread::sleep_for(100ms);
     CHECK_FALSE(called);
-    context.run();  // returns when the handler has run: it is outstanding work
+    context.run();  // returns once the handler has run: the call counts as outstanding work
     CHECK(called);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("codes compare equal to conditions of Boost and of the standard librar
     CHECK(code_of(ErrorCode::invalid_argument) == errc::invalid_argument);
     CHECK(code_of(ErrorCode::cancelled) == errc::operation_canceled);
     CHECK(code_of(ErrorCode::network) != errc::timed_out);
-    // A value of one category says nothing in another one.
+    // A value of one category has no meaning in another one.
     CHECK(code_of(ErrorCode::network).default_error_condition().category() == boost_error_category());
     CHECK(error_code(ETIMEDOUT, boost_application_category()) != errc::timed_out);
 }
@@ -297,7 +297,7 @@ struct AsyncStreams {
     Stream theirs;
 };
 
-/// What `begin` is told whose signal is emitted while it waits; its handler runs in `context`.
+/// Returns the error that `begin` reports if its signal is emitted while it waits. Its handler runs in `context`.
 template <class... Values, class Begin>
 error_code told_after_signal(asio::io_context& context, const Begin& begin) {
     asio::cancellation_signal signal;

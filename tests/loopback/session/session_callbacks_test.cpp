@@ -1,4 +1,4 @@
-// Callbacks that do what a callback may: destroy and close what they were begun on, begin the next call, cancel.
+// Callbacks make every allowed call: they destroy or close the object of their call, start the next call, and cancel.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -28,7 +28,7 @@ struct Opened {
     Stream theirs;
 };
 
-/// One byte was sent, and read.
+/// Opens a stream over which one byte was sent and read.
 Opened opened_stream(Session& from, Session& to) {
     auto ours = from.open_stream();
     REQUIRE(ours);

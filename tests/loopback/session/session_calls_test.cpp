@@ -1,4 +1,4 @@
-// Calls of sessions and streams one by one: time-outs, cancel, reset, codes, placed streams, who the peer is.
+// Single calls of sessions and streams: timeouts, cancel, reset, codes, placed streams, and the peer's identity.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ StreamPair stream_between(Session& from, Session& to, StreamKind kind = StreamKi
     return {std::move(*ours), std::move(*theirs)};
 }
 
-/// What a call in another thread comes to, once it surely waits.
+/// Runs a call on another thread and returns its future once the call surely waits.
 template <class Call>
 auto later(Call call) {
     auto result = std::async(std::launch::async, std::move(call));
@@ -172,7 +172,7 @@ TEST_CASE("a stream that is reset gives the reader its code") {
     CHECK(error.application_code == 4711U);
     CHECK(error.error_code() == std::error_code(4711, application_category()));
     CHECK(ours.write(out).error().code == ErrorCode::interrupted);
-    // The other direction goes on.
+    // The other direction still works.
     REQUIRE(theirs.write(bytes_of(5, 10)));
     CHECK(ours.read(out, 60s));
 }
@@ -313,7 +313,7 @@ TEST_CASE("a listener takes a socket that somebody has bound") {
     int pipe_ends[2];
     REQUIRE(::pipe(pipe_ends) == 0);
     CHECK(Listener::adopt(UniqueFd(pipe_ends[0]), psk(1)).error().code == ErrorCode::network);
-    CHECK(::fcntl(pipe_ends[0], F_GETFD) == -1);  // closed all the same
+    CHECK(::fcntl(pipe_ends[0], F_GETFD) == -1);  // adopt() closes it despite the error
     ::close(pipe_ends[1]);
     CHECK(Listener::adopt(UniqueFd(), psk(1)).error().code == ErrorCode::invalid_argument);
 }
@@ -427,7 +427,7 @@ TEST_CASE("chunks pass without a copy, between reads and writes that copy") {
         }
     }
     CHECK(written.get());
-    got.erase(got.begin());  // of stream_between()
+    got.erase(got.begin());  // the byte of stream_between()
     CHECK(got == bytes);
     CHECK(theirs.read_chunk(60s)->empty());
     CHECK(theirs.write_chunk(Chunk::copy_of(bytes)));
@@ -441,7 +441,7 @@ TEST_CASE("many small writes keep no more memory than their bytes") {
     auto pair = connected_pair();
     auto [ours, theirs] = stream_between(pair.client, pair.server);
     const auto byte = bytes_of(8, 100);
-    // Nobody reads: they wait at both ends.
+    // No end reads, so the bytes wait at both ends.
     std::size_t written = 0;
     while (ours.write(byte, 200ms)) written += byte.size();
     CHECK(written > 1'000'000);

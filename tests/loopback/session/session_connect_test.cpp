@@ -1,4 +1,4 @@
-// Connecting that is given up: before it begins, while the name is looked up, during the handshake, too late.
+// Connection attempts that are cancelled: before the start, during the name lookup, during the handshake, and too late.
 #include <dlfcn.h>
 #include <netdb.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kSlowHost = "slow.invalid";
 
-/// Look-ups of kSlowHost wait until it is opened.
+/// Lookups of kSlowHost wait until the gate is opened.
 class Gate {
   public:
     void pass() {
@@ -63,7 +63,7 @@ std::size_t count_threads() {
     return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-/// Takes datagrams and answers none.
+/// Receives datagrams and answers none.
 struct SilentPeer {
     SilentPeer() {
         Address place;
@@ -77,7 +77,7 @@ struct SilentPeer {
     std::unique_ptr<io::DatagramSocket> socket;
 };
 
-/// What connect() in another thread comes to.
+/// Connects on another thread and returns the result.
 std::future<ErrorCode> connect_elsewhere(const std::string& host, std::uint16_t port, const std::stop_token& stop) {
     return std::async(std::launch::async, [=] {
         const auto session = Session::connect(host, port, psk(1), ConnectOptions{.stop = stop});
@@ -87,7 +87,7 @@ std::future<ErrorCode> connect_elsewhere(const std::string& host, std::uint16_t 
 
 }  // namespace
 
-/// In place of the C library's.
+/// Replaces the function of the C library.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
     if (node != nullptr && std::string_view(node) == kSlowHost) {
         resolver_gate().pass();

@@ -1,4 +1,4 @@
-// How sessions fail and end: wrong keys, nobody there, restarts, close from every side.
+// How sessions fail and end: wrong keys, no peer, restarts, close at either end.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,11 +28,11 @@ Address loopback() {
 
 }  // namespace
 
-// The undefined-behaviour sanitizer needs descriptors of its own to look at memory.
+// The undefined-behaviour sanitizer needs descriptors of its own to inspect memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 namespace {
 
-/// The next descriptor that this process gets.
+/// The next descriptor number that this process gets.
 rlim_t next_descriptor() {
     const int fd = ::dup(0);
     REQUIRE(fd >= 0);
@@ -71,7 +71,7 @@ TEST_CASE("after close() nothing that waited to be taken is handed out") {
     auto stream = client.open_stream();
     REQUIRE(stream);
     REQUIRE(stream->write(bytes_of(1, 1000)));
-    REQUIRE(stream->finish());  // the server's transport has it all, so the stream stands there to be accepted
+    REQUIRE(stream->finish());  // the server's transport has received everything, so the stream waits to be accepted
     server.close();
     CHECK_FALSE(server.accept_stream(1s));
     CHECK_FALSE(server.wait_path_event(0s));
@@ -97,7 +97,8 @@ TEST_CASE("nobody listening is a network error that names the address, well befo
         port = (*socket)->local_address().port;
     }
     const char* kind = std::getenv("UDTX_IO");
-    const bool portable = kind != nullptr && std::string(kind) == "portable";  // is not told about ICMP
+    // This kind of socket gets no ICMP errors
+    const bool portable = kind != nullptr && std::string(kind) == "portable";
     TransportConfig config;
     config.handshake_timeout = portable ? 1s : 300s;
     const auto nobody = Session::connect("127.0.0.1", port, psk(1), config);
@@ -105,7 +106,7 @@ TEST_CASE("nobody listening is a network error that names the address, well befo
     INFO(nobody.error().message);
     if (portable) {
         CHECK(nobody.error().code == ErrorCode::udp_blocked);
-    } else {  // by the code, not by the clock: had it waited for the handshake it would be udp_blocked
+    } else {  // checks the code, not the time: after a wait for the handshake the code would be udp_blocked
         CHECK(nobody.error().code == ErrorCode::network);
         CHECK(nobody.error().message.find(std::to_string(port)) != std::string::npos);
     }
@@ -201,14 +202,14 @@ TEST_CASE("F89 close wakes whoever is blocked, and streams outlive their session
     CHECK(acceptor_failed);
     { const Session gone = std::move(pair.client); }
     CHECK_FALSE(stream->finish().ok());
-    CHECK_FALSE(pair.client.open_stream().ok());  // moved from
+    CHECK_FALSE(pair.client.open_stream().ok());  // the session was moved from
     test::fault_case(89, "closed under two blocked threads, destroyed before its stream: both wake, with errors",
                      int{reader_failed} + int{acceptor_failed}, " of 2 woke");
 }
 
 TEST_CASE("a peer that vanishes is noticed after the idle time") {
     TransportConfig config;
-    config.idle_timeout = 3s;  // more than a busy machine makes two threads wait
+    config.idle_timeout = 3s;  // longer than a busy machine delays two threads
     config.keep_alive = 0s;
     Pair pair = connected_pair(config);
     const auto end = pair.client.wait_closed(60s);
@@ -235,7 +236,7 @@ TEST_CASE("F90 in a fork of the process a session says so, sends nothing and may
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        ::alarm(300);  // instead of hanging
+        ::alarm(300);  // ends the process instead of hanging
         const auto refused = [](const auto& result) {
             return !result && result.error().code == ErrorCode::invalid_argument;
         };

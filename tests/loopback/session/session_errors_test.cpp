@@ -1,4 +1,4 @@
-// Errors that the headers of sessions, listeners and streams promise, each met once.
+// Each error that the headers of sessions, listeners and streams document, caused once.
 #include <cerrno>
 #include <functional>
 #include <future>
@@ -19,7 +19,7 @@ ErrorCode what(const Result<T>& result) {
     return result ? kFine : result.error().code;
 }
 
-/// What a call that was started is told; within the call, or soon.
+/// Starts a call and returns the error that its callback gets, within the call or soon after.
 template <class T>
 ErrorCode told(const std::function<CallId(Callback<T>)>& start) {
     const auto promise = std::make_shared<std::promise<ErrorCode>>();
@@ -76,7 +76,7 @@ Codes of_read_piece(Stream& stream) {
             {"start_read_piece", told<std::optional<Piece>>([&](auto done) { return stream.start_read_piece(done); })}};
 }
 
-/// The calls that say otherwise.
+/// Lists the calls that return another error.
 std::string other_than(ErrorCode code, const Codes& codes) {
     std::string other;
     for (const auto& [call, said] : codes) {
@@ -140,7 +140,7 @@ TEST_CASE("what was moved from is none, and what is moved to goes on") {
     const Session client = std::move(pair.client);
     const Stream stream = std::move(opener);
     const Listener listener = std::move(pair.listener);
-    // NOLINTBEGIN(bugprone-use-after-move): that is the question
+    // NOLINTBEGIN(bugprone-use-after-move): the test checks moved-from objects
     CHECK(other_than(code, of_session(pair.client)).empty());
     CHECK(other_than(code, of_writing(opener)).empty());
     CHECK(what(pair.listener.accept(60s)) == code);
@@ -148,7 +148,7 @@ TEST_CASE("what was moved from is none, and what is moved to goes on") {
     CHECK(client.stats());
     CHECK(Stream(stream).write(bytes_of(1, 1)));
     CHECK(listener.local_address().port != 0);
-    pair.server = std::move(pair.client);  // closes the one that it was
+    pair.server = std::move(pair.client);  // closes the session that it held before
     CHECK(what(acceptor.finish()) == ErrorCode::interrupted);
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("no time-out, not even the longest or one that was over before it bega
         CHECK(what(pair.listener.accept(none)) == ErrorCode::timeout);
     }
     for (const auto none : {0ms, -1ms, std::chrono::milliseconds::min()})
-        CHECK(opener.write(out, none));  // there is room
+        CHECK(opener.write(out, none));  // there is room to write
     CHECK(acceptor.read(out, 60s));
     CHECK(acceptor.read(std::span<std::byte>(), 0ms));
     pair.client.close();

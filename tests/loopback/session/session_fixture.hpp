@@ -1,4 +1,4 @@
-// What the session tests share: keys, a connected pair, bytes.
+// Helpers of the session tests: keys, a connected pair of sessions, test bytes.
 #pragma once
 
 #include <array>
@@ -37,7 +37,8 @@ inline std::vector<std::byte> read_all(Stream& stream) {
     std::vector<std::byte> part(100'000);
     for (;;) {
         const auto count = stream.read(part);
-        if (!count) throw std::runtime_error(count.error().message);  // on any thread; REQUIRE is for the first one
+        // On any thread; REQUIRE works on the main thread only
+        if (!count) throw std::runtime_error(count.error().message);
         if (*count == 0) return result;
         result.insert(result.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*count));
     }

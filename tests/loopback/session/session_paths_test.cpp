@@ -1,4 +1,4 @@
-// Several paths of one session, over the addresses that every host has for itself.
+// Several paths of one session, over the loopback addresses of this host.
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -19,10 +19,10 @@ struct PathPair {
     Session server;
 };
 
-/// All addresses of this host are listened on, IPv6 where there is any.
+/// Listens on all addresses of this host, including IPv6 if it exists.
 PathPair connected_over(const std::vector<PathRequest>& paths, const TransportConfig& server_config = {}) {
     TransportConfig config;
-    config.scheduler = "rr";  // every path gets something
+    config.scheduler = "rr";  // every path carries some data
     auto listener = Listener::bind(":0", psk(1), server_config);
     REQUIRE(listener);
     auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1), config, paths);
@@ -33,7 +33,7 @@ PathPair connected_over(const std::vector<PathRequest>& paths, const TransportCo
     return {std::move(*listener), std::move(*client), std::move(*server)};
 }
 
-/// Events up to this one; on a busy machine a path may fall silent and return in between.
+/// Waits for this event and skips the events before it. On a busy machine a path may time out and return in between.
 std::optional<PathEvent> wait_for(Session& session, PathId id, PathState state) {
     for (int i = 0; i < 1000; ++i) {
         const auto event = session.wait_path_event(60s);
@@ -51,7 +51,8 @@ PathStats path_of(const Session& session, PathId id) {
     return *found;
 }
 
-/// Refused while the other paths are silent, which they are when a busy machine lets the peer wait.
+/// Retries while the other paths are silent, as removal is refused then. A busy machine that delays the peer causes
+/// that.
 Result<void> remove_when_possible(Session& session, PathId id) {
     Result<void> removed = session.remove_path(id);
     for (int i = 0; i < 600 && !removed && removed.error().code == ErrorCode::refused; ++i) {
@@ -121,7 +122,7 @@ TEST_CASE("what cannot be done with paths is said") {
     PathPair pair = connected_over({{.local = "127.0.0.1"}, {.local = "127.0.0.2"}, {.local = "127.0.0.3"}}, two);
     const auto stats = pair.client.stats();
     REQUIRE(stats);
-    CHECK(stats->paths.size() == 2);  // the peer has no room for the third
+    CHECK(stats->paths.size() == 2);  // the peer has no room for the third path
     const auto code_of = [](const auto& result) {
         REQUIRE_FALSE(result);
         return result.error().code;
@@ -134,7 +135,7 @@ TEST_CASE("what cannot be done with paths is said") {
     CHECK(code_of(pair.client.remove_path(PathId{7})) == ErrorCode::invalid_argument);
     REQUIRE(wait_for(pair.client, PathId{1}, PathState::active));
     pair.server.close();
-    CHECK_FALSE(wait_for(pair.client, PathId{1}, PathState::closed).has_value());  // the end of the session ends it
+    CHECK_FALSE(wait_for(pair.client, PathId{1}, PathState::closed).has_value());  // the path ends with the session
 
     const std::uint16_t port = pair.listener.local_address().port;
     CHECK(code_of(Session::connect("127.0.0.1", port, psk(1), {}, {})) == ErrorCode::invalid_argument);
@@ -175,7 +176,7 @@ TEST_CASE("the log of a listener tells which paths of its sessions come and go")
 
 TEST_CASE("nobody listening at any of several addresses is a network error, too") {
     const char* kind = std::getenv("UDTX_IO");
-    if (kind != nullptr && std::string(kind) == "portable") return;  // is not told about ICMP
+    if (kind != nullptr && std::string(kind) == "portable") return;  // this kind of socket gets no ICMP errors
     std::uint16_t port = 0;
     {
         const auto free = Listener::bind("127.0.0.1:0", psk(1));

@@ -9,7 +9,7 @@ using namespace udtx::test;
 
 namespace {
 
-/// Sends `size` bytes each way on one stream at the same time and compares.
+/// Sends `size` bytes in each direction of one stream at the same time and compares them.
 void exchange(Pair& pair, std::size_t size) {
     const auto up = bytes_of(1, size);
     const auto down = bytes_of(2, size);
@@ -124,7 +124,7 @@ TEST_CASE("write blocks while the peer does not read") {
     });
     auto far = pair.server.accept_stream(60s);
     std::this_thread::sleep_for(200ms);
-    const bool blocked = !through;  // windows and queues of both ends hold less than half of it
+    const bool blocked = !through;  // the windows and queues of both ends hold less than half of the data
     const auto came = far ? read_all(*far) : std::vector<std::byte>{};
     writer.join();
     CHECK(blocked);
@@ -149,7 +149,7 @@ TEST_CASE("what a stream brings stays under flow control until somebody accepts 
         const auto stats = pair.server.stats();
         held = stats ? stats->stream_bytes_received : 0;
     }
-    std::this_thread::sleep_for(100ms);  // a receiver that takes more would have done so
+    std::this_thread::sleep_for(100ms);  // enough time for the receiver to take more
     const auto stats = pair.server.stats();
     auto far = pair.server.accept_stream(60s);
     const auto came = far ? read_all(*far) : std::vector<std::byte>{};

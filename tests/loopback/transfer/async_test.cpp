@@ -103,7 +103,7 @@ TEST_CASE("a handler's own executor has precedence") {
 
 namespace {
 
-/// Takes some minutes.
+/// A push that takes minutes.
 transfer::SendRequest slow_push(const Served& served, const TemporaryDirectory& home) {
     make_tree(home / "tree", 30'000'000);
     auto request = served.push({.what = {.sources = {(home / "tree").string()}}});

@@ -1,4 +1,4 @@
-// A server of the public headers: who is let in, what they may do, what is under way, and how it ends.
+// A server made with the public headers: who may connect, what a client may do, which transfers run, and how it ends.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -22,7 +22,7 @@ bool soon(const std::function<bool()>& reached) {
     return reached();
 }
 
-/// Of home / "tree", at 20 Mbit/s.
+/// A push of home / "tree" at 20 Mbit/s.
 transfer::SendRequest slow_push(const Served& served, const TemporaryDirectory& home) {
     auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
     request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);

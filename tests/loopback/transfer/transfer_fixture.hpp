@@ -1,4 +1,4 @@
-// A server on this host, and a tree to send to it and to fetch from it.
+// A server on this host, and a tree to push to it and to pull from it.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline Credentials key(unsigned char byte = 1) {
     return Credentials::from_psk(bytes);
 }
 
-/// A tree of some files, with the names and the contents that equal() compares.
+/// Makes a tree of some files, with the names and the contents that equal() compares.
 inline void make_tree(const fs::path& root, std::size_t bytes = 300'000) {
     fs::create_directories(root / "sub" / "deep");
     write_file(root / "small", "a few bytes");
@@ -36,7 +36,7 @@ inline void make_tree(const fs::path& root, std::size_t bytes = 300'000) {
 
 inline bool equal(const fs::path& a, const fs::path& b) { return read_file(a) == read_file(b) && fs::exists(b); }
 
-/// Serves one directory for pushing and pulling.
+/// Serves one directory for push and pull.
 class Served {
   public:
     explicit Served(const std::function<void(transfer::ServerOptions&)>& change = [](transfer::ServerOptions&) {}) {
@@ -63,7 +63,7 @@ class Served {
         return {.host = "127.0.0.1", .port = port(), .credentials = key(), .options = std::move(options)};
     }
 
-    TemporaryDirectory root;  // what it serves
+    TemporaryDirectory root;  // the served directory
     std::optional<transfer::Server> server;
 };
 

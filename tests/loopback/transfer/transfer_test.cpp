@@ -1,4 +1,4 @@
-// Transfers by the public headers alone: a tree there and back, and all that a program can ask for beside that.
+// Transfers with only the public headers: a tree there and back, and every further option of a program.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 std::string why(const Outcome& outcome) { return outcome.status ? "" : outcome.status.error().message; }
 
-/// Polled, since what it waits for has no call of its own.
+/// Polls the condition, as no call waits for it.
 bool soon(const std::function<bool()>& reached) {
     for (int i = 0; i < 1200 && !reached(); ++i) std::this_thread::sleep_for(50ms);
     return reached();
@@ -90,7 +90,7 @@ TEST_CASE("a file that changes while it is read is `partial` at both ends") {
     });
     const TemporaryDirectory home;
     write_file(home / "file", "stays");
-    // Its size says 0, and there is more to read.
+    // Its size is 0, but reading gives more.
     const Outcome sent =
         transfer::send(served.push({.what = {.sources = {(home / "file").string(), "/proc/version"}}}));
     auto told = received.get_future();
@@ -149,7 +149,7 @@ TEST_CASE("progress comes as events and as a snapshot, and the end as an event")
         ++events;
     };
     request.events.done = [&](const Outcome& outcome) { ends += outcome.status ? 1 : 100; };
-    request.dial.link.transport.max_rate = Rate::bits_per_second(40e6);  // some 0.8 s
+    request.dial.link.transport.max_rate = Rate::bits_per_second(40e6);  // takes about 0.8 s
     auto started = transfer::start_send(std::move(request));
     REQUIRE(started);
     CHECK(soon([&] { return started->stats().has_value(); }));
@@ -164,7 +164,7 @@ TEST_CASE("progress comes as events and as a snapshot, and the end as an event")
     CHECK(started->progress().phase == transfer::Phase::done);
     CHECK(started->connected_for().has_value());
     CHECK_FALSE(started->lost());
-    started->when_done([&] { ++called; });  // it is done already
+    started->when_done([&] { ++called; });  // the transfer is already done
     CHECK(called == 2);
 }
 

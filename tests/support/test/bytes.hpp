@@ -1,4 +1,4 @@
-// Bytes in tests: from hexadecimal or text, and back.
+// Conversions for tests: bytes from hexadecimal digits or text, and back.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ namespace udtx::test {
     return {bytes.begin(), bytes.end()};
 }
 
-/// 0, 1, 2, ...
+/// Returns the bytes 0, 1, 2, ..., 31.
 [[nodiscard]] inline std::array<std::byte, 32> counting_secret() {
     std::array<std::byte, 32> result{};
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::byte>(i);

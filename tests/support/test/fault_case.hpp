@@ -6,9 +6,9 @@
 
 namespace udtx::test {
 
-/// Says that a case of the fault matrix was tried: its number, the bound that was held and the figure that came out.
-/// The table in docs/lab/faults.md is made of these lines (tests/rules/fault_table.py). Called when the bound has been
-/// checked. The parts of the figure are written one after the other.
+/// Reports that a case of the fault matrix was tried: its number, the bound that was checked, and the measured value.
+/// tests/rules/fault_table.py makes the table in docs/lab/faults.md from these lines. Call it after the bound was
+/// checked. The parts of the value are concatenated.
 template <typename... Parts>
 void fault_case(int number, const std::string& bound, const Parts&... figure) {
     std::ostringstream text;

@@ -7,7 +7,7 @@
 
 namespace udtx::test {
 
-/// Pages of this process in memory, in bytes; 0 where /proc does not tell.
+/// Resident memory of this process, in bytes; 0 if /proc does not report it.
 inline std::uint64_t resident_bytes() {
     unsigned long size = 0;
     unsigned long pages = 0;

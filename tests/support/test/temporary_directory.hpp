@@ -1,4 +1,4 @@
-// A directory of its own for one test case, gone at its end; and what tests do with files in it.
+// A directory for one test case, which removes itself at the end of the case, and helpers for files in it.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ inline std::string random_content(std::size_t bytes, std::uint32_t seed) {
     return out;
 }
 
-/// Regular files below `directory`, temporary ones included.
+/// Number of regular files below `directory`, temporary files included.
 inline std::size_t count_files(const fs::path& directory) {
     std::size_t n = 0;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) n += entry.is_regular_file() ? 1U : 0U;

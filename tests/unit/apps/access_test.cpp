@@ -1,4 +1,4 @@
-// Who may do what in a server's directory, by the flags and by the rights of a key.
+// What a client may do in a server's directory, by the server's flags and by the rights of the client's key.
 #include "serve/access.hpp"
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ struct Bench {
         fs::create_directories(temp / "dir/alice");
     }
     [[nodiscard]] Access access() { return {command, keys}; }
-    /// One whose key has a line with these options.
+    /// A client whose key has a line with these options.
     [[nodiscard]] Client with(const std::string& options) {
         auto parsed = AuthorizedKeys::parse(options + " udtx-ed25519 " + std::string(43, 'A') + "= bob", "keys");
         REQUIRE(parsed.ok());

@@ -1,4 +1,4 @@
-// What is told of a transfer that needs several connections.
+// The totals that are reported for a transfer over several connections.
 #include "dial/account.hpp"
 #include "observe/silence.hpp"
 #include "test/catch.hpp"
@@ -19,7 +19,8 @@ transfer::Progress progress(std::uint64_t done, std::uint64_t sent, std::uint64_
     return p;
 }
 
-/// Delivered and sent by a connection that is lost, of a transfer of `total` bytes.
+/// Adds a connection that is lost after it delivered `files` and `bytes` and sent `sent` of a transfer of `total`
+/// bytes.
 void lose(Account& account, std::uint64_t files, std::uint64_t bytes, std::uint64_t sent, std::uint64_t total) {
     transfer::Outcome lost;
     lost.files = files;
@@ -40,7 +41,7 @@ ConnectionStats stats(std::uint64_t received, std::uint64_t in_flight, Duration 
 
 TEST_CASE("a second connection goes on with the account of the first") {
     Account account;
-    // 100 were there before this command, 900 are to be sent, 400 of them are known to be written.
+    // 100 bytes existed before this command, 900 have to be sent, and 400 of them are reported as written.
     auto first = progress(400, 450, 100, 900);
     first.files_done = 4;
     first.files_total = 10;
@@ -51,7 +52,7 @@ TEST_CASE("a second connection goes on with the account of the first") {
     lost.kept_bytes = 100;
     account.carry(account.whole(first), account.whole(lost));
 
-    // It compares from the start; nothing falls meanwhile.
+    // The second connection compares from the start. Until it has finished, the values do not fall.
     auto again = progress(0, 0, 0, 1000);
     again.totals_final = false;
     CHECK(account.whole(again).bytes_done == 400);
@@ -59,8 +60,8 @@ TEST_CASE("a second connection goes on with the account of the first") {
     CHECK(account.whole(again).files_total == 10);
     CHECK(account.whole(again).bytes_total == 900);
     CHECK(account.whole(progress(0, 0, 300, 700)).bytes_done == 400);
-    CHECK(account.whole(progress(0, 0, 300, 1000)).bytes_total == 900);  // in the midst of a file
-    // 520: the 100 of before, the 400, and 20 that had been written and not been told.
+    CHECK(account.whole(progress(0, 0, 300, 1000)).bytes_total == 900);  // in the middle of a file
+    // 520: the first 100, the 400 reported, and 20 that were written but not reported.
     const auto later = account.whole(progress(200, 250, 520, 480));
     CHECK(later.bytes_done == 620);
     CHECK(later.bytes_sent == 670);
@@ -69,7 +70,7 @@ TEST_CASE("a second connection goes on with the account of the first") {
 
     transfer::Outcome outcome;
     outcome.files = 5;
-    outcome.unchanged = 5;  // 4 of this command's, 1 of another
+    outcome.unchanged = 5;  // 4 by this command, 1 before it
     outcome.bytes = outcome.sent_bytes = 480;
     outcome.kept_bytes = 520;
     outcome = account.whole(outcome);
@@ -83,7 +84,7 @@ TEST_CASE("what a later connection finds proven, and counts itself, counts once"
     Account account;
     lose(account, 4, 400, 560, 1000);
 
-    // 150 more had been written and not been told, of them one file.
+    // 150 more bytes, among them one file, had been written but not reported.
     transfer::Outcome outcome;
     outcome.files = 10;
     outcome.bytes = 1000;
@@ -100,9 +101,9 @@ TEST_CASE("what a later connection finds proven, and counts itself, counts once"
 
 TEST_CASE("files that an earlier connection sent are known by name, whatever the receiver makes of them") {
     Account account;
-    lose(account, 38, 3800, 4100, 4200);  // that is what was told; 40 had been delivered
+    lose(account, 38, 3800, 4100, 4200);  // reported; 40 had been delivered
 
-    // Of the 40, 30 are proven, 6 stand there the same, and 4 are sent once more.
+    // Among the 40 files, 30 are proven, 6 are found unchanged, and 4 are sent again.
     transfer::Outcome outcome;
     outcome.files = 36;
     outcome.bytes = 3600;
@@ -122,7 +123,7 @@ TEST_CASE("files that an earlier connection sent are known by name, whatever the
 TEST_CASE("what a crash of the receiver took back is not counted twice") {
     Account account;
     account.carry(progress(400, 450, 0, 1000), {});
-    // Only 340 were found again: 60 have to come once more before there is anything new.
+    // Only 340 were found again: 60 have to arrive again before anything counts as new.
     CHECK(account.whole(progress(50, 60, 340, 660)).bytes_done == 400);
     CHECK(account.whole(progress(100, 110, 340, 660)).bytes_done == 440);
     CHECK(account.whole(progress(660, 660, 340, 660)).bytes_done == 1000);
@@ -132,19 +133,19 @@ TEST_CASE("what a crash of the receiver took back is not counted twice") {
 TEST_CASE("silence counts from what is not answered, and becomes an outage") {
     Silence silence;
     silence.look(0s, stats(10, 0));
-    silence.look(20s, stats(10, 0));  // a pipe that rests: there is nothing to answer
+    silence.look(20s, stats(10, 0));  // an idle pipe: no packet waits for an answer
     CHECK(silence.unanswered() == 0s);
     silence.look(21s, stats(10, 5000));
     silence.look(23s, stats(10, 5000));
     CHECK(silence.unanswered() == 2s);
     CHECK_FALSE(silence.outage());
-    silence.look(24s, stats(10, 0));  // given up on for now: still no answer
+    silence.look(24s, stats(10, 0));  // the sender stopped waiting for those packets, still without an answer
     CHECK(silence.outage());
     silence.lost(25s);
     silence.look(40s, std::nullopt);
     CHECK(silence.outage());
     CHECK(silence.unanswered() == 19s);
-    silence.look(41s, stats(2, 1000));  // of the next connection
+    silence.look(41s, stats(2, 1000));  // on the next connection
     CHECK_FALSE(silence.outage());
     CHECK(silence.unanswered() == 0s);
 }

@@ -24,7 +24,7 @@ std::string shard_of(const Variables& variables) {
     return shard ? std::to_string(shard->index) + "/" + std::to_string(shard->count) : shard.error().message;
 }
 
-/// What sbatch --array=0-7 sets, in its task of that number.
+/// The variables that sbatch --array=0-7 sets in the task with that number.
 Variables array_task(const std::string& id) {
     return {{"SLURM_JOB_ID", "9"},          {"SLURM_PROCID", "0"},         {"SLURM_NTASKS", "1"},
             {"SLURM_ARRAY_TASK_ID", id},    {"SLURM_ARRAY_TASK_MIN", "0"}, {"SLURM_ARRAY_TASK_MAX", "7"},
@@ -36,7 +36,7 @@ Variables with(Variables variables, const std::string& name, const std::string& 
     return variables;
 }
 
-/// Refused, for that reason, with what to type.
+/// Requires a refusal for that reason, with a message that says what to type.
 void refused(const Variables& variables, const std::string& why) {
     const auto shard = find(variables);
     CAPTURE(why);
@@ -54,7 +54,7 @@ TEST_CASE("each engine says which shard a process is, the nearest one first") {
         {"SLURM_JOB_ID", "9"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}};
     CHECK(shard_of(step) == "2/4");
     CHECK(shard_of(array_task("5")) == "5/8");
-    // An array task that starts one process by srun.
+    // An array task that starts one process with srun.
     CHECK(shard_of(with(with(array_task("5"), "SLURM_STEP_ID", "0"), "SLURM_STEP_NUM_TASKS", "1")) == "5/8");
     const Variables mpi{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "6"}};
     CHECK(shard_of(mpi) == "3/6");
@@ -69,9 +69,9 @@ TEST_CASE("each engine says which shard a process is, the nearest one first") {
 
 TEST_CASE("where the answer is doubtful the flag has to be typed") {
     refused({}, "no engine has started this process");
-    // The batch script itself looks like a task.
+    // The variables of the batch script itself look like those of a task.
     refused({{"SLURM_JOB_ID", "9"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}, "batch script");
-    // --array=2,5 for two that failed; --array=1-8; --array=0-6:2
+    // Arrays that do not go from 0 to N - 1: --array=2,5 to repeat two failed tasks; --array=1-8; --array=0-6:2.
     Variables later = array_task("2");
     later["SLURM_ARRAY_TASK_MIN"] = "2";
     later["SLURM_ARRAY_TASK_MAX"] = "5";

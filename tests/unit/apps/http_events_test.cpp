@@ -1,4 +1,4 @@
-// Streams of events: what visitors get who take it, and what one costs who does not.
+// Event streams over HTTP: what a client that reads them receives, and what a client costs that does not read.
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -29,7 +29,7 @@ class Visitor {
         socket_.connect(endpoint);
         asio::write(socket_, asio::buffer(std::string("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")));
     }
-    /// Up to and with `end`; what there is when the server closes before.
+    /// Reads up to and including `end`; returns what has arrived if the server closes the connection before.
     std::string read_to(const std::string& end) {
         boost::system::error_code error;
         const std::size_t size = asio::read_until(socket_, asio::dynamic_buffer(text_), end, error);
@@ -84,7 +84,7 @@ TEST_CASE("a visitor who reads nothing is left behind with the newest; nobody wa
     const std::string filling(100'000, 'x');
     for (int i = 0; i < 200; ++i) {
         server->publish(event_text("state", std::to_string(i) + filling));
-        // One after the other: what this visitor has, the other could have had.
+        // Wait for each event here, so that the server publishes no faster than a client can read.
         REQUIRE(has(awake.read_to("\n\n"), "data: " + std::to_string(i) + "x"));
     }
     int taken = 0;
@@ -94,7 +94,7 @@ TEST_CASE("a visitor who reads nothing is left behind with the newest; nobody wa
         REQUIRE_FALSE(last.empty());
         ++taken;
     }
-    // What fits the kernel's buffers at both ends, the one that was on its way, and the newest.
+    // The sleeping client receives the events in both kernel buffers, the one in progress and the newest.
     CHECK(taken < 100);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("there is room for sixteen streams, and again when one has gone") {
     }
     CHECK(Visitor(*server).read_to("\r\n\r\n").starts_with("HTTP/1.1 503"));
     visitors.pop_back();
-    // The server learns of it when it comes round to it.
+    // The server notices the closed stream only when it next writes to it.
     bool let_in = false;
     for (int i = 0; i < 1000 && !let_in; ++i) {
         let_in = Visitor(*server).read_to("\r\n\r\n").starts_with("HTTP/1.1 200");

@@ -24,7 +24,7 @@ void pass(LimitSample& s, SendHold why, Duration time = kTick) {
     s.hold = why;
 }
 
-/// Of one tick that was held for this cause; `change` sees the sample before the meter does.
+/// The limit after one tick with this cause; `change` edits the sample before the meter gets it.
 template <class Change>
 Limit limit_of(SendHold why, Change&& change) {
     LimitMeter meter(true);
@@ -66,7 +66,7 @@ TEST_CASE("what the receiver says of itself decides what its flow control means"
 TEST_CASE("a protocol thread that never rests is the limit") {
     CHECK(limit_of(SendHold::network, [](LimitSample& s) { s.protocol = 95ms; }) == Limit::sender_cpu);
     CHECK(limit_of(SendHold::host, [](LimitSample& s) { s.protocol = 95ms; }) == Limit::sender_cpu);
-    CHECK(limit_of(SendHold::host) == Limit::network);  // the interface takes no more
+    CHECK(limit_of(SendHold::host) == Limit::network);  // the interface accepts no more packets
     CHECK(limit_of(SendHold::network, [](LimitSample& s) {
               s.receiver = transfer::ReceiverLoad{0.1, 0.95};
           }) == Limit::receiver_cpu);
@@ -95,7 +95,7 @@ TEST_CASE("after the last byte it is the receiver's disk, when that takes longer
     s.source_read = true;
     pass(s, SendHold::application);
     meter.sample(s);
-    CHECK(*meter.now() == Limit::small_data);  // the last round trip
+    CHECK(*meter.now() == Limit::small_data);  // during the last round trip
     s.phase = Phase::flush;
     s.at += 10ms;
     meter.sample(s);
@@ -116,7 +116,7 @@ TEST_CASE("a tick goes to what held longest, and the time nobody looked to the c
     LimitSample s = start();
     s.held[static_cast<std::size_t>(SendHold::network)] = 40ms;
     s.held[static_cast<std::size_t>(SendHold::cap)] = 10ms;
-    s.hold = SendHold::cap;  // since 50 ms ago
+    s.hold = SendHold::cap;  // for the last 50 ms
     s.at = kTick;
     meter.sample(s);
     CHECK(*meter.now() == Limit::rate_cap);
@@ -157,7 +157,7 @@ TEST_CASE("a silence that turns out to be an outage is one from its beginning") 
         }
     };
     spend(20, false, false);
-    spend(10, true, false);  // answered after all
+    spend(10, true, false);  // these are answered in the end
     spend(10, false, false);
     CHECK(limit_line(meter.shares()) == "limited by: network 100 % of the time");
     spend(30, true, false);

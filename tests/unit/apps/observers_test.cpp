@@ -1,4 +1,4 @@
-// What those hear who observe a transfer: metrics over HTTP, the JSON stream, the control socket.
+// What observers of a transfer receive: metrics over HTTP, the JSON stream, the control socket.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -61,7 +61,7 @@ Observation example() {
     return seen;
 }
 
-/// The runtime directory of this test alone.
+/// Sets the runtime directory for one test.
 class RuntimeHere {
   public:
     RuntimeHere() {
@@ -81,7 +81,7 @@ class RuntimeHere {
     std::optional<std::string> before_;
 };
 
-/// A process that listened and died without having tidied up; returns its number.
+/// Starts a process that listens on a socket and dies without removing it; returns its number.
 std::string socket_of_killed(const std::string& directory) {
     const pid_t killed = ::fork();
     REQUIRE(killed >= 0);
@@ -143,7 +143,7 @@ TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, a
     CHECK(ask(address, "GET /etc HTTP/1.1\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 404"));
     CHECK(ask(address, "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
               .starts_with("HTTP/1.1 405"));
-    // A script from elsewhere asks under the name that it came from, whoever that leads to by now.
+    // DNS rebinding: a script from another site sends the name of that site, whatever address it now resolves to.
     CHECK(ask(address, "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n").starts_with("HTTP/1.1 421"));
     CHECK(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 421"));
     CHECK(ask(address, "GET /metrics HTTP/1.1\r\nHost: " + address + "\r\n\r\n").starts_with("HTTP/1.1 200"));

@@ -1,4 +1,4 @@
-// What the live page is told: samples that stay few, figures of each path, and names that stay text.
+// The data of the live page: a bounded number of samples, values of each path, and names that stay plain text.
 #include <cmath>
 
 #include "page/document.hpp"

@@ -17,7 +17,7 @@ Address v4(std::uint8_t last, std::uint16_t port) {
     return address;
 }
 
-/// After so many seconds of 1 MB/s, of which every tenth packet is lost on the second path.
+/// The statistics after so many seconds at 1 MB/s on two paths. The second path loses every tenth packet.
 ConnectionStats stats_after(std::uint64_t seconds) {
     ConnectionStats stats;
     for (std::uint8_t i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-// What a receiver's sandbox lets it write, by what it was told to keep: no more than that.
+// What a receiver's sandbox lets it write: exactly what its options require.
 #include <string>
 #include <vector>
 

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A TCP connection over loopback; its first end is one that a child inherits.
+/// A TCP connection over loopback. A child inherits its first end.
 struct Connection {
     udtx::UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     udtx::UniqueFd ours{::socket(AF_INET, SOCK_STREAM, 0)};

@@ -1,4 +1,4 @@
-// Schedule, shares of the host's rate, and what comes of all that bounds a transfer.
+// Schedules, shares of the host's rate, and the bound of a transfer that results from them.
 #include <sys/file.h>
 #include <unistd.h>
 

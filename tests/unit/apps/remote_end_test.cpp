@@ -21,19 +21,19 @@ using Addresses = std::vector<Address>;
 }  // namespace
 
 TEST_CASE("the address that ssh reached is dialled") {
-    // One of the name's, whatever proxy is between.
+    // ssh reached one of the name's addresses, with or without a proxy.
     CHECK(addresses_to_dial({v4(1), v4(2)}, v4(2), false) == Addresses{v4(2)});
     CHECK(addresses_to_dial({v4(1), v4(2)}, v4(2), true) == Addresses{v4(2)});
-    // Behind a translator: the name's address is the one that leads there.
+    // Behind a NAT the far end reports another address: only the name's addresses lead there.
     CHECK(addresses_to_dial({v4(1), v4(2)}, v4(9), false) == Addresses{v4(1), v4(2)});
-    // Behind a jump host the name may mean nothing here, or something else.
+    // Behind a jump host the name may not resolve here, or may resolve to another host.
     CHECK(addresses_to_dial({}, v4(9), true) == Addresses{v4(9)});
     CHECK(addresses_to_dial({v4(1)}, v4(9), true) == Addresses{v4(1), v4(9)});
     CHECK(addresses_to_dial({}, v4(9), false) == Addresses{v4(9)});
     CHECK(addresses_to_dial({v4(1)}, std::nullopt, true) == Addresses{v4(1)});
     CHECK(addresses_to_dial({}, std::nullopt, false).empty());
 
-    // A zone is known here only.
+    // Only this host knows the zone of a link-local address.
     Address zoned = v4(1);
     zoned.family = Address::Family::v6;
     Address there = zoned;
@@ -66,7 +66,7 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     CHECK(words[words.size() - 2] == "me@far");
     CHECK(words.back() == "udtx-recv --bootstrap -6");
 
-    // Another program than OpenSSH's gets none of OpenSSH's flags.
+    // A program other than OpenSSH's ssh gets none of OpenSSH's flags.
     options.command_text = "/opt/plink -batch";
     options.remote_bin = "~/bin/udtx-recv";
     REQUIRE(options.check().ok());

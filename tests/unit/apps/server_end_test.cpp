@@ -1,4 +1,4 @@
-// What signals ask of a server, and of a receiver of one transfer.
+// The reaction to signals of a server, and of a receiver of one transfer.
 #include "serve/server_end.hpp"
 
 #include <csignal>
@@ -48,7 +48,7 @@ TEST_CASE("INT ends a server's transfers, which then have a grace") {
     CHECK_FALSE(end.draining());
     CHECK_FALSE(end.overdue(kStart + ServerEnd::kInterruptGrace - 1ms));
     CHECK(end.overdue(kStart + ServerEnd::kInterruptGrace));
-    // Nobody is waited for any more once transfers are being ended.
+    // Once the server is ending its transfers, it waits for nobody.
     CHECK(end.on_signal(SIGTERM, kStart + 2s) == Wish::leave);
 }
 

@@ -35,12 +35,12 @@ TEST_CASE("a child is talked to in lines") {
 
 TEST_CASE("a child that does not end is ended") {
     CHECK(shell("exec sleep 1000")->finish(0ms) == 128 + SIGTERM);
-    // It goes by itself when its input ends, if it is given the time.
+    // The child exits by itself when its input ends, if it has the time.
     CHECK(shell("cat; exit 3")->finish(60s) == 3);
 }
 
 TEST_CASE("whoever holds the child's standard error does not hold us") {
-    // As a ControlMaster does.
+    // As a ControlMaster does, a background process keeps standard error open.
     std::string complaints;
     const auto child = shell("sleep 1000 >/dev/null & echo $!; echo bye >&2", &complaints);
     CHECK(child->finish(60s) == 0);

@@ -33,7 +33,7 @@ TEST_CASE("host:path is taken apart") {
     CHECK(parse_ssh_target("me@[::1]:").value().login() == "me@::1");
     CHECK(parse_ssh_target("a@realm@host:x").value().user == "a@realm");
 
-    // Nothing that ssh would take for an option, and nothing that a ProxyCommand's shell would run.
+    // A target that ssh would take as an option, or that a ProxyCommand's shell would run, is refused.
     for (const char* bad : {"-oProxyCommand=x:y", "-l@host:x", "@host:x", "me@:x", "a b:x", "$(id):x", "`id`:x"}) {
         CHECK_FALSE(parse_ssh_target(bad).ok());
     }
@@ -79,7 +79,7 @@ TEST_CASE("what is said over ssh survives") {
     bool taken = true;
     for (int i = 0; i < 17 && taken; ++i) taken = flooded.feed(line).ok();
     CHECK_FALSE(taken);
-    BootstrapFieldReader crowded;  // what it takes to hold a field counts, too
+    BootstrapFieldReader crowded;  // the memory for each field counts, too
     taken = true;
     for (int i = 0; i < 1'000'000 && taken; ++i) taken = crowded.feed("x").ok();
     CHECK_FALSE(taken);

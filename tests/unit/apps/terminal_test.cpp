@@ -1,4 +1,4 @@
-// What reaches a terminal, seen from behind a pseudo-terminal.
+// What is written to a terminal, read from the other side of a pseudo-terminal.
 #include "common/terminal.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct Pty {
         slave = UniqueFd(::open(::ptsname(master.get()), O_RDWR | O_NOCTTY));
         REQUIRE(slave);
     }
-    /// All that was written since.
+    /// All output since the last call.
     std::string read() {
         std::array<char, 4096> buffer{};
         const ssize_t got = ::read(master.get(), buffer.data(), buffer.size());

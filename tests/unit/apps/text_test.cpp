@@ -21,7 +21,7 @@ TEST_CASE("terminal text carries no control characters") {
                               "b") == "a\\u{202e}b");                 // right-to-left override
     CHECK(escape_for_terminal("\xc0\xaf") == "\\xc0\\xaf");           // overlong
     CHECK(escape_for_terminal("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
-    CHECK(escape_for_terminal("\xe2\x82") == "\\xe2\\x82");           // cut short
+    CHECK(escape_for_terminal("\xe2\x82") == "\\xe2\\x82");           // truncated
 }
 
 TEST_CASE("UTF-8 sequences are measured by RFC 3629") {

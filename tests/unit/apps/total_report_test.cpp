@@ -1,4 +1,4 @@
-// What a run says of all its transfers together.
+// The report of a run on all its transfers together.
 #include "serve/total_report.hpp"
 
 #include <csignal>

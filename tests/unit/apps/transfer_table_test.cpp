@@ -1,4 +1,4 @@
-// What a receiver knows of those that its server has: one watched transfer for each, until the server lets go of it.
+// The receiver's table of its server's transfers: one watched transfer for each, until the server drops it.
 #include "serve/transfer_table.hpp"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ Credentials shared_key() {
     return Credentials::from_psk(bytes);
 }
 
-/// A server with one sender that waits for more to send.
+/// A server and one sender that waits for more input.
 struct Bench {
     Bench() {
         command.directory = (temp / "dir").string();

@@ -23,7 +23,7 @@ TEST_CASE("IPv6 text follows RFC 5952") {
     CHECK(to_string(v6({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 7000)) == "[::1]:7000");
     CHECK(to_string(v6({0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 7000)) == "[2001:db8::1]:7000");
     CHECK(to_string(v6({0x20, 0x01}, 9)) == "[2001::]:9");
-    // One zero group alone is not shortened; of two runs the longer, of equal ones the first.
+    // A single zero group is not shortened. The longer of two runs is shortened, or the first of two equal runs.
     CHECK(to_string(v6({0, 1, 0, 0, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7}, 9)) == "[1:0:2:3:4:5:6:7]:9");
     CHECK(to_string(v6({0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}, 9)) == "[1:0:0:2::3]:9");
     CHECK(to_string(v6({0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 4}, 9)) == "[1::2:0:0:3:4]:9");

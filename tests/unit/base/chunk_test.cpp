@@ -44,7 +44,7 @@ TEST_CASE("parts of a chunk share its memory, and join where one follows the oth
         CHECK_FALSE(part.append(Chunk::copy_of(source)));
     }
     CHECK(part.bytes()[24] == std::byte{7});
-    // Memory of two owners that happens to be neighbouring.
+    // Adjacent memory of two different owners does not join.
     std::vector<std::byte> both(2);
     const auto keep = [](std::byte*) {};
     Chunk first(std::shared_ptr<std::byte[]>(both.data(), keep), 1);
@@ -61,7 +61,7 @@ TEST_CASE("the pool hands a returned block out again") {
     }
     Chunk again = pool.take();
     CHECK(again.bytes().data() == first);
-    // The block stays out while any copy lives.
+    // The block stays in use while any copy exists.
     Chunk copy = again;
     again = Chunk();
     CHECK(pool.take().bytes().data() != first);
@@ -80,7 +80,7 @@ TEST_CASE("the pool keeps no more than max_idle blocks") {
     {
         const Chunk a = pool.take();
         const Chunk b = pool.take();
-        kept = b.bytes().data();  // b goes first, then the shelf is full
+        kept = b.bytes().data();  // b returns first and fills the pool
     }
     const Chunk c = pool.take();
     CHECK(c.bytes().data() == kept);

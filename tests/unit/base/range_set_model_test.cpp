@@ -1,4 +1,4 @@
-// RangeSet against std::set of single numbers, with seeded operations.
+// Compares RangeSet with a std::set of single numbers, over seeded random operations.
 #include <random>
 #include <set>
 

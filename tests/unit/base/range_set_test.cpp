@@ -84,8 +84,8 @@ TEST_CASE("the largest numbers are handled") {
     CHECK(set.count() == 1);
 }
 
-// A receiver at 50 % loss: every second number arrives, then the holes are filled oldest first while new ones come in.
-// A structure that moves everything for each change would move 10^5 x 10^5 x 16 bytes here.
+// A receiver at 50 % loss: every second number arrives, then the holes are filled from the oldest while new numbers
+// arrive. A structure that moves all its elements at each change would move 10^5 x 10^5 x 16 bytes here.
 TEST_CASE("many holes cost no more than their number") {
     constexpr std::uint64_t n = 200000;
     const auto start = std::chrono::steady_clock::now();
@@ -97,7 +97,7 @@ TEST_CASE("many holes cost no more than their number") {
         set.insert(n + i, n + i + 1);
     }
     CHECK(set.count() == n / 2 + 1);
-    // Taken from the front one by one, and grown downwards from there.
+    // Removed one by one from the front, then added downwards from the end.
     for (std::uint64_t i = n + 1; i < 2 * n; i += 2) set.erase(i - 1, i + 1);
     CHECK(intervals(set) == std::vector<Range>{{0, n}});
     for (std::uint64_t i = 0; i < n; i += 2) set.insert(4 * n - i, 4 * n - i + 1);

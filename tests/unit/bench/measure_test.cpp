@@ -9,7 +9,7 @@ TEST_CASE("Jain's index: equal shares are 1, one of n has all is 1/n, known valu
     CHECK(jain(std::array{5.0, 5.0, 5.0}) == Approx(1.0));
     CHECK(jain(std::array{9.0, 0.0, 0.0}) == Approx(1.0 / 3.0));
     CHECK(jain(std::array{60.0, 30.0, 10.0}) == Approx(10000.0 / (3 * 4600.0)));
-    CHECK(jain(std::array{0.6, 0.3, 0.1}) == Approx(jain(std::array{60.0, 30.0, 10.0})));  // of the unit independent
+    CHECK(jain(std::array{0.6, 0.3, 0.1}) == Approx(jain(std::array{60.0, 30.0, 10.0})));  // independent of the unit
 }
 
 TEST_CASE("nobody gets anything: not fair") {
@@ -22,7 +22,7 @@ TEST_CASE("nobody gets anything: not fair") {
 
 TEST_CASE("smallest over largest, mean absolute deviation from the fair share") {
     CHECK(min_over_max(std::array{60.0, 30.0, 10.0}) == Approx(1.0 / 6.0));
-    // fair 33.3: off by 26.7, 3.3, 23.3; mean 17.8, over 33.3
+    // The fair share is 33.3. Deviations of 26.7, 3.3 and 23.3 have the mean 17.8, which is divided by 33.3.
     CHECK(deviation(std::array{60.0, 30.0, 10.0}) == Approx(160.0 / 300.0));
     CHECK(deviation(std::array{50.0, 50.0}) == 0.0);
     CHECK(deviation(std::array{100.0, 0.0}) == Approx(1.0));
@@ -30,7 +30,7 @@ TEST_CASE("smallest over largest, mean absolute deviation from the fair share") 
 
 namespace {
 
-// 0-5 s alone, then two, from 10 s three; the third is late to its share.
+// One flow until 5 s, then two, from 10 s three. The third needs time to reach its share.
 std::vector<FlowSeconds> three_flows() {
     return {{0.0, {90, 90, 90, 90, 90, 60, 60, 60, 60, 60, 60, 60, 30, 30}},
             {5.004, {0, 0, 0, 0, 0, 20, 30, 30, 30, 30, 20, 20, 30, 30}},
@@ -55,7 +55,7 @@ TEST_CASE("means over seconds leave out those with a single flow") {
     CHECK(two.jain == Approx(8100.0 / (2 * 4500.0)));
     CHECK(two.min_over_max == Approx(0.5));
     CHECK(two.deviation == Approx(1.0 / 3.0));
-    CHECK(mean_fairness(flows, 12, 100).jain == Approx(1.0));  // ends with the run
+    CHECK(mean_fairness(flows, 12, 100).jain == Approx(1.0));  // stops at the end of the run
     CHECK(mean_fairness(flows, 12, 100).seconds == 2);
 }
 

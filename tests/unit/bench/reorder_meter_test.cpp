@@ -29,7 +29,7 @@ TEST_CASE("what came before a missing piece waits for it") {
     CHECK(meter.held() == 0);
     CHECK(meter.most_held() == 200);
     CHECK(meter.longest_wait() == 30ms);
-    // 100 bytes for 30 ms and 100 for 20 ms, over 300 bytes and over 40 ms.
+    // 100 bytes wait 30 ms and 100 bytes wait 20 ms; the means are over 300 bytes and over 40 ms.
     CHECK(meter.mean_wait_s() == Approx(5.0 / 300.0));
     CHECK(meter.mean_held() == Approx(5.0 / 0.04));
 }
@@ -37,7 +37,7 @@ TEST_CASE("what came before a missing piece waits for it") {
 TEST_CASE("of two paths only the one that is ahead waits") {
     ReorderMeter meter(kStart);
     std::uint64_t received = 0;
-    // The fast path has brought five pieces when the slow one begins to bring those between them.
+    // The fast path has delivered five pieces when the slow path starts to deliver the pieces between them.
     for (int i = 0; i < 5; ++i) meter.update(kStart + i * 1ms, received += 100, 0);
     for (int i = 0; i < 5; ++i) {
         received += 100;

@@ -1,5 +1,6 @@
-// One controller on an ideal path, for looking at its states: a drop-tail bottleneck, packets of 1,000 bytes, an
-// acknowledgement each SYN of all that arrived, losses told a round trip after the packet left. No protocol in it.
+// Runs one controller on an ideal path, to observe its states: a drop-tail bottleneck, packets of 1,000 bytes, one
+// acknowledgement per SYN for all that arrived. Losses are reported one round trip after the packet was sent. No
+// protocol runs.
 #pragma once
 
 #include <deque>
@@ -20,16 +21,16 @@ class Bottleneck {
     void set_rate(double packets_per_second) { pps_ = packets_per_second; }
     void set_rtt(Duration rtt) { rtt_ = rtt; }
     void set_sending(bool on) { sending_ = on; }
-    /// Every n-th packet is lost on the way; 0: none.
+    /// The path loses every n-th packet; 0: none.
     void lose_every(std::uint64_t n) { lose_every_ = n; }
-    /// The next n packets are.
+    /// The path loses the next n packets.
     void lose_next(std::uint64_t n) { lose_before_ = next_ + n; }
 
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
     [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
 
-    /// `each` is called after every feedback; it ends the run by returning true.
+    /// Calls `each` after each feedback, and stops early if it returns true.
     bool run(
         Duration time, const std::function<bool()>& each = [] { return false; }) {
         const Instant end = now_ + time;
@@ -46,7 +47,7 @@ class Bottleneck {
     struct Packet {
         PacketNumber number = 0;
         Instant sent;
-        Instant back;  // acknowledged or known as lost
+        Instant back;  // when it is acknowledged or reported lost
         bool lost = false;
         std::uint64_t delivered = 0;
         Instant delivered_time;

@@ -14,7 +14,7 @@ using namespace udtx::congestion;
 
 namespace {
 
-constexpr int kTicks = 1000;  // of 10 ms
+constexpr int kTicks = 1000;  // of 10 ms each
 
 Instant tick(int i) { return Instant(1h) + i * 10ms; }
 
@@ -53,7 +53,7 @@ TEST_CASE("independent queues do not, nor do lines at rest, nor what is too shor
     CHECK(std::abs(DelayTrace::correlation(*a, *b, tick(kTicks))) < 0.4);
     CHECK(DelayTrace::correlation(*still, *still, tick(kTicks)) == 0.0);
     CHECK(DelayTrace::correlation(*brief, *brief, tick(300)) == 0.0);
-    // Holes: a path that was silent for half of the time.
+    // Gaps: a path without samples for half of the time.
     auto holes = std::make_unique<DelayTrace>();
     for (int i = 0; i < kTicks; ++i) {
         if (i / 50 % 2 == 0) holes->add(tick(i), wave(i));
@@ -86,7 +86,7 @@ TEST_CASE("members share a bottleneck when delay and line rate agree, and until 
 
 namespace {
 
-/// Says what it was told.
+/// Stores the feedback that it receives.
 class Listener final : public CongestionController {
   public:
     explicit Listener(CongestionFeedback& heard) : heard_(heard) {}
@@ -114,7 +114,7 @@ TEST_CASE("of m sharers each takes the m-th part, and tells its controller of m 
         f.acked_bytes = 1000;
         f.acked_packets = 10;
         f.in_flight_before = 5000;
-        f.free_window = ~std::uint64_t{0} - 5;  // what a peer may grant
+        f.free_window = ~std::uint64_t{0} - 5;  // a peer may grant that much
         f.delivery = DeliverySample{.rate = Rate::bits_per_second(1e6), .interval = 10ms};
         f.line = LineEstimate{.capacity = Rate::bytes_per_second(1e6), .pair_capacity = Rate::bytes_per_second(1e6)};
         for (auto& path : paths) path->on_feedback(f);

@@ -1,4 +1,4 @@
-// What leaves in one system call on lines where a burst fills one, and when.
+// How much the pacer sends in one system call, and when, on links that are fast enough to fill a GSO call per burst.
 #include <algorithm>
 #include <optional>
 
@@ -12,9 +12,9 @@ using udtx::congestion::Pacer;
 namespace {
 
 constexpr std::uint32_t kDatagram = 1472;
-constexpr std::uint64_t kCall = 44ULL * kDatagram;  // what a GSO call of the driver takes
+constexpr std::uint64_t kCall = 44ULL * kDatagram;  // bytes of one GSO call of the driver
 
-/// As transmit_data: full datagrams, one call's at most. Returns how many.
+/// Sends like transmit_data: full datagrams, at most one call of them. Returns their number.
 int send_call(Pacer& pacer, Instant now, std::uint64_t most = kCall, std::uint32_t bytes = kDatagram) {
     const std::uint64_t budget = std::min(pacer.budget(now), most);
     int sent = 0;
@@ -22,7 +22,7 @@ int send_call(Pacer& pacer, Instant now, std::uint64_t most = kCall, std::uint32
     return sent;
 }
 
-/// Without credit, after its first burst.
+/// A pacer that has sent its first burst and has no credit.
 Pacer paced(double bits_per_second, std::uint32_t datagram = kDatagram) {
     Pacer pacer;
     const Rate rate = Rate::bits_per_second(bits_per_second);
@@ -39,7 +39,7 @@ TEST_CASE("pacer: whoever asks often on a fast line still sends whole batches, a
     Pacer pacer = paced(gbps * 1e9);
     std::uint64_t calls = 0;
     std::uint64_t packets = 0;
-    for (Instant now; now < Instant(100ms); now += 7us) {  // ACKs that come in
+    for (Instant now; now < Instant(100ms); now += 7us) {  // an ACK arrives each 7 us
         while (const int sent = send_call(pacer, now)) {
             ++calls;
             packets += static_cast<std::uint64_t>(sent);
@@ -71,7 +71,7 @@ TEST_CASE("pacer: the time that a batch is waited for is when one is there") {
             now = *next;
         }
         const int packets = send_call(pacer, now, 65'000, datagram);
-        REQUIRE(packets > 0);  // else the driver would spin
+        REQUIRE(packets > 0);  // otherwise the driver would spin
         sent += static_cast<std::uint64_t>(packets) * datagram;
     }
     INFO(datagram << " bytes, " << gbps << " Gbit/s, " << wakeups << " wake-ups");
@@ -83,9 +83,9 @@ TEST_CASE("pacer: a batch that the window or the data broke off goes on as soon 
     const auto next = pacer.next_departure(Instant());
     REQUIRE(next);
     CHECK(send_call(pacer, *next, 10ULL * kDatagram) == 10);
-    CHECK(send_call(pacer, *next + 1us, 10ULL * kDatagram) == 10);  // an ACK opened the window, or the disk came
+    CHECK(send_call(pacer, *next + 1us, 10ULL * kDatagram) == 10);  // an ACK opened the window, or data arrived
     CHECK(send_call(pacer, *next + 2us) == 44);
-    CHECK(send_call(pacer, *next + 3us) == 0);  // 31,000 bytes are left of the burst,
+    CHECK(send_call(pacer, *next + 3us) == 0);  // only 31,000 bytes are left of the burst
     CHECK(send_call(pacer, *next + 60us) == 0);
     CHECK(send_call(pacer, *next + 80us) == 44);
 }
@@ -93,7 +93,7 @@ TEST_CASE("pacer: a batch that the window or the data broke off goes on as soon 
 TEST_CASE("pacer: with a window below a batch, a paced flow has its whole rate") {
     Pacer pacer = paced(4e9);
     constexpr std::uint64_t kWindow = 20ULL * kDatagram;
-    constexpr Duration kRtt = 30us;  // 7.9 Gbit/s by the window alone
+    constexpr Duration kRtt = 30us;  // the window alone allows 7.9 Gbit/s
     std::uint64_t sent = 0;
     Instant now;
     while (now < Instant(100ms)) {
@@ -106,7 +106,7 @@ TEST_CASE("pacer: with a window below a batch, a paced flow has its whole rate")
 TEST_CASE("pacer: what leaves regardless begins no batch") {
     Pacer pacer = paced(4e9);
     const Instant early(50us);
-    pacer.on_sent(early, kDatagram);  // the second of a pair, a probe
+    pacer.on_sent(early, kDatagram);  // the second packet of a pair, or a probe
     CHECK(pacer.budget(early + 1us) == 0);
     const auto next = pacer.next_departure(early);
     REQUIRE(next);

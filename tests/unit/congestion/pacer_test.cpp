@@ -8,7 +8,7 @@ using udtx::congestion::Pacer;
 
 namespace {
 
-/// Sends whole datagrams whenever the pacer lets them; returns bytes sent in [from, from + span).
+/// Sends whole datagrams whenever the pacer allows; returns the bytes sent in [from, from + span).
 std::uint64_t drive(Pacer& pacer, Instant from, Duration span, std::uint32_t bytes, int& wakeups) {
     std::uint64_t sent = 0;
     wakeups = 0;
@@ -22,7 +22,7 @@ std::uint64_t drive(Pacer& pacer, Instant from, Duration span, std::uint32_t byt
         REQUIRE(next);
         REQUIRE(*next > now);
         now = *next;
-        REQUIRE(pacer.budget(now) >= bytes);  // no idle wake-up
+        REQUIRE(pacer.budget(now) >= bytes);  // no wake-up without something to send
     }
     return sent;
 }
@@ -49,8 +49,8 @@ TEST_CASE("pacer: fast rates leave in bursts of 250 us") {
     REQUIRE(next);
     CHECK(*next - Instant() >= 250us);
     CHECK(*next - Instant() < 251us);
-    CHECK(pacer.budget(*next + 100us) == 43'750);   // a late timer costs nothing
-    CHECK(pacer.budget(Instant() + 1s) == 93'750);  // credit does not pile up
+    CHECK(pacer.budget(*next + 100us) == 43'750);   // a late timer loses no credit
+    CHECK(pacer.budget(Instant() + 1s) == 93'750);  // credit is bounded
 
     int wakeups = 0;
     const auto sent = drive(pacer, Instant(), 1s, 1250, wakeups);
@@ -64,9 +64,9 @@ TEST_CASE("pacer: what a late thread missed is made good, what the window held b
     pacer.on_sent(Instant(), 31'250);
     pacer.set_held(true, 64ms);
     CHECK(pacer.budget(Instant(3ms)) == 375'000);
-    CHECK(pacer.budget(Instant(9ms)) == 500'000);  // a sixteenth of a round trip at most
+    CHECK(pacer.budget(Instant(9ms)) == 500'000);  // at most a sixteenth of a round trip
     pacer.set_held(true, 1s);
-    CHECK(pacer.budget(Instant(1s)) == 1'000'000);  // and 8 ms
+    CHECK(pacer.budget(Instant(1s)) == 1'000'000);  // but at most 8 ms
     pacer.set_held(true, 1ms);
     CHECK(pacer.budget(Instant(3ms)) == 93'750);
     pacer.set_held(false, 64ms);
@@ -75,7 +75,7 @@ TEST_CASE("pacer: what a late thread missed is made good, what the window held b
 
 TEST_CASE("pacer: slow rates leave datagram by datagram, two at most at once") {
     Pacer pacer;
-    pacer.set_rate(Instant(), Rate::bits_per_second(1e6), 1250);  // a datagram each 10 ms
+    pacer.set_rate(Instant(), Rate::bits_per_second(1e6), 1250);  // one datagram each 10 ms
     CHECK(pacer.budget(Instant()) == 2500);
     pacer.on_sent(Instant(), 2500);
     const auto next = pacer.next_departure(Instant());

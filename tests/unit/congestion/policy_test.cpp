@@ -14,7 +14,7 @@ namespace {
 
 Rate mbps(double v) { return Rate::bits_per_second(v * 1e6); }
 
-/// Remembers what it is told and says what it is set to.
+/// Records its inputs, and returns the values that the test sets.
 class Recorder final : public CongestionController {
   public:
     void on_sent(const CongestionSent& packet) override { sent = packet; }
@@ -56,7 +56,7 @@ CongestionFeedback some_feedback() {
     return f;
 }
 
-/// Bytes/s that `controller` gets through an ideal path in the last half of `time`.
+/// The bytes/s that `controller` delivers over an ideal path in the last half of `time`.
 double goodput(Bottleneck& path, Duration time) {
     path.run(time / 2);
     const std::uint64_t before = path.delivered();
@@ -75,7 +75,7 @@ TEST_CASE("policy: a floor holds rate and window up, and only up") {
     Fixture f({.min_rate = mbps(40)});
     f.outer->on_feedback(some_feedback());
     CHECK(f.outer->pacing_rate() == mbps(40));
-    // 5 MB/s for two round trips, four variances and two SYNs, and 16 datagrams of 1,200 bytes
+    // 5 MB/s for two round trips, four RTT variances and two SYNs, plus 16 datagrams of 1,200 bytes.
     CHECK(f.outer->window() == 5'000'000 * 24 / 100 + 16 * 1200);
     f.inner->pace = mbps(90);
     f.inner->window_bytes = 9'000'000;
@@ -102,7 +102,7 @@ TEST_CASE("policy: fixed holds the rate, whatever the controller says, and follo
     f.outer->on_limits({.max_rate = mbps(20)});
     CHECK(f.outer->pacing_rate() == mbps(20));
     CHECK(f.inner->told.max_rate == mbps(20));
-    f.outer->on_limits({.min_rate = mbps(90)});  // no cap: it goes on as it did
+    f.outer->on_limits({.min_rate = mbps(90)});  // without a cap it keeps its rate
     CHECK(f.outer->pacing_rate() == mbps(20));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("policy: high tells its controller of a half and asks for twice what i
     CHECK(f.inner->heard.lost.size() == 2);
     CHECK(f.inner->heard.delivery->rate == mbps(10));
     CHECK(f.inner->heard.line->arrival_pps == 1000);
-    CHECK(f.inner->heard.line->pair_capacity == mbps(48));  // the line is what it is
+    CHECK(f.inner->heard.line->pair_capacity == mbps(48));  // the link's capacity is not scaled
     f.outer->on_limits({.max_rate = mbps(30)});
     CHECK(f.inner->told.max_rate == mbps(15));
 }
@@ -171,7 +171,7 @@ TEST_CASE("low: fills a line of its own to its target and no further") {
         return false;
     });
     CHECK(most < 2 * Scavenger::kTarget);
-    CHECK(goodput(path, 20s) > 0.8 * 10e6);  // a tenth goes to the pauses
+    CHECK(goodput(path, 20s) > 0.8 * 10e6);  // a tenth is spent in pauses
     CHECK(low.target() == Scavenger::kTarget);
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("low: random loss is tolerated, a queue smaller than the target is lea
     CHECK(lossy.target() > Scavenger::kTarget / 2);
 
     Scavenger shallow({.datagram_bytes = 1000});
-    Bottleneck small(shallow, 10'000, 50ms, 50);  // 5 ms
+    Bottleneck small(shallow, 10'000, 50ms, 50);  // a queue of 5 ms
     small.run(20s);
     CHECK(shallow.target() < 5ms);
     CHECK(goodput(small, 40s) > 0.7 * 10e6);
@@ -193,7 +193,7 @@ TEST_CASE("low: a queue that others keep leaves it two packets, and it is back w
     Scavenger low({.datagram_bytes = 1000});
     Bottleneck path(low, 10'000, 50ms, 2000);
     path.run(5s);
-    path.set_rtt(120ms);  // 70 ms of somebody else's queue
+    path.set_rtt(120ms);  // 70 ms of queue from other flows
     path.run(3s);
     CHECK(low.window() <= 4000);
     path.set_rtt(50ms);

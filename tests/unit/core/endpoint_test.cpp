@@ -1,4 +1,4 @@
-// Two endpoints over two queues in virtual time, by what is installed of the core and nothing else.
+// Two endpoints over two queues in virtual time, using only the installed headers of the core.
 #include "udtx/core/endpoint.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::vector<std::byte> some_bytes(std::size_t size) {
     return bytes;
 }
 
-/// Keeps what comes to a placed stream by its place.
+/// Stores the bytes of a placed stream by their offsets.
 struct Sink final : PlacedSink {
     void on_placed(StreamId /*id*/, std::uint64_t offset, std::span<const std::byte> bytes) override {
         if (got.size() < offset + bytes.size()) got.resize(offset + bytes.size());
@@ -62,8 +62,8 @@ struct Packet {
     std::vector<std::byte> bytes;
 };
 
-/// One endpoint, what is on its way to it, and an application: a client sends `bytes` on one stream, a server takes
-/// what comes.
+/// One endpoint, the packets on their way to it, and an application: a client sends `bytes` on one stream, a server
+/// reads what arrives.
 class Host {
   public:
     Host(std::uint8_t last, const TransportConfig& config, std::size_t lanes)
@@ -112,9 +112,9 @@ class Host {
     }
     [[nodiscard]] Endpoint& endpoint() { return endpoint_; }
 
-    std::vector<std::byte> bytes;  ///< client: to be sent
+    std::vector<std::byte> bytes;  ///< client: the data to send
     StreamKind kind = StreamKind::ordered;
-    std::vector<std::byte> taken;  ///< server: of an ordered stream
+    std::vector<std::byte> taken;  ///< server: the data of an ordered stream
     Sink sink;
     std::optional<CloseReason> closed;
 
@@ -168,7 +168,7 @@ struct Pair {
         : client(1, config, lanes), server(2, config, lanes) {
         server.endpoint().listen(4);
     }
-    /// Until both ends are closed.
+    /// Runs until both ends are closed.
     void run() {
         Instant now(1s);
         const Instant last = now + 60s;

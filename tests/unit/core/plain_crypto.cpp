@@ -13,7 +13,7 @@ using udtx::Result;
 using udtx::crypto::Nonce;
 using udtx::crypto::Secret;
 
-/// FNV-1a.
+/// The FNV-1a hash.
 class Mix {
   public:
     Mix& add(std::span<const std::byte> bytes) {
@@ -84,7 +84,7 @@ class Handshake final : public udtx::crypto::Handshake {
     [[nodiscard]] std::span<const std::byte> peer_parameters() const override { return peer_; }
 
   private:
-    /// At most 255 bytes.
+    /// Sends a length byte and the bytes; at most 255.
     void say(std::span<const std::byte> bytes) {
         out_.push_back(static_cast<std::byte>(bytes.size()));
         out_.insert(out_.end(), bytes.begin(), bytes.end());

@@ -1,5 +1,5 @@
-// A cryptographic library without cryptography, made from the public contracts: its tags are checksums, its keys and
-// secrets are mixed numbers. It shows damage and a wrong key, and hides nothing.
+// A cryptographic library without cryptography, written against the public interfaces only. Its tags are checksums, and
+// its keys and secrets are mixed numbers. It detects damage and wrong keys, but hides nothing.
 #pragma once
 
 #include "udtx/core/crypto.hpp"
@@ -16,7 +16,7 @@ class Provider final : public udtx::crypto::Provider {
     udtx::crypto::Secret hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> data) override;
 };
 
-/// Each side says its parameters; the client adds a last byte, so that the server is complete last, as with TLS.
+/// Each side sends its parameters. The client adds a final byte, so that the server completes last, as with TLS.
 class HandshakeFactory final : public udtx::crypto::HandshakeFactory {
   public:
     std::unique_ptr<udtx::crypto::Handshake> make_client(std::vector<std::byte> parameters) override;

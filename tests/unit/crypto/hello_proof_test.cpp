@@ -1,4 +1,4 @@
-// The proof that spares a client the cookie: whose it is, and that it counts once.
+// The proof that lets a client skip the cookie: it belongs to one client and counts once.
 #include "crypto/hello_proof.hpp"
 #include "crypto/reset_token.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("a proof counts once, as long as it is remembered") {
         proofs.remember(ConnectionId{id});
         REQUIRE_FALSE(check(id));
     }
-    proofs.remember(ConnectionId{1});  // again: forgets nobody
+    proofs.remember(ConnectionId{1});  // remembering an id again forgets no other id
     CHECK_FALSE(check(0));
     proofs.remember(ConnectionId{HelloProofs::kRemembered});
     CHECK(check(0));
@@ -81,7 +81,7 @@ TEST_CASE("the key of resets outlives the process, with a pre-shared key and wit
     REQUIRE(by_identity.has_value());
     CHECK(by_identity == openssl::reset_key(provider, Credentials::from_identity_file(temp / "one").value()));
     CHECK(by_identity != openssl::reset_key(provider, Credentials::from_identity_file(temp / "other").value()));
-    // Of the connection, and of the server.
+    // The token depends on the connection id and on the server's key.
     const auto token = make_reset_token(provider, *by_psk, ConnectionId{7});
     CHECK(token == make_reset_token(provider, *by_psk, ConnectionId{7}));
     CHECK(token != make_reset_token(provider, *by_psk, ConnectionId{8}));

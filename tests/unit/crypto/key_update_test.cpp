@@ -1,4 +1,4 @@
-// Key phases between two ends (RFC 9001, section 6).
+// Key phases between the two ends (RFC 9001, section 6).
 #include <optional>
 
 #include "crypto/key_schedule.hpp"
@@ -22,7 +22,7 @@ struct Packet {
     std::vector<std::byte> bytes;
 };
 
-/// One end with its packet counter.
+/// One end and its packet counter.
 struct End {
     End(Provider& provider, Role role, KeyLimits limits = limits_for(Cipher::aes_256_gcm))
         : keys(provider, Cipher::aes_256_gcm, role, test::counting_secret(), limits) {}
@@ -43,7 +43,7 @@ struct Pair {
     End client{provider, Role::client};
     End server{provider, Role::server};
 
-    /// A packet each way, acknowledged, so that both may update.
+    /// Sends and acknowledges a packet in each direction, so that both ends may update.
     void exchange() {
         const Packet there = client.send();
         REQUIRE(server.receive(there));
@@ -71,7 +71,7 @@ TEST_CASE("An update needs an acknowledgement of the current phase") {
     REQUIRE(pair.client.keys.can_update());
     pair.client.keys.initiate_update();
     CHECK(pair.client.keys.sealed_in_phase() == 0);
-    pair.client.keys.on_acked(kPath, 0);  // of the old phase
+    pair.client.keys.on_acked(kPath, 0);  // from the old phase
     CHECK_FALSE(pair.client.keys.can_update());
 }
 
@@ -130,10 +130,10 @@ TEST_CASE("On a path that has not shown the new phase yet, both neighbours are t
     pair.client.keys.initiate_update();
     REQUIRE(pair.server.receive(pair.client.send()));
     pair.exchange();
-    CHECK(pair.server.receive(late));  // previous keys, on a path of its own numbers
+    CHECK(pair.server.receive(late));  // the previous keys, on a path with its own packet numbers
     REQUIRE(pair.client.keys.can_update());
     pair.client.keys.initiate_update();
-    CHECK(pair.server.receive(pair.client.send(PathId{1})));  // next keys, after the previous ones failed
+    CHECK(pair.server.receive(pair.client.send(PathId{1})));  // the next keys, after the previous ones failed
     CHECK(pair.server.keys.key_updates() == 2);
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("F20 a packet of an earlier generation does not open under a later one
         pair.client.keys.initiate_update();
         pair.exchange();
     }
-    CHECK_FALSE(pair.server.receive(old));  // two updates on: the same phase bit, other keys
+    CHECK_FALSE(pair.server.receive(old));  // two updates later: the same phase bit, other keys
     Packet moved = pair.client.send();
     moved.path = PathId{1};
     CHECK_FALSE(pair.server.receive(moved));
@@ -177,7 +177,7 @@ TEST_CASE("F40 a second update without a packet of ours in between is refused") 
     Pair pair;
     pair.exchange();
     pair.client.keys.initiate_update();
-    // A second server with the same secret leads the client into updates that the first one has not answered.
+    // A second server with the same secret leads the client into updates that the first server has not answered.
     End accomplice(pair.provider, Role::server);
     (void)accomplice.send();
     REQUIRE(accomplice.receive(pair.client.send()));

@@ -18,7 +18,7 @@ using test::to_hex;
 
 namespace {
 
-/// Notes the keys that are asked for.
+/// Records the keys that are requested.
 class SpyProvider final : public Provider {
   public:
     std::unique_ptr<Aead> make_aead(Cipher cipher, std::span<const std::byte> key) override {

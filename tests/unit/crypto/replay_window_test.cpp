@@ -31,7 +31,7 @@ TEST_CASE("Numbers that fell out of the window are refused, those inside are not
     CHECK_FALSE(window.check(5000 - kSize - 1));
     CHECK(window.check(5000 - kSize + 64));
     CHECK(window.check(4999));
-    window.mark(10);  // too old to be noted, and harmless
+    window.mark(10);  // too old for the window: nothing changes
     CHECK(window.check(10 + 4096));
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("Random numbers against a naive model") {
             const std::uint64_t jump = random() % 100 == 0 ? random() % 2000 : random() % 8;
             const std::uint64_t back = random() % 3 == 0 ? random() % (kSize * 2) : 0;
             const PacketNumber number = top + jump > back ? top + jump - back : 0;
-            // The window moves by words of 64 numbers.
+            // The window advances by words of 64 numbers.
             const bool in_window = seen.empty() || number / 64 + kSize / 64 > top / 64;
             const bool fresh = in_window && !seen.contains(number);
             REQUIRE(window.check(number) == fresh);

@@ -1,4 +1,4 @@
-// Fault 32: cookies forged, expired, moved, at rollover.
+// Fault 32: cookies that are forged, expired, sent from another address, or used across a change of keys.
 #include "crypto/retry_cookie.hpp"
 
 #include <random>
@@ -60,7 +60,7 @@ TEST_CASE("F32 a cookie is bound to address, port, zone and id") {
     v6.family = Address::Family::v6;
     CHECK_FALSE(b.jar.check(b.start, v6, kId, cookie));
     CHECK_FALSE(b.jar.check(b.start, address(7000), ConnectionId{43}, cookie));
-    // The same link-local address behind another interface is another host.
+    // The same link-local address on another interface is another host.
     Address zoned = v6;
     zoned.scope = 2;
     const Cookie of_zone = b.jar.make(b.start, zoned, kId);
@@ -98,7 +98,7 @@ TEST_CASE("F32 a cookie outlives one change of keys, not two") {
     CHECK(b.jar.check(before + 2s, address(7000), kId, cookie));
     CHECK(b.jar.check(before + 2s, address(7001), kId, next));
     (void)b.jar.make(before + 1s + CookieJar::kKeyPeriod, address(7002), kId);
-    CHECK_FALSE(b.jar.check(before + 2s, address(7000), kId, cookie));  // even at a time when it was young
+    CHECK_FALSE(b.jar.check(before + 2s, address(7000), kId, cookie));  // even at a time when the cookie was young
 }
 
 TEST_CASE("F32 generations wrap round after 256 changes of keys") {

@@ -30,7 +30,7 @@ TEST_CASE("only the buffer that is too small has a command, and the advice ends 
     CHECK(both.advice() ==
           "the system caps UDP buffers (receive 208 KiB, send 208 KiB); fast paths may lose packets; fix with: " +
               both.commands());
-    // Two MiB are enough to send from.
+    // A send buffer of two MiB is large enough.
     CHECK(io::SocketBuffers{kWanted, kWanted, 2U << 20U}.commands().empty());
 }
 #endif

@@ -1,4 +1,4 @@
-// Interfaces by index; a real one that is made anew is in tests/loopback/interfaces.sh.
+// Interfaces by index. tests/loopback/interfaces.sh tests a real interface that is removed and created again.
 #include "io/interface_indices.hpp"
 
 #include <net/if.h>
@@ -34,7 +34,7 @@ TEST_CASE("an interface that is made anew is found by its name, as often as that
                                       const auto found = there.find(name);
                                       return found == there.end() ? 0U : found->second;
                                   }});
-    CHECK(indices.current(9) == 9);  // not there yet: it is asked for again
+    CHECK(indices.current(9) == 9);  // unknown so far: the next call asks again
     CHECK(indices.current(7) == 7);
     there.erase("wwan0");
     CHECK_FALSE(indices.renew(7));

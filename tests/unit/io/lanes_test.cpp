@@ -21,7 +21,7 @@ constexpr std::size_t kPacket = 200;
 constexpr PathId kPath{1};
 constexpr ConnectionId kConnection{42};
 
-/// Takes whole packets in the order of the calls, and now and then fewer than offered.
+/// Accepts whole packets in the order of the calls, and sometimes fewer than offered.
 class FakeSocket : public io::DatagramSocket {
   public:
     Address local_address() const override { return {}; }
@@ -48,7 +48,7 @@ class FakeSocket : public io::DatagramSocket {
     std::size_t calls_ = 0;
 };
 
-/// Takes nothing as long as it is full.
+/// Accepts nothing while it is full.
 class FullSocket final : public FakeSocket {
   public:
     io::SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override {
@@ -85,7 +85,7 @@ TEST_CASE("Lanes send every batch once, sealed, in the order in which they were 
                     {.room = [&] { ++rooms; },
                      .not_sent = [&](const proto::Transmit&, const io::SendResult&) { ++too_large; },
                      .plan = {}});
-    // Numbers that pass 2^32: a header has their low half only.
+    // Packet numbers that pass 2^32, because a header has only their low half.
     constexpr PacketNumber kFirst = (1ULL << 32U) - 5'000;
     PacketNumber next = kFirst;
     unsigned probes = 0;
@@ -111,7 +111,7 @@ TEST_CASE("Lanes send every batch once, sealed, in the order in which they were 
         }
         lanes.send.submit(std::move(t));
     }
-    key.reset();  // batches under way keep theirs
+    key.reset();  // batches in progress keep their key
     for (unsigned tries = 0; tries < 500 && !lanes.send.flush(); ++tries) {
     }
     CHECK(too_large == probes);
@@ -176,7 +176,7 @@ TEST_CASE("Room that a lane makes while the protocol thread calls for help is no
     unsigned calls = 0;
     unsigned rooms = 0;
     unsigned batches = 0;
-    // A call for each batch that is built, one for each that finds the socket full, and then nothing is left but to
+    // One call for each batch that is built, one for each that finds the socket full. After that the sender can only
     // wait.
     const auto work = [&] {
         if (++calls <= 2 * batches || batches == 0) return;

@@ -1,5 +1,5 @@
-// Where there are fewer threads than lanes, those that there are do all the work; a server that finds none can be
-// started later.
+// If fewer threads than lanes can start, those that exist do all the work. A server that gets no thread can be started
+// later.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -21,11 +21,11 @@ using namespace udtx;
 
 namespace {
 
-std::atomic<int> granted{-1};  // threads until there is none left; negative: no end
+std::atomic<int> granted{-1};  // threads that may still start; negative: no limit
 
 }  // namespace
 
-// In place of the system's, also for the C++ library.
+// Replaces the system's function, also for the C++ library.
 extern "C" int pthread_create(pthread_t* out, const pthread_attr_t* how, void* (*run)(void*), void* with) {
     using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     static const auto real = reinterpret_cast<Create>(::dlsym(RTLD_NEXT, "pthread_create"));
@@ -36,7 +36,7 @@ extern "C" int pthread_create(pthread_t* out, const pthread_attr_t* how, void* (
 
 namespace {
 
-/// A crew of four that may have so many threads works a hundred pieces off; returns its lanes.
+/// Runs a hundred pieces of work on a crew of four that may start so many threads; returns its number of lanes.
 std::size_t work_with(int threads) {
     std::atomic<int> pieces{100};
     granted = threads;

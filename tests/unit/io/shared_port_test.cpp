@@ -60,7 +60,7 @@ Result<std::vector<std::shared_ptr<io::ProtocolThread>>> open_port(const std::st
                             .socket = {}});
 }
 
-/// Reads what comes, counts it by the share of its connection, and forgets it.
+/// Reads and discards what arrives, and counts it by the connection's share.
 class Reader final : public proto::ConnectionHandler {
   public:
     struct Counts {
@@ -84,7 +84,7 @@ class Reader final : public proto::ConnectionHandler {
     Counts& counts_;
 };
 
-/// Sends so much, and tells when all is delivered.
+/// Sends so many bytes, and reports when all are delivered.
 class Writer final : public proto::ConnectionHandler {
   public:
     Writer(std::size_t bytes, std::atomic<std::size_t>& delivered) : bytes_(bytes), delivered_(delivered) {}
@@ -104,7 +104,7 @@ class Writer final : public proto::ConnectionHandler {
     std::atomic<std::size_t>& delivered_;
 };
 
-/// All connections of one client socket; how many were delivered in a minute.
+/// Sends over all connections of one client socket; returns how many finished within a minute.
 std::size_t deliver(std::uint16_t port, std::size_t connections, std::size_t bytes) {
     const auto credentials = Credentials::from_psk(std::array<std::byte, 32>{std::byte{7}});
     auto client = io::ProtocolThread::make(credentials, TransportConfig{});
@@ -195,7 +195,7 @@ TEST_CASE("connections of one client socket all reach their threads, steered by 
             thread->driver().listen(100, [&](proto::Connection&) { return std::make_shared<Reader>(counts); });
         }
 #ifdef __linux__
-        if (!steered) {  // all to the first
+        if (!steered) {  // the kernel gives every packet to the first socket
             sock_filter always{BPF_RET | BPF_K, 0, 0, 0};
             const sock_fprog program{1, &always};
             REQUIRE(::setsockopt(server->front()->driver().native_handle(), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF,

@@ -15,7 +15,7 @@ TEST_CASE("a thread that asked for short slices keeps its policy and its nice va
     int nice_of_thread = 99;
     int policy_of_thread = 99;
     std::thread([&] {
-        io::ask_for_short_slice();  // its answer depends on the kernel
+        io::ask_for_short_slice();  // the result depends on the kernel
         nice_of_thread = ::getpriority(PRIO_PROCESS, 0);
         policy_of_thread = ::sched_getscheduler(0);
     }).join();

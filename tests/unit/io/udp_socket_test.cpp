@@ -55,7 +55,7 @@ struct Got {
     proto::RxDatagram info;
 };
 
-/// Receives until `count` datagrams are there or nothing has come for two seconds.
+/// Receives until `count` datagrams have arrived, or nothing arrives for two seconds.
 std::vector<Got> receive(io::DatagramSocket& socket, std::size_t count) {
     std::vector<Got> result;
     while (result.size() < count && wait_for(socket, POLLIN)) {
@@ -173,7 +173,7 @@ TEST_CASE("nobody listening is told by the error queue and does not disturb othe
     CHECK(refusals[0].port_closed());
     CHECK(client->take_refusals().empty());
 
-    // The error of the first stands in front of the second send, which has to go out all the same.
+    // The error of the first datagram is reported at the second send, which must still send its datagram.
     REQUIRE(client->send(to(dead, 100, 100), bytes).status == Status::sent);
     REQUIRE(wait_for(*client, POLLIN));
     REQUIRE(client->send(to(alive->local_address(), 100, 100), bytes).status == Status::sent);
@@ -200,7 +200,7 @@ TEST_CASE("datagrams that do not fit are refused, not fragmented") {
         INFO(kind.name);
         const auto a = open(kind, "127.0.0.1");
         const auto b = open(kind, "127.0.0.1");
-        const auto bytes = pattern(65530);  // more than an IPv4 packet holds beside its headers
+        const auto bytes = pattern(65530);  // too large for an IPv4 packet with its headers
         CHECK(a->send(to(b->local_address(), bytes.size(), bytes.size()), bytes).status == Status::too_large);
         check_batch(*a, *b, b->local_address(), 1200, 1200);
     }
@@ -227,7 +227,7 @@ TEST_CASE("buffers smaller than asked come with the remedy") {
         const auto large = kind.open(at("127.0.0.1"), greedy);
         REQUIRE(large);
         const std::string advice = (*large)->buffer_advice();
-        // A privileged process gets what it asks for; all others are told which setting stands in the way.
+        // A privileged process gets the size it asks for; for others the advice names the setting that limits it.
         if (!advice.empty()) CHECK(advice.find("sysctl -w ") != std::string::npos);
         const auto small = kind.open(at("127.0.0.1"), modest);
         REQUIRE(small);

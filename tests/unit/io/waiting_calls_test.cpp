@@ -15,7 +15,7 @@ using namespace udtx::io;
 
 namespace {
 
-/// A number that calls wait for.
+/// Holds a number that calls wait for.
 class Box {
   public:
     void put(int value) {

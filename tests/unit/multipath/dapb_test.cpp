@@ -33,7 +33,7 @@ struct Rig {
 TEST_CASE("dapb blocks a path beyond max(3 x min sRTT, 50 ms)") {
     Rig rig;
     (void)rig.next();
-    rig.paths[1].smoothed_rtt = 49ms;  // more than three times the other, below the initial threshold
+    rig.paths[1].smoothed_rtt = 49ms;  // more than three times the other's RTT, but below the initial threshold
     (void)rig.next();
     CHECK_FALSE(rig.scheduler.blocked(PathId{1}));
     rig.paths[1].smoothed_rtt = 51ms;
@@ -58,7 +58,7 @@ TEST_CASE("a blocked path carries one duplicate a window, of what another was gi
     const PathPick probe = rig.next();
     CHECK(probe.path == PathId{1});
     CHECK(probe.duplicate);
-    // Nothing new since: no duplicate, whatever the window says. And with one on the way none either.
+    // No new data since then: no duplicate, whatever the window allows. A duplicate in flight also prevents the next.
     CHECK(rig.next().path == PathId{0});
     rig.paths[1].in_flight = udtx::multipath::test::kDatagram;
     for (int i = 0; i < 5; ++i) CHECK(rig.next().path == PathId{0});
@@ -77,7 +77,7 @@ TEST_CASE("dapb releases at half the threshold, or near the path's own base RTT 
     (void)rig.next();
     CHECK_FALSE(rig.scheduler.blocked(PathId{1}));
 
-    Rig own;  // 40 ms beside 20: half of 60 ms would never come
+    Rig own;  // 40 ms beside 20 ms: half of the threshold of 60 ms is unreachable
     own.paths[0] = view(0, 10, 20ms);
     own.paths[1] = view(1, 10, 40ms);
     own.paths[1].smoothed_rtt = 70ms;
@@ -87,7 +87,7 @@ TEST_CASE("dapb releases at half the threshold, or near the path's own base RTT 
     (void)own.next();
     CHECK_FALSE(own.scheduler.blocked(PathId{1}));
 
-    Rig far;  // a base beyond the threshold is no reason to swing to and fro
+    Rig far;  // with a base RTT above the threshold the path stays blocked and does not oscillate
     far.paths[1] = view(1, 10, 200ms);
     for (int i = 0; i < 10; ++i) {
         (void)far.next();

@@ -23,18 +23,18 @@ const Instant kNow{1h};
 }
 
 TEST_CASE("the forecast is queue, line time and one way") {
-    auto path = view(0, 11.2, 10ms);  // a datagram a millisecond
+    auto path = view(0, 11.2, 10ms);  // one datagram per millisecond
     path.departure = kNow;
     auto f = forecast(kNow, path);
     CHECK(f.delay == Approx(0.005));
     CHECK(f.eta == Approx(0.001 + 0.005));
-    path.smoothed_rtt = 20ms;  // what queues, queues on the way out
+    path.smoothed_rtt = 20ms;  // the extra round-trip time is counted as a queue in the forward direction
     CHECK(forecast(kNow, path).delay == Approx(0.015));
     path.departure = kNow + 3ms;
     CHECK(forecast(kNow, path).eta == Approx(0.003 + 0.001 + 0.015));
     path.in_flight = path.window + 4 * kDatagram;  // five datagrams must be acknowledged first
     CHECK(forecast(kNow, path).eta == Approx(0.005 + 0.001 + 0.015));
-    path.smoothed_rtt = 100ms;  // bloated: the window a round trip, not the rate
+    path.smoothed_rtt = 100ms;  // bloated: the rate is one window per round trip
     CHECK(forecast(kNow, path).rate == Approx(static_cast<double>(path.window) / 0.1));
 }
 
@@ -47,10 +47,11 @@ TEST_CASE("ordered: a slower path is given what it can deliver in time") {
     const auto pick = scheduler.pick(kNow, d, paths);
     REQUIRE(pick);
     CHECK(pick->path == PathId{1});
-    // 20 ms one way later than the other at 12.5 MB/s: 250,000 bytes, rounded up to holes of a 32nd of it or less.
+    // The path delivers 20 ms later than the other, which runs at 12.5 MB/s: 250,000 bytes. That is rounded up so that
+    // the holes are at most a 32nd of it.
     CHECK(pick->from == 36 * 5 * kDatagram);
 
-    const std::array ahead{Range{240'000, 251'400}};  // that was given before
+    const std::array ahead{Range{240'000, 251'400}};  // assigned before
     d.ahead = ahead;
     d.ahead_bytes = 11'400;
     CHECK(scheduler.pick(kNow, d, paths)->from ==
@@ -62,9 +63,9 @@ TEST_CASE("ordered: no path waits for what a path would deliver that falls silen
         Eds scheduler;
         std::array paths{view(0, 10, 50ms), view(1, 100, 1ms)};
         paths[1].unsteady = true;
-        paths[1].in_flight = kDatagram;  // it is being probed
+        paths[1].in_flight = kDatagram;  // a probe is in flight
         auto d = demand(StreamKind::ordered, 1U << 20U);
-        d.written = 100;  // the faster path could have them first
+        d.written = 100;  // the faster path could deliver them first
         d.remaining = 100;
         d.end_known = end_known;
         const auto pick = scheduler.pick(kNow, d, paths);
@@ -84,7 +85,7 @@ TEST_CASE("ordered: the fastest path fills the first hole, however many there ar
     d.ahead_bytes = 1000 * kDatagram;
     std::array paths{view(0, 100, 10ms), view(1, 100, 12ms)};
     CHECK(scheduler.pick(kNow, d, paths)->from == d.next);
-    // 1 ms one way later than the other: beyond 12,500 bytes, which end in the second hole.
+    // The path delivers 1 ms later than the other: it starts after 12,500 bytes, which end in the second hole.
     paths[0].may_send = false;
     const auto pick = scheduler.pick(kNow, d, paths);
     REQUIRE(pick);
@@ -97,7 +98,7 @@ TEST_CASE("ordered: nothing that the receiver could not hold, nothing beyond wha
     auto d = demand(StreamKind::ordered, 250'000);
     std::array paths{view(0, 100, 10ms), view(1, 100, 50ms)};
     paths[0].may_send = false;
-    paths[1].in_flight = kDatagram;  // no probe
+    paths[1].in_flight = kDatagram;  // prevents a probe
     CHECK_FALSE(scheduler.pick(kNow, d, paths));
     CHECK(scheduler.blocked(PathId{1}));
     d = demand(StreamKind::ordered, 1U << 20U);
@@ -115,7 +116,7 @@ TEST_CASE("placed: any path that helps, the late one not for the tail") {
     paths[0].may_send = false;
     CHECK(scheduler.pick(kNow, d, paths)->path == PathId{1});
     CHECK(scheduler.pick(kNow, d, paths)->from == d.next);
-    // T_-1 = R / 12.5 MB/s + 5 ms; eta_1 = 250.56 ms.
+    // T_-1 = R / 12.5 MB/s + 5 ms; eta_1 = 250.56 ms. The path helps only if eta_1 is smaller.
     d.end_known = true;
     d.remaining = 3'080'000;
     CHECK(scheduler.pick(kNow, d, paths)->path == PathId{1});
@@ -131,7 +132,7 @@ TEST_CASE("placed: the last bytes, less than a datagram, are left to nobody else
     for (const std::uint32_t remaining : {1U, kDatagram / 2, kDatagram - 1}) {
         d.remaining = remaining;
         std::array paths{view(0, 6, 10ms), view(1, 6, 10ms)};
-        for (auto& path : paths) path.in_flight = kDatagram;  // no path is idle, and probed
+        for (auto& path : paths) path.in_flight = kDatagram;  // an idle path would be probed
         CHECK(scheduler.pick(kNow, d, paths));
         paths[0].smoothed_rtt = 11ms;
         const auto pick = scheduler.pick(kNow, d, paths);

@@ -36,7 +36,7 @@ TEST_CASE("minrtt uses a standby path only when no other is usable") {
     std::array paths{view(0, 100, 50ms), view(1, 100, 10ms)};
     paths[1].standby = true;
     CHECK(scheduler.pick(Instant{}, d, paths)->path == PathId{0});
-    paths[0].may_send = false;  // busy is not dead
+    paths[0].may_send = false;  // a busy path is still usable
     CHECK_FALSE(scheduler.pick(Instant{}, d, paths));
     paths[0].usable = false;
     CHECK(scheduler.pick(Instant{}, d, paths)->path == PathId{1});

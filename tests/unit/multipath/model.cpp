@@ -26,7 +26,7 @@ Model::Model(const ModelOptions& options, std::vector<ModelPath> paths)
         state.window = config.window_packets > 0 ? config.window_packets * kPacket : std::max(2.0 * bdp, 4.0 * kPacket);
         state.config = std::move(config);
         state.departure = state.backlog_at = state.last_arrival = queue_.now();
-        // The handshake has measured the path.
+        // The handshake has measured the RTT of the path.
         state.smoothed_rtt = state.min_rtt = to_seconds(state.config.rtt);
         paths_.push_back(std::move(state));
     }
@@ -115,7 +115,7 @@ void Model::pump() {
         }
         if (!reinject() && !send_new()) break;
     }
-    // Acknowledgements pump as well: of the timers only the pacers' and the reinjector's are needed.
+    // Acknowledgements also call pump(), so only the timers of the pacers and the reinjector are needed.
     std::optional<Instant> next = options_.reinject ? reinjector_.wakeup() : std::nullopt;
     for (const PathState& path : paths_) {
         if (path.departure > queue_.now() && (!next || path.departure < *next)) next = path.departure;
@@ -146,7 +146,7 @@ bool Model::send_new() {
     Range range;
     if (pick->duplicate) {
         range = newest_;
-        if (!budget_.allows_probe(range.size())) range.end = range.begin;  // a PING
+        if (!budget_.allows_probe(range.size())) range.end = range.begin;  // a PING instead
         budget_.on_probe(range.size());
         send(pick->path.value, range, true, std::nullopt, false);
         scheduler_->on_sent(queue_.now(), *pick, range.size());
@@ -171,7 +171,7 @@ bool Model::send_new() {
     return true;
 }
 
-// A fluid queue in front of the line, which other traffic fills as well.
+// A fluid queue in front of the link, which other traffic fills as well.
 Duration Model::transit(PathState& path) {
     const Instant now = queue_.now();
     const double line = path.config.mbps * 1e6 / 8.0;
@@ -217,7 +217,7 @@ void Model::send(std::size_t path, Range range, bool duplicate, std::optional<Re
     packet.arrives = !p.config.loss || !random_.chance(p.config.loss(seconds()));
     packets_.push_back(packet);
     Instant at = now + transit(p);
-    if (p.config.jitter == Duration::zero()) at = std::max(at, p.last_arrival);  // lines do not reorder
+    if (p.config.jitter == Duration::zero()) at = std::max(at, p.last_arrival);  // links keep the order
     p.last_arrival = at;
     queue_.schedule(at, *this, tag_of(arrival_tag, packets_.size() - 1));
 }

@@ -1,6 +1,7 @@
-// A sender, several paths of given rate and delay, a receiver with a bounded reordering buffer: what schedulers,
-// monitor and reinjector make of them, in virtual time and without a protocol. Windows are fixed, recovery is ideal
-// (the sender hears of a loss when the acknowledgement would have come): what differs between two runs is the policy.
+// Models a sender, several paths of given rate and delay, and a receiver with a bounded reordering buffer, in virtual
+// time and without a protocol. It shows what schedulers, status monitor and reinjector do. Windows are fixed and
+// recovery is ideal: the sender learns of a loss when the acknowledgement would have arrived. So two runs differ only
+// in their policy.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ namespace udtx::multipath::test {
 struct ModelPath {
     double mbps = 100.0;
     Duration rtt = std::chrono::milliseconds(10);
-    double window_packets = 0.0;  ///< 0: twice the product of rate and RTT
-    /// Added to one way at `seconds` after the start.
+    double window_packets = 0.0;  ///< 0: twice the bandwidth-delay product
+    /// Delay that is added in the forward direction at `seconds` after the start.
     std::function<Duration(double seconds)> extra_delay{};
     /// Rate of other traffic through the path's queue, Mbit/s.
     std::function<double(double seconds)> cross_mbps{};
@@ -44,14 +45,14 @@ struct ModelOptions {
 };
 
 struct ModelResult {
-    double mbps = 0.0;                   ///< delivered, mean of all but the first second
+    double mbps = 0.0;                   ///< delivered, mean over all but the first second
     std::vector<double> mbps_by_second;  ///< delivered
-    std::optional<double> completed;     ///< s, when `total_bytes` had all arrived
-    double max_held = 0.0;               ///< reordering buffer, packets
-    double mean_held = 0.0;              ///< over arrivals
+    std::optional<double> completed;     ///< s, when all of `total_bytes` had arrived
+    double max_held = 0.0;               ///< packets in the reordering buffer
+    double mean_held = 0.0;              ///< mean over arrivals
     double duplicate_share = 0.0;        ///< bytes sent again (copies and probes) over all bytes
-    std::vector<std::uint64_t> sent;     ///< bytes by path
-    std::vector<double> sent_last;       ///< s, when a path was last given new bytes
+    std::vector<std::uint64_t> sent;     ///< bytes per path
+    std::vector<double> sent_last;       ///< s, when each path last got new bytes
     std::uint64_t copies = 0;
     double alarm_seconds = 0.0;
 };
@@ -71,8 +72,8 @@ class Model final : sim::EventSink {
         Instant sent;
         bool arrives = true;
         bool duplicate = false;
-        bool tracked = false;          ///< `ref` means something
-        std::uint64_t data_acked = 0;  ///< on the way back
+        bool tracked = false;          ///< `ref` is valid
+        std::uint64_t data_acked = 0;  ///< in an acknowledgement
     };
     struct PathState {
         ModelPath config;
@@ -80,7 +81,7 @@ class Model final : sim::EventSink {
         std::uint64_t in_flight = 0;
         double backlog = 0.0;  ///< bytes in the queue at `backlog_at`
         Instant backlog_at;
-        Instant departure;  ///< pacer
+        Instant departure;  ///< next departure of the pacer
         Instant last_arrival;
         double smoothed_rtt = 0.0;
         double min_rtt = 0.0;
@@ -110,7 +111,7 @@ class Model final : sim::EventSink {
     Reinjector reinjector_{budget_};
 
     std::deque<Packet> packets_;
-    std::uint64_t end_ = 0;  // of the stream
+    std::uint64_t end_ = 0;  // end of the stream
     RangeSet assigned_;
     RangeSet lost_;
     RangeSet acked_;

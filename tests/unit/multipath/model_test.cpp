@@ -61,7 +61,7 @@ ModelResult ramps(const std::string& scheduler, bool reinject) {
         .run();
 }
 
-// Other traffic fills the second path's very large queue twice (TSM, figures 7 and 8).
+// Other traffic twice fills the second path's very large queue (TSM, figures 7 and 8).
 ModelResult cross_traffic(const std::string& scheduler, bool reinject) {
     const auto cross = [](double t) { return t >= 10 && t < 20 ? 16.0 : t >= 35 && t < 43 ? 17.5 : 0.0; };
     return Model(with(scheduler, reinject, 3000, 60),
@@ -93,8 +93,8 @@ TEST_CASE("print the table of docs/lab/schedulers.md", "[.table]") {
 }
 
 TEST_CASE("the sliding gap fills both paths and holds next to nothing") {
-    // 100 Mbit/s of 10 and 50 ms. By the window of 360 packets at most 144: what the fast path has on its way and the
-    // gap are 30 ms of the sum.
+    // 100 Mbit/s at 10 ms and at 50 ms. The window of 360 packets allows at most 144 Mbit/s: the fast path's data in
+    // flight and the gap are 30 ms of the total rate.
     CHECK(unequal("eds", true, 50ms, 360).mbps > 142.0);
     const auto wide = unequal("eds", true, 50ms, 1500);
     CHECK(wide.mbps > 199.0);
@@ -113,14 +113,14 @@ TEST_CASE("ramps of 2 s on either path: eds and dapb keep the other path full in
             INFO("second " << s);
             CHECK(result.mbps_by_second[s] >= 49.5);
         }
-        CHECK(mean(result, 42, 60) >= 99.0);  // both again
+        CHECK(mean(result, 42, 60) >= 99.0);  // both paths are in use again
         CHECK(mean(result, 82, 100) >= 99.0);
     }
     CHECK(ramps("minrtt", true).mbps > ramps("minrtt", false).mbps + 10.0);
 }
 
 TEST_CASE("bloat by other traffic: reinjection ends the wait, and the path is in use again when it has drained") {
-    // What both lines leave: 1,200 Mbit less 300 of other traffic, in 60 s.
+    // Capacity of both links that remains: 1,200 Mbit minus 300 of other traffic, in 60 s.
     for (const auto& name : path_scheduler_names()) {
         INFO(name);
         const auto result = cross_traffic(name, true);
@@ -135,8 +135,8 @@ TEST_CASE("bloat by other traffic: reinjection ends the wait, and the path is in
 }
 
 TEST_CASE("a file ends when the paths that help have delivered it") {
-    // 20 MB over 100 Mbit/s and 10 ms, 20 Mbit/s and 500 ms: the sum is 1.33 s, and the second path's last byte takes
-    // 250 ms.
+    // 20 MB over 100 Mbit/s at 10 ms and 20 Mbit/s at 500 ms. The sum of the rates takes 1.33 s, and the second path's
+    // last byte takes 250 ms.
     const auto result = file("eds", true);
     REQUIRE(result.completed);
     CHECK(*result.completed <= 1.40);
@@ -147,7 +147,7 @@ TEST_CASE("ordered: the other path's faults cost nothing; placed: little") {
     struct Fault {
         const char* name;
         ModelPath path;
-        double share;  // of the time or the packets that it works
+        double share;  // share of the time or packets for which the path works
     };
     const auto bloated = [](double t) { return t >= 3 && t < 7 ? Duration(800ms) : Duration(); };
     const auto flapping = [](double t) { return t - std::floor(t) < 0.5 ? 0.0 : 1.0; };
@@ -190,7 +190,7 @@ TEST_CASE("property: eds beats the best path alone, fills all for a placed strea
             sum += path.mbps;
             what += std::to_string(path.mbps) + " Mbit/s " + std::to_string(path.rtt / 1ms) + " ms, ";
         }
-        // Room for the best path alone, whichever it is, up to room for all.
+        // The window has room for at least the best path alone, and at most for all paths.
         const double window = 1500.0 + static_cast<double>(random.below(6000));
         INFO(what << "W = " << window);
         ModelOptions options = with("eds", true, window, 3);
@@ -200,7 +200,7 @@ TEST_CASE("property: eds beats the best path alone, fills all for a placed strea
         options.kind = StreamKind::placed;
         const auto placed = Model(options, paths).run();
         CHECK(placed.mbps >= 0.98 * sum);
-        options.total_bytes = static_cast<std::uint64_t>(sum * 1e6 / 8.0 * 2.0);  // two seconds of all
+        options.total_bytes = static_cast<std::uint64_t>(sum * 1e6 / 8.0 * 2.0);  // two seconds at the total rate
         options.seconds = 30;
         const auto ended = Model(options, paths).run();
         REQUIRE(ended.completed);

@@ -22,7 +22,7 @@ namespace {
 constexpr PathId kGood{0};
 constexpr PathId kBad{1};
 
-// Datagrams on the bad path; the good one could deliver each in 6 ms.
+// Datagrams are assigned to the bad path; the good path could deliver each in 6 ms.
 struct Rig {
     explicit Rig(StreamKind kind) : record(kind), demand(udtx::multipath::test::demand(kind)) {
         budget.on_new_bytes(100'000'000);
@@ -59,7 +59,7 @@ struct Rig {
 TEST_CASE("what is late and near the head goes again, and once more when the copy is late, too") {
     Rig rig(StreamKind::ordered);
     rig.assign(100);
-    rig.now += 24ms;  // 1.25 base RTTs, 2 ms and the acknowledgement's delay are 24.5
+    rig.now += 24ms;  // late after 24.5 ms: 1.25 base RTTs, 2 ms and the acknowledgement delay
     CHECK(rig.drain() == 0);
     REQUIRE(rig.reinjector.wakeup());
     CHECK(*rig.reinjector.wakeup() <= rig.now + 2ms);
@@ -93,7 +93,7 @@ TEST_CASE("the culprit's bytes go again before they are late, where that is soon
     rig.now += 2ms;
     rig.culprit = kBad;
     CHECK(rig.drain() == 100);
-    rig.paths[1].smoothed_rtt = 10ms;  // they will arrive earlier by themselves
+    rig.paths[1].smoothed_rtt = 10ms;  // the originals will arrive earlier than a copy
     rig.assign(1);
     rig.now += 2ms;
     CHECK(rig.drain() == 0);
@@ -109,17 +109,17 @@ TEST_CASE("on a path that is known to be bloated what is near the head goes agai
 
 TEST_CASE("what comes in its time through a queue that stands, or ahead of the others' bytes, is left alone") {
     Rig rig(StreamKind::ordered);
-    for (auto& path : rig.paths) path.smoothed_rtt = 36ms;  // bloated, both: 31 ms one way, and a copy takes as long
+    for (auto& path : rig.paths) path.smoothed_rtt = 36ms;  // both bloated: 31 ms one way, and a copy takes as long
     rig.assign(100);
     for (int ms = 0; ms < 48; ++ms, rig.now += 1ms) CHECK(rig.drain() == 0);
     rig.paths[0].smoothed_rtt = 10ms;
-    rig.now += 1ms;  // late after 36 + 12
+    rig.now += 1ms;  // late after 36 + 12 ms
     CHECK(rig.drain() > 0);
 
     Rig ahead(StreamKind::ordered);
     ahead.paths[1].smoothed_rtt = 100ms;
     ahead.assign(100);
-    ahead.demand.next = 0;  // the other path fills what is before them
+    ahead.demand.next = 0;  // the other path still has to fill the bytes before them
     ahead.now += 1ms;
     CHECK(ahead.drain() == 0);
     ahead.demand.next = 10 * kDatagram;
@@ -134,13 +134,13 @@ TEST_CASE("late is what takes longer than the path's RTT when it left, whatever 
         rig.paths[1].smoothed_rtt += 1ms;
         CHECK(rig.drain() == 0);
     }
-    rig.now += 1500us;  // 1.25 base RTTs and 12 ms, where the smoothed one is 34 by now
+    rig.now += 1500us;  // late after 1.25 base RTTs and 12 ms, although the smoothed RTT has grown to 34 ms
     CHECK(rig.drain() > 0);
 }
 
 TEST_CASE("near the head is what the receiver waits for before a copy could be there") {
     Rig rig(StreamKind::ordered);
-    rig.paths[0] = view(0, 11.2, 100ms);  // a datagram a millisecond: 146 until the copy of one is heard of
+    rig.paths[0] = view(0, 11.2, 100ms);  // one datagram per millisecond: 146 until a copy is acknowledged
     rig.paths[0].min_rtt = 50ms;
     rig.paths[1].smoothed_rtt = 1s;
     rig.assign(300);
@@ -160,7 +160,7 @@ TEST_CASE("placed: only the tail, once nothing is left to assign") {
     rig.demand.remaining = 0;
     rig.now += 1ms;
     CHECK(rig.drain() == 10);
-    // Not where the other path would be later.
+    // If the other path would deliver later, no copy is sent.
     rig.assign(10);
     rig.paths[0] = view(0, 11.2, 2s);
     rig.now += 2ms;
@@ -189,7 +189,7 @@ TEST_CASE("copies and probes stay within the budget") {
 
     Rig rig(StreamKind::ordered);
     rig.budget = DuplicateBudget();
-    rig.budget.on_new_bytes(10 * kDatagram * 25);  // of which copies get a 25th
+    rig.budget.on_new_bytes(10 * kDatagram * 25);  // copies may use a 25th of it
     rig.assign(100);
     rig.now += 30ms;
     CHECK(rig.drain() == 10);
@@ -210,9 +210,9 @@ TEST_CASE("a path that died is late at once, and one that cannot send gets nothi
 TEST_CASE("what left when the RTT was short may be late behind what is not") {
     Rig rig(StreamKind::ordered);
     rig.paths[1].smoothed_rtt = 24ms;
-    rig.assign(1);  // late after 24 + 12
+    rig.assign(1);  // late after 24 + 12 ms
     rig.paths[1].smoothed_rtt = 10ms;
-    rig.assign(1);  // after 24.5
+    rig.assign(1);  // late after 24.5 ms
     rig.paths[1].smoothed_rtt = 24ms;
     rig.now += 24ms;
     CHECK(rig.drain() == 0);

@@ -39,7 +39,7 @@ TEST_CASE("rr serves slow paths one datagram each in turn, and skips those witho
 
 TEST_CASE("a turn of rr is as long as a pacer's burst") {
     RoundRobin scheduler;
-    // 250 us of 200 Mbit/s are 6,250 bytes: the fifth datagram of 1,400 passes them.
+    // 250 us at 200 Mbit/s are 6,250 bytes, which the fifth datagram of 1,400 exceeds.
     const std::array paths{view(0, 200, 10ms), view(1, 200, 10ms)};
     CHECK(serve(scheduler, paths, 11) == std::vector<int>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0});
 }

@@ -16,7 +16,7 @@ using udtx::multipath::test::view;
 
 namespace {
 
-// Ten datagrams on each path at a time; path 1 delivers nothing, so that path 0's wait for them.
+// Assigns ten datagrams at a time to a path. Path 1 delivers nothing, so path 0's datagrams wait for those of path 1.
 struct Rig {
     TransmissionRecord record{StreamKind::ordered};
     StatusMonitor monitor;
@@ -52,7 +52,7 @@ TEST_CASE("TransmitTimes of the healthy path raises the alarm, the owner of the 
     CHECK(rig.monitor.transmit_times(PathId{1}) == Approx(1.0));
     CHECK(rig.monitor.culprit() == PathId{1});
 
-    // Over when it is below half the threshold.
+    // The alarm ends when the value is below half the threshold.
     rig.record.on_data_acked(rig.offset - 16 * kDatagram);
     rig.monitor.update(rig.now, 16 * kDatagram, rig.record, rig.paths);
     CHECK(rig.monitor.culprit());
@@ -81,7 +81,7 @@ TEST_CASE("the threshold follows the ratio of the base RTTs from 3 to 10") {
     CHECK(threshold(20ms) == Approx(6.0));
     CHECK(threshold(5ms) == Approx(6.0));
     CHECK(threshold(200ms) == Approx(10.0));
-    CHECK(threshold(0ms) == Approx(3.0));  // not measured
+    CHECK(threshold(0ms) == Approx(3.0));  // RTT not measured
 }
 
 TEST_CASE("MaxCwnd is the largest in flight of ten seconds") {

@@ -35,7 +35,7 @@ TEST_CASE("an ordered stream's entries stay until the receiver has all before th
     for (std::uint64_t i = 1; i <= 5; ++i)
         fast.push_back(record.on_assigned(Instant{2s}, kFast, {100 * i, 100 * i + 100}, false, 10ms));
     for (const auto& ref : fast) record.on_acked(ref);
-    CHECK(record.outstanding(kFast) == 5);  // acknowledged, and waiting for the other's
+    CHECK(record.outstanding(kFast) == 5);  // acknowledged, but waiting for the other path's bytes
     CHECK(open_offsets(record, kFast).empty());
     REQUIRE(record.head());
     CHECK(record.head()->ref == slow);
@@ -56,7 +56,7 @@ TEST_CASE("a placed stream's entries go when their own bytes have arrived") {
     CHECK(open_offsets(record, kSlow) == std::vector<std::uint64_t>{0});
     record.on_acked(a);
     CHECK(record.outstanding(kSlow) == 0);
-    record.on_acked(a);  // told twice
+    record.on_acked(a);  // acknowledged twice
     record.on_copied(Instant{1s}, a, 100);
     CHECK(record.outstanding(kSlow) == 0);
 }
@@ -79,6 +79,6 @@ TEST_CASE("the record of a path is bounded") {
         (void)record.on_assigned(Instant{}, kFast, {i, i + 1}, false, 10ms);
     }
     CHECK(record.outstanding(kFast) == TransmissionRecord::kMaxEntries);
-    record.on_acked(first);  // forgotten
+    record.on_acked(first);  // no longer recorded
     CHECK(open_offsets(record, kFast, 2) == std::vector<std::uint64_t>{1, 2});
 }

@@ -1,4 +1,4 @@
-// Views of paths and demands for tests of schedulers.
+// Views of paths and demands of streams for tests of schedulers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace udtx::multipath::test {
 
 inline constexpr std::uint32_t kDatagram = 1400;
 
-/// A path of `mbps` and `rtt` that may send, without a queue.
+/// A path of `mbps` and `rtt` without a queue that may send.
 inline PathView view(std::uint8_t id, double mbps, Duration rtt) {
     PathView v;
     v.id = PathId{id};
@@ -21,7 +21,7 @@ inline PathView view(std::uint8_t id, double mbps, Duration rtt) {
     return v;
 }
 
-/// A long stream, nothing of it sent, with a receive window of `window` bytes.
+/// A long stream of which nothing has been sent, with a receive window of `window` bytes.
 inline StreamDemand demand(StreamKind kind, std::uint64_t window = 64U << 20U) {
     StreamDemand d;
     d.kind = kind;

@@ -46,7 +46,7 @@ TEST_CASE("a path that could not send makes up for little of it") {
     paths[1].may_send = false;
     CHECK(serve(scheduler, paths, 1000)[0] == 1000);
     paths[1].may_send = true;
-    // 64 KiB are 46 datagrams ahead; then equal shares.
+    // The path may catch up 64 KiB, which are 46 datagrams; after that the shares are equal.
     const auto counts = serve(scheduler, paths, 146);
     CHECK(std::abs(counts[1] - 97) <= 3);
 }

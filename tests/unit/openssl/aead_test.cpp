@@ -96,7 +96,7 @@ TEST_CASE("Cipher speed is bytes sealed by the time on the given clock") {
     Instant now{};
     const auto clock = [&now] { return now += std::chrono::microseconds(10); };
     const auto speed = openssl::measure_cipher_speed(provider, clock, std::chrono::microseconds(100));
-    // 16 packets of 1,400 bytes between two looks at this clock.
+    // 16 packets of 1,400 bytes between two readings of this clock.
     CHECK(speed.aes_gcm == Approx(16 * 1400 / 10e-6));
     CHECK(speed.chacha20 == Approx(speed.aes_gcm));
 }
@@ -106,7 +106,7 @@ TEST_CASE("A busy machine does not change the measured speed of a cipher") {
     for (std::uint32_t seed = 1; seed <= 50; ++seed) {
         std::mt19937 random(seed);
         Instant now{};
-        // Of four windows three are interrupted by other work, for up to 8 ms.
+        // Other work interrupts three of four windows, for up to 8 ms.
         const auto clock = [&] {
             now += std::chrono::microseconds(10);
             if (random() % 4 != 0) now += std::chrono::microseconds(random() % 8000);

@@ -1,4 +1,4 @@
-// What a stranger may send as its certificate, before it has shown that it holds any key.
+// The size of a certificate that any peer may send before it has proved that it holds a key.
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -40,7 +40,7 @@ openssl::CertificatePtr make_certificate(EVP_PKEY* key, std::size_t bytes) {
     return certificate;
 }
 
-/// What our client says of a server with the pinned key whose certificate has so many bytes and some more.
+/// Connects to a server that has the pinned key and a certificate of slightly more than `bytes`; returns the result.
 Result<void> dial_server_of(std::size_t bytes) {
     const TemporaryDirectory directory;
     const openssl::KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));

@@ -168,7 +168,7 @@ TEST_CASE("A file of trusted keys is taken as a whole or not at all") {
         CHECK(pair.connected());
     }
     {
-        TlsPair pair(client, before);  // a copy is not changed
+        TlsPair pair(client, before);  // a copy made before keeps the old keys
         pair.run();
         CHECK_FALSE(pair.connected());
     }

@@ -1,4 +1,4 @@
-// RFC 5869, appendix A, and RFC 4231.
+// Test vectors of RFC 5869, appendix A, and RFC 4231.
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"

@@ -1,4 +1,4 @@
-// Where OpenSSL gets no memory the one who asked is told by std::bad_alloc, and the process lives.
+// If OpenSSL gets no memory, the caller gets std::bad_alloc and the process survives.
 #include <openssl/crypto.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using namespace udtx;
 
 namespace {
 
-thread_local int granted = -1;  // allocations until there is nothing left; negative: no end
+thread_local int granted = -1;  // allocations that may still succeed; negative: no limit
 
 bool grant() {
     if (granted == 0) return false;
@@ -33,11 +33,11 @@ void* reallocate(void* old, std::size_t bytes, const char* /*file*/, int /*line*
 }
 void release(void* memory, const char* /*file*/, int /*line*/) { std::free(memory); }
 
-// Before OpenSSL's first allocation.
+// Runs before OpenSSL's first allocation.
 const bool replaced = CRYPTO_set_mem_functions(allocate, reallocate, release) == 1;
 
-/// Lets `work` fail at its first allocation, its second and so on, until it gets all that it wants. Returns how often
-/// it failed.
+/// Makes `work` fail at its first allocation, then at its second and so on, until it succeeds. Returns how often it
+/// failed.
 template <class Work>
 int fails(const Work& work) {
     for (int allocations = 0; allocations < 1000; ++allocations) {
@@ -56,7 +56,7 @@ int fails(const Work& work) {
 
 }  // namespace
 
-// The first of its program: the others use what OpenSSL has found by then.
+// Must be the first test of its program, because later tests use what OpenSSL has cached by then.
 TEST_CASE("After a handshake without memory, whatever it lacked, the next one succeeds") {
     REQUIRE(replaced);
     auto factory = openssl::TlsHandshakeFactory::make(test::psk(1));
@@ -69,7 +69,7 @@ TEST_CASE("After a handshake without memory, whatever it lacked, the next one su
                client->provide(server->take_output()) && server->provide(client->take_output()) &&
                client->export_secret("test").ok() && server->export_secret("test").ok();
     };
-    // A process each: what OpenSSL once knows is never forgotten.
+    // Each attempt runs in its own process, because OpenSSL keeps what it has loaded.
     bool enough = false;
     for (int allocations = 0; !enough && allocations < 1500; ++allocations) {
         INFO(allocations << " allocations");
@@ -81,7 +81,7 @@ TEST_CASE("After a handshake without memory, whatever it lacked, the next one su
             try {
                 done = shake();
             } catch (const std::bad_alloc&) {
-                // as it should
+                // expected
             }
             granted = -1;
             std::_Exit(done ? 2 : shake() ? 0 : 1);

@@ -1,4 +1,4 @@
-// A client and a server handshake, and the wire between them.
+// A client's and a server's handshake, and the exchange of their messages.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline Credentials identity(const TemporaryDirectory& directory, const std::stri
     return *result;
 }
 
-/// Changes bytes on their way, if set.
+/// If set, changes the bytes in transit.
 using Meddler = std::function<void(std::vector<std::byte>&)>;
 
 struct TlsPair {
@@ -43,7 +43,7 @@ struct TlsPair {
         });
     }
 
-    /// Runs until neither end has anything to say. `step`: bytes a call of provide(), 0 for all at once.
+    /// Runs until neither end has anything to send. `step`: bytes per call of provide(), 0 for all at once.
     void run(std::size_t step = 0) {
         client_result = client->provide({});
         for (int turn = 0; turn < 10; ++turn) {

@@ -1,4 +1,4 @@
-// Fault 10: wrong keys and pins are refused with a line that says why. Fault 12: reflected messages.
+// Fault 10: wrong keys and pins are refused with a message that gives the reason. Fault 12: reflected messages.
 #include <openssl/err.h>
 
 #include <random>
@@ -122,7 +122,7 @@ TEST_CASE("Any altered byte gives an error, never a connection that disagrees") 
             };
             (seed % 2 == 0 ? pair.to_server : pair.to_client) = flip;
             pair.run();
-            // A flipped length may leave an end waiting for more: no error, and not complete either.
+            // After a flipped length an end may wait for more data: the handshake then has no error, but is incomplete.
             CHECK_FALSE(pair.connected());
             CHECK(ERR_peek_error() == 0);
         }
@@ -149,9 +149,9 @@ TEST_CASE("Noise in place of a hello is refused") {
         std::vector<std::byte> noise(1000);
         for (std::byte& b : noise) b = static_cast<std::byte>(random());
         const bool failed = !pair.server->provide(noise).ok();
-        CHECK(pair.server->provide({}).ok() != failed);  // what has failed stays failed
+        CHECK(pair.server->provide({}).ok() != failed);  // a failed handshake stays failed
         CHECK_FALSE(pair.server->complete());
         if (failed) ++refused;
     }
-    CHECK(refused >= 45);  // the rest looks like the beginning of a long record
+    CHECK(refused >= 45);  // the others look like the start of a long record
 }

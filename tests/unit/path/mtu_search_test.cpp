@@ -10,7 +10,7 @@ using udtx::path::MtuSearch;
 
 namespace {
 
-/// Runs the search over a path that passes datagrams up to `limit`; returns the number of probes.
+/// Runs the search on a path that passes datagrams of up to `limit` bytes; returns the number of probes.
 int search(MtuSearch& s, Instant now, std::uint32_t limit) {
     int probes = 0;
     while (const auto size = s.probe_due(now)) {
@@ -53,7 +53,7 @@ TEST_CASE("one lost probe is not the path's last word") {
 
 namespace {
 
-/// Loses `count` packets of this size, `apart` from each other, from number `first` on.
+/// Loses `count` packets of this size, `apart` from each other, starting with number `first`.
 void lose(MtuSearch& s, udtx::PacketNumber first, int count, std::uint32_t size, udtx::Duration apart) {
     for (int i = 0; i < count; ++i) s.on_lost(Instant{i * apart}, first + static_cast<unsigned>(i), size, 100ms);
 }

@@ -79,10 +79,10 @@ TEST_CASE("an address of our own choice is asked for less and less often, for as
         now = *v.deadline();
     }
     CHECK(v.tries() == tries);
-    CHECK(tries >= 14);  // 0.2, 0.6, 1.4, 3, 6.2 s, then every 5 s
+    CHECK(tries >= 14);  // at 0.2, 0.6, 1.4, 3, 6.2 s, then every 5 s
     CHECK(tries <= 17);
     CHECK(now - last == 5s);
-    v.on_packet_from(now, host(1, 7), host(3, 7), 1200, 43);  // nobody else's address takes its place
+    v.on_packet_from(now, host(1, 7), host(3, 7), 1200, 43);  // a packet from another address does not replace it
     CHECK(v.remote() == host(2, 7));
     CHECK(v.on_response(42));
 }

@@ -1,4 +1,4 @@
-// What the sender makes of a report of its receiver.
+// The sender's evaluation of its receiver's reports.
 #include "probing/line_estimator.hpp"
 
 #include "test/catch.hpp"
@@ -21,7 +21,7 @@ wire::RateFeedbackFrame report() {
     return frame;
 }
 
-/// Trains that left with so much time a packet of 1,000 bytes.
+/// Trains that were sent with this gap between packets of 1,000 bytes.
 TrainMeter departures(Duration gap) {
     TrainMeter meter;
     meter.on_first(kStart);
@@ -55,12 +55,12 @@ TEST_CASE("line estimate: nothing known") {
 
 TEST_CASE("line estimate: trains that arrive as fast as they leave tell only of the sender") {
     LineEstimator estimator;
-    // They arrive 100 us apart.
+    // The trains of the report arrive 100 us apart.
     const LineEstimate slower = estimator.on_report(kStart + 10ms, report(), departures(79us));
     CHECK(slower.evidence == LineEvidence::trains);
     CHECK(!slower.only_least);
     CHECK(estimator.on_report(kStart + 10ms, report(), departures(81us)).only_least);
-    // Old ones say nothing.
+    // Old trains are not used.
     const LineEstimate later = estimator.on_report(kStart + 5s, report(), departures(81us));
     CHECK(later.evidence == LineEvidence::pairs);
     CHECK(!later.only_least);

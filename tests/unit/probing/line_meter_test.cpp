@@ -37,10 +37,10 @@ TEST_CASE("packet pair: nothing known at the start") {
 TEST_CASE("packet pair: capacity is the mean of the median and what lies within a factor of 8") {
     Line line;
     for (const Duration gap : {10us, 10us, 20us, 80us, 1000us}) line.pair(gap);
-    // Median 20: 2.5 < x < 160 passes 10, 10, 20, 80; with the median again (20 + 10 + 10 + 20 + 80) / 5 = 28 us.
+    // Median 20: 2.5 < x < 160 keeps 10, 10, 20 and 80. With the median again: (20 + 10 + 10 + 20 + 80) / 5 = 28 us.
     const LineReport report = line.meter.take_report();
     CHECK(report.capacity_pps == Approx(1e6 / 28));
-    CHECK(report.pair_gap == 1000us);  // the newest, raw
+    CHECK(report.pair_gap == 1000us);  // the newest gap, unfiltered
     CHECK(report.pair_bytes == 1000);
     const LineReport again = line.meter.take_report();
     CHECK(again.pair_gap == 0us);  // reported once
@@ -49,7 +49,7 @@ TEST_CASE("packet pair: capacity is the mean of the median and what lies within 
 
 TEST_CASE("packet pair: bounds are strict") {
     Line line;
-    for (const Duration gap : {16us, 16us, 16us, 2us, 128us}) line.pair(gap);  // median/8 and 8 x median exactly
+    for (const Duration gap : {16us, 16us, 16us, 2us, 128us}) line.pair(gap);  // exactly median / 8 and 8 x median
     CHECK(line.meter.take_report().capacity_pps == Approx(1e6 / 16));
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("packet pair: samples that say nothing about the line are discarded") 
 TEST_CASE("packet pair: a change of the datagram size keeps the window") {
     Line line;
     for (int i = 0; i < 10; ++i) line.pair(10us, 1000);
-    line.pair(80us, 8000);  // the same line
+    line.pair(80us, 8000);  // the same link rate
     const LineReport report = line.meter.take_report();
     CHECK(report.pair_bytes == 8000);
     CHECK(report.capacity_pps == Approx(12'500));
@@ -90,7 +90,7 @@ TEST_CASE("packet pair: a change of the datagram size keeps the window") {
 TEST_CASE("packet pair: the line rate of pairs is their 20th percentile") {
     Line line;
     for (int i = 0; i < 3; ++i) line.pair(10us);
-    for (int i = 0; i < 7; ++i) line.pair(40us);  // cross traffic came in between
+    for (int i = 0; i < 7; ++i) line.pair(40us);  // with cross traffic between the packets
     CHECK(line.meter.take_report().line_pps == Approx(100'000));
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
     SECTION("seven are too few") {
         train(7, 10us);
         line.arrive(1ms);
-        // Its first two count as a pair: 10 and 100 us, the 20th percentile is the smaller.
+        // The first two packets count as a pair: 10 and 100 us, of which the 20th percentile is the smaller.
         CHECK(line.meter.take_report().line_pps == Approx(100'000));
         CHECK(line.meter.take_report().capacity_pps < 50'000);
     }
@@ -149,7 +149,7 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
         CHECK(line.meter.take_report().line_pps == Approx(50'000));
     }
     SECTION("what a card hands over in clumps is measured from the end of one to the end of another") {
-        // 20 us apart, an interrupt each 50 us; the first clump has one packet, the last is cut short.
+        // Packets 20 us apart with an interrupt each 50 us. The first clump has one packet, and the last is incomplete.
         line.arrive(1ms);
         for (const Duration gap : {30us, 0us, 50us, 0us, 0us, 50us, 0us, 50us, 0us, 0us, 50us}) line.arrive(gap, true);
         const LineReport report = line.meter.take_report();
@@ -167,7 +167,7 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
         line.arrive(1ms);
         for (int i = 1; i < 16; ++i) line.arrive(20us, true, 1000, i == 9);
         line.arrive(1ms);
-        CHECK(line.meter.take_report().line_pps == Approx(50'000));  // the pair at its head remains
+        CHECK(line.meter.take_report().line_pps == Approx(50'000));  // only the pair at its start counts
         CHECK(line.meter.take_report().capacity_pps < 50'000);
     }
     SECTION("old trains make room for pairs") {
@@ -186,7 +186,7 @@ TEST_CASE("arrival speed: as UDT4 where every packet is an interval") {
     line.arrive(1ms);
     CHECK(line.meter.take_report().arrival_pps == Approx(1000));
     for (int i = 0; i < 7; ++i) line.arrive(3ms);
-    // 16 intervals: 9 of 1 ms and 7 of 3 ms but the last still open: 10 x 1 ms, 6 x 3 ms; median 1 ms.
+    // 16 intervals: 9 of 1 ms, and 7 of 3 ms of which the last is still open: 10 x 1 ms, 6 x 3 ms; median 1 ms.
     CHECK(line.meter.take_report().arrival_pps == Approx(16.0 / 0.028));
 }
 

@@ -1,4 +1,4 @@
-// Pairs of a line too slow for trains, as cards with and without coalesced interrupts stamp them.
+// Pairs on a link that is too slow for trains, with the timestamps of cards with and without interrupt coalescing.
 #include "probing/line_pairs.hpp"
 
 #include "test/catch.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr Instant kStart = Instant(1h);
 
-/// 64 pairs, `gap` apart on the line, with interrupts every `period`.
+/// 64 pairs with a spacing of `gap` on the link, with interrupts every `period`.
 double measured(Duration gap, Duration period, Duration granularity) {
     LinePairs pairs;
     for (int i = 0; i < 64; ++i) {

@@ -1,4 +1,4 @@
-// When pairs and trains leave, and what ends them.
+// When pairs and trains are sent, and what ends them.
 #include "probing/probe_schedule.hpp"
 
 #include <vector>
@@ -13,25 +13,25 @@ namespace {
 
 constexpr std::uint32_t kDatagram = 1400;
 
-/// Sends packets of one probe after the other, as a connection does.
+/// Sends the packets of one probe after the other, as a connection does.
 struct Sender {
     ProbeSchedule schedule;
     Instant now = Instant(1h);
     PacketNumber number = 16;
     ProbeSchedule::Bounds bounds{.datagram_bytes = kDatagram};
 
-    /// Packets of the probe that the next one opens.
+    /// Number of packets of the probe that the next packet starts; 0: none.
     [[nodiscard]] std::uint32_t due() const {
         return schedule.may_open(now, number) ? schedule.packets(now, number, bounds) : 0;
     }
-    /// Lets a packet of the probe under way leave; its size as planned.
+    /// Sends a packet of the current probe; returns its planned size.
     std::size_t leave(bool first, bool more = true) {
         const std::size_t size = schedule.next_size(kDatagram);
         schedule.on_left(now, {.first = first, .planned = size, .size = size}, more);
         ++number;
         return size;
     }
-    /// The sizes of a whole probe of so many packets.
+    /// Sends a whole probe of so many packets; returns their sizes.
     std::vector<std::size_t> send(std::uint32_t packets, Duration gap = 0us) {
         schedule.open(packets, 0);
         std::vector<std::size_t> sizes{leave(true)};
@@ -66,12 +66,12 @@ TEST_CASE("probe schedule: the first train opens with any packet, later ones in 
     CHECK(s.due() == 12);
     const auto sizes = s.send(12);
     CHECK(sizes.size() == 12);
-    for (std::size_t i = 1; i < sizes.size(); ++i) CHECK(sizes[i] > sizes[i - 1]);  // GRO merges none
+    for (std::size_t i = 1; i < sizes.size(); ++i) CHECK(sizes[i] > sizes[i - 1]);  // so GRO does not merge them
     s.now += 100ms;
     s.number = 33;
     CHECK(s.due() == 0);
     s.number = 48;
-    CHECK(s.due() == 2);  // too early for a train
+    CHECK(s.due() == 2);  // too early for another train
     (void)s.send(2);
     s.now += 100ms;
     s.number = 64;
@@ -127,7 +127,7 @@ TEST_CASE("probe schedule: a small packet or a lack of data ends the probe") {
         (void)s.leave(false, false);
         s.now += 1ms;
         s.number = 32;
-        CHECK(s.due() == 2);  // the train has left, as far as there was one
+        CHECK(s.due() == 2);  // the train counts as sent, although it was cut short
     }
     SECTION("the path failed") { s.schedule.abandon(); }
     CHECK(!s.schedule.under_way());
@@ -139,7 +139,7 @@ TEST_CASE("probe schedule: trains are measured as they leave, pairs are not") {
     CHECK(s.schedule.departures().told(s.now).time_of_byte == 0.0);
     s.now += 1s;
     (void)s.send(16, 14us);
-    // The packets grow from first to last; they are 1,392 bytes on the average of all but the first.
+    // The packets grow from first to last. All but the first have 1,392 bytes on average.
     const double bytes = kDatagram - 8.0 * kSizeStep;
     CHECK(s.schedule.departures().told(s.now).time_of_byte == Approx(14'000 / bytes));
 }

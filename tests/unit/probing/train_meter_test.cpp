@@ -1,4 +1,4 @@
-// How fast trains pass. What the receiver makes of them is in line_meter_test.cpp.
+// The rate at which trains pass. line_meter_test.cpp tests the receiver's use of it.
 #include "probing/train_meter.hpp"
 
 #include "test/catch.hpp"
@@ -17,7 +17,7 @@ void pass(TrainMeter& meter, Duration at, std::uint32_t packets, Duration gap) {
     meter.finish();
 }
 
-/// Packets 118 us apart, with interrupts every `period` from `phase` on.
+/// Packets 118 us apart, with interrupts every `period`, shifted by `phase`.
 void pass_card(TrainMeter& meter, Duration at, std::uint32_t packets, Duration period, Duration phase) {
     for (std::uint32_t i = 0; i < packets; ++i) {
         const Duration came = at + i * 118us + phase;
@@ -37,8 +37,8 @@ TEST_CASE("train meter: the shortest train that another one confirms") {
     CHECK(meter.told(kStart).time_of_byte == 0.0);
     pass(meter, 0ms, 16, 4us);
     CHECK(meter.told(kStart + 1ms).time_of_byte == Approx(4.0));
-    pass(meter, 10ms, 16, 9us);  // put aside in the middle
-    pass(meter, 20ms, 16, 2us);  // put aside behind the first
+    pass(meter, 10ms, 16, 9us);  // an outlier: no other train confirms it
+    pass(meter, 20ms, 16, 2us);  // too short: no other train confirms it
     pass(meter, 30ms, 16, 4us);
     CHECK(meter.told(kStart + 40ms).time_of_byte == Approx(4.0));
 }
@@ -86,7 +86,7 @@ TEST_CASE("train meter: two clumps tell only that the line is no slower, and wha
     CHECK(meter.told(kStart + 300ms).error < 0.1);
     CHECK(meter.told(kStart + 300ms).time_of_byte == Approx(118e3 / 1472).epsilon(0.06));
     CHECK(meter.granularity() == 2ms);
-    pass_card(meter, 400ms, 16, 2ms, 1ms);  // bounds it again: known already
+    pass_card(meter, 400ms, 16, 2ms, 1ms);  // a bound that is known already
     CHECK(meter.told(kStart + 500ms).error < 0.1);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("train meter: one clump tells nothing, but that trains came") {
 TEST_CASE("train meter: clumps that lie on no line are jitter's: the line may be any faster") {
     TrainMeter meter(2us);
     const auto held_up = [&](Duration at) {
-        // Five packets held up, then some that come as they left, and five more.
+        // Five packets are delayed together, then some arrive with their original spacing, then five more together.
         meter.on_first(kStart + at);
         for (int i = 1; i < 5; ++i) meter.on_next(kStart + at, 1000);
         for (int i = 1; i <= 6; ++i) meter.on_next(kStart + at + 1ms + i * 20us, 1000);
@@ -111,7 +111,7 @@ TEST_CASE("train meter: clumps that lie on no line are jitter's: the line may be
     };
     held_up(0ms);
     CHECK(meter.told(kStart + 3ms).error == 1.0);
-    pass_card(meter, 200ms, 64, 200us, 50us);  // looks like a card's, but there was jitter just now
+    pass_card(meter, 200ms, 64, 200us, 50us);  // looks like interrupt coalescing, but jitter was seen shortly before
     CHECK(meter.told(kStart + 210ms).error == 1.0);
     for (int i = 0; i < 4; ++i) pass_card(meter, 2300ms + i * 200ms, 64, 200us, 50us);
     CHECK(meter.told(kStart + 3s).error < 0.1);

@@ -13,7 +13,7 @@ using recovery::SentPacket;
 
 namespace {
 
-/// Two tables joined without a network: what one fills, the other reads.
+/// Two tables joined without a network: each reads what the other fills.
 struct Pair {
     TransportConfig config;
     std::deque<proto::Event> client_events;
@@ -30,7 +30,7 @@ struct Pair {
     }
 };
 
-/// One packet; null when there was nothing to send.
+/// Fills one packet; it has no ranges if there was nothing to send.
 SentPacket fill(StreamTable& from, std::vector<std::byte>& bytes, std::size_t room = 1200) {
     bytes.assign(room, std::byte{0});
     wire::Writer w(bytes);
@@ -58,7 +58,7 @@ Result<void> deliver(StreamTable& to, const std::vector<std::byte>& bytes) {
     return {};
 }
 
-/// Moves packets both ways until neither end has anything to say.
+/// Exchanges packets until neither end has anything to send.
 void settle(Pair& p) {
     std::vector<std::byte> bytes;
     for (int guard = 0; (p.client.pending() || p.server.pending()) && guard < 100000; ++guard) {
@@ -182,7 +182,7 @@ TEST_CASE("frames of a stream that is over are ignored") {
     REQUIRE(deliver(p.server, bytes));
     CHECK(count<proto::event::StreamReceived>(p.server_events) == 1);
     p.server.release(id, 100);
-    REQUIRE(deliver(p.server, bytes));  // a late duplicate
+    REQUIRE(deliver(p.server, bytes));  // a late duplicate is ignored
     CHECK(count<proto::event::StreamOpened>(p.server_events) == 1);
     CHECK(count<proto::event::StreamReceived>(p.server_events) == 1);
 }
@@ -201,7 +201,7 @@ TEST_CASE("a stopped stream is reset by its sender") {
 
 namespace {
 
-/// A stream of the client's that is to be sent whole.
+/// Opens a stream of the client that is written and finished at once.
 StreamId open_whole(StreamTable& client, std::size_t bytes) {
     const StreamId id = *client.open(StreamKind::placed);
     REQUIRE(client.write(id, Chunk::copy_of(std::vector<std::byte>(bytes))));
@@ -221,7 +221,7 @@ TEST_CASE("a stream that is stopped after its end has come leaves room for anoth
         const SentPacket packet = fill(p.client, bytes);
         REQUIRE(deliver(p.server, bytes));
         p.server.stop(id, 7);
-        p.client.on_acked(packet);  // so that the client knows the stream no more
+        p.client.on_acked(packet);  // now the client has forgotten the stream
         settle(p);
     }
     CHECK(count<proto::event::StreamReset>(p.server_events) == 0);
@@ -241,7 +241,7 @@ TEST_CASE("a stream stopped before all has come: the sender is told, and a needl
         p.server.stop(id, 7);
         const SentPacket stop = fill(p.server, bytes);
         REQUIRE(deliver(p.client, bytes));
-        p.server.on_lost(stop);  // wrongly
+        p.server.on_lost(stop);  // a spurious loss
         p.client.on_acked(end);
         p.client.on_lost(middle);
         settle(p);
@@ -306,5 +306,5 @@ TEST_CASE("small pieces before the sink are bounded by the memory they take, not
     REQUIRE_FALSE(taken);
     CHECK(taken.error().code == ErrorCode::protocol);
     CHECK(pieces * 128 <= config.connection_window + 256);
-    CHECK(pieces > 4096);  // an honest peer's full packets are far from it
+    CHECK(pieces > 4096);  // an honest peer's full packets stay far below it
 }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kDatagram = 1200;
 constexpr PathId kGood{0};
 constexpr PathId kBad{1};
 
-/// One stream over two paths of 10 ms; packets of a thousand bytes.
+/// One stream over two paths of 10 ms, with packets of a thousand bytes.
 struct Rig {
     Rig() {
         streams.set_peer_limits(1U << 30U, 1U << 30U, 10);
@@ -80,7 +80,7 @@ TEST_CASE("late bytes are found, copied, and done with when the copy has arrived
 
     SentPacket again = late;
     again.ranges[0].copy = true;
-    rig.watch.on_sent(rig.now, kGood, 10ms, again);  // leaves the record as it is
+    rig.watch.on_sent(rig.now, kGood, 10ms, again);  // does not change the record
     rig.acked(again);
     rig.now += 10ms;
     CHECK_FALSE(rig.next());

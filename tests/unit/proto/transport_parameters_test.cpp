@@ -25,7 +25,7 @@ TEST_CASE("transport parameters survive the wire") {
     CHECK(back->chacha_speed == 1250);
     CHECK(back->max_paths == config.max_paths);
     CHECK(back->receive_rate == 500'000'000);
-    CHECK(TransportParameters::from(TransportConfig(), 0, 0).receive_rate == 0);  // any
+    CHECK(TransportParameters::from(TransportConfig(), 0, 0).receive_rate == 0);  // any rate
 }
 
 TEST_CASE("a reset token has 16 bytes, comes once, or not at all") {
@@ -50,7 +50,8 @@ TEST_CASE("every truncation and a repeated parameter are malformed, an unknown o
     const auto whole = proto::encode(TransportParameters::from(TransportConfig{}, 1e9, 1e9));
     for (std::size_t n = 1; n < whole.size(); ++n) {
         const auto r = proto::decode_parameters(std::span(whole).first(n));
-        // A cut between parameters parses; then the missing datagram size is refused or the rest keeps its defaults.
+        // A cut between two parameters parses. Then the missing datagram size is refused, or the others keep their
+        // defaults.
         if (r) CHECK(r->max_datagram >= 1200);
     }
     auto twice = whole;
@@ -67,7 +68,7 @@ TEST_CASE("the cipher is the one whose slower end is fastest") {
     TransportParameters b;
     a.aes_speed = 3000;
     a.chacha_speed = 1500;
-    b.aes_speed = 200;  // no AES instructions there
+    b.aes_speed = 200;  // no AES instructions at that end
     b.chacha_speed = 800;
     CHECK(*proto::choose_cipher(a, b) == crypto::Cipher::chacha20_poly1305);
     b.aes_speed = 900;

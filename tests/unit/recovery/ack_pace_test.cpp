@@ -15,17 +15,17 @@ namespace {
 constexpr std::size_t kBytes = 92;
 constexpr double kOnLine = kBytes + AckPace::kOverhead;
 
-/// A way back: a queue of one second, random loss, and what others put into the queue.
+/// A return path: a queue of one second, random loss, and the delay that other flows add.
 struct WayBack {
     double bytes_per_second = 1e6;
     double loss = 0.0;
-    Duration others{};       ///< queueing delay that others make ...
-    Duration others_from{};  ///< ... from this time on
+    Duration others{};       ///< queueing delay of other flows
+    Duration others_from{};  ///< from this time on
     Duration longest = 1s;
-    Duration jitter{};  ///< at most
+    Duration jitter{};  ///< maximum
 };
 
-/// Asks for an acknowledgement every 8 ms; each one that arrives is confirmed 50 ms later.
+/// Asks for an acknowledgement every 8 ms. Each one that arrives is confirmed 50 ms later.
 class Run {
   public:
     explicit Run(WayBack way) : way_(way) {}
@@ -50,7 +50,7 @@ class Run {
     }
 
     AckPace pace;
-    bool messages = false;  ///< of a receiver of files, one each second
+    bool messages = false;  ///< sends one message each second, as a receiver of files does
     double sent_bytes = 0.0;
     Duration queue{};
 
@@ -73,7 +73,7 @@ class Run {
             return;
         }
         free_at_ += from_seconds(kOnLine / way_.bytes_per_second);
-        // In order: what is held up holds up what follows.
+        // The order is kept: a delayed packet delays those behind it.
         const Duration drawn = way_.jitter * static_cast<std::int64_t>(prng_.next() % 101) / 100;
         if (way_.jitter > Duration{}) held_until_ = std::max(held_until_, free_at_ + drawn);
         const Duration jitter = std::max(held_until_ - free_at_, Duration{});
@@ -136,11 +136,11 @@ TEST_CASE("ack pace: whatever else has left, the next one waits no longer than t
     Run run({.bytes_per_second = 1000.0});
     run.until(12s);
     REQUIRE(run.pace.limited());
-    // A receiver of a small window sends credit for every few packets, and the way back carries it.
+    // A receiver with a small window sends credit every few packets, and the return path carries it.
     for (int i = 0; i < 1000; ++i) run.pace.on_sent(Instant(12s), kBytes);
     CHECK(run.pace.next() > Instant(12s));
     CHECK(run.pace.next() <= Instant(12s) + AckPace::kLongest);
-    // And the debt is soon paid.
+    // The debt is paid off soon.
     const double before = run.sent_bytes;
     run.until(22s);
     CHECK(run.sent_bytes - before > 0.3 * 10.0 * 1000.0);
@@ -175,7 +175,7 @@ TEST_CASE("ack pace: so few that they fill no way back have no bound, whatever t
     Run run({.bytes_per_second = 1e6});
     run.until(5s);
     REQUIRE(run.pace.open());
-    // What is asked for comes twice a second, and its delay rises with every one, as on a line that others fill.
+    // Twice a second one is requested, and each is delayed more, as on a link that others fill.
     Instant now = Instant(6s);
     for (int i = 0; i < 40; ++i) {
         run.pace.on_sent(now, kBytes);
@@ -217,7 +217,7 @@ TEST_CASE("ack pace: an ACK is built when it may leave and says all that came, i
     std::uint32_t built = 0;
     for (int ms = 0; ms < 10'000; ++ms) {
         const Instant now = Instant(13s + ms * 1ms);
-        number += ms % 50 == 0 ? 2 : 1;  // gaps, too
+        number += ms % 50 == 0 ? 2 : 1;  // with gaps
         tracker.on_received(now, number, true);
         if (!tracker.due(now)) continue;
         REQUIRE(tracker.build(now, 32, frame));

@@ -21,7 +21,7 @@ TEST_CASE("regenerator: one acknowledgement for each segment, at its border") {
     send(r, 0, 5000);
     r.on_data(5000, 5400);
     send(r, 5400, 9400);
-    CHECK(r.runs() == 2);  // equal segments in a row take one entry
+    CHECK(r.runs() == 2);  // consecutive segments of equal size need one entry
     const auto series = r.on_ack(at(10ms), 7400);
     CHECK(series.acks == std::vector<std::uint64_t>{1000, 2000, 3000, 4000, 5000, 5400, 6400, 7400});
     CHECK(r.outstanding() == 2000);
@@ -43,7 +43,7 @@ TEST_CASE("regenerator: old and repeated acknowledgements pass as they are") {
     REQUIRE(r.on_ack(at(10ms), 4000).acks.size() == 4);
     CHECK(r.on_ack(at(11ms), 4000).acks == std::vector<std::uint64_t>{4000});
     CHECK(r.on_ack(at(12ms), 2000).acks == std::vector<std::uint64_t>{2000});
-    CHECK(r.on_ack(at(13ms), 6000).acks == std::vector<std::uint64_t>{6000});  // had come behind a gap
+    CHECK(r.on_ack(at(13ms), 6000).acks == std::vector<std::uint64_t>{6000});  // its data had arrived behind a gap
     CHECK(r.on_ack(at(14ms), 8000).acks == std::vector<std::uint64_t>{7000, 8000});
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("regenerator: only intervals below the mean count, and all leave befor
     send(r, 0, 100000);
     Duration now = 0ms;
     std::uint64_t ack = 0;
-    // 40, 40, 40 and a wait of 280 ms: the mean is 100 ms, the effective interval 40 ms.
+    // 40, 40, 40 and a wait of 280 ms: the mean is 100 ms, so the effective interval is 40 ms.
     for (const Duration gap : {0ms, 40ms, 40ms, 40ms, 280ms}) {
         now += gap;
         ack += 4000;

@@ -53,7 +53,7 @@ TEST_CASE("ack tracker: due at once on a new gap and below the largest") {
     CHECK(frame.count == 2);
     CHECK(frame.ranges[0] == wire::AckRange{7, 7});
     CHECK(frame.ranges[1] == wire::AckRange{5, 5});
-    tracker.on_received(at(1ms), 8, true);  // the old gap is known
+    tracker.on_received(at(1ms), 8, true);  // the old gap was reported before
     CHECK_FALSE(tracker.due(at(1ms)));
     tracker.on_received(at(2ms), 6, true);
     CHECK(tracker.due(at(2ms)));
@@ -85,7 +85,7 @@ TEST_CASE("ack tracker: alternating holes keep 256 ranges, the newest") {
     CHECK(frame.count == 256);
     CHECK(frame.ranges[0] == wire::AckRange{199'998, 199'998});
     CHECK(frame.ranges[255] == wire::AckRange{199'488, 199'488});
-    CHECK_FALSE(tracker.on_received(at(0ms), 3, true));        // below what is kept
+    CHECK_FALSE(tracker.on_received(at(0ms), 3, true));        // below the ranges that are kept
     CHECK_FALSE(tracker.on_received(at(0ms), 199'488, true));  // duplicate
     CHECK(tracker.on_received(at(0ms), 199'489, true));
 }
@@ -94,7 +94,7 @@ TEST_CASE("ack tracker: ranges below an acknowledged acknowledgement go, latecom
     AckTracker tracker(PathId{}, kSynInterval);
     for (const PacketNumber n : {0U, 1U, 3U, 4U, 6U, 7U}) tracker.on_received(at(0ms), n, true);
     tracker.on_ack_acknowledged(4);
-    CHECK(tracker.range_count() == 2);  // [3,4] holds 4 itself
+    CHECK(tracker.range_count() == 2);  // [3,4] stays: 4 is not below 4
     tracker.on_ack_acknowledged(7);
     CHECK(tracker.range_count() == 1);
     CHECK(tracker.largest() == PacketNumber{7});

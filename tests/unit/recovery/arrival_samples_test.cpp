@@ -27,7 +27,7 @@ TEST_CASE("arrivals: every eighth packet and the newest, counted back from the n
     const auto frame = report(tracker, at(20ms));
     const std::vector<wire::AckArrival> wanted{{0, 19000}, {8, 11000}, {16, 3000}, {19, 0}};
     CHECK(std::vector(frame.arrival_view().begin(), frame.arrival_view().end()) == wanted);
-    CHECK(report(tracker, at(20ms)).arrival_count == 0);  // each is told once
+    CHECK(report(tracker, at(20ms)).arrival_count == 0);  // each arrival is reported once
 }
 
 TEST_CASE("arrivals: both neighbours of a gap") {
@@ -86,13 +86,13 @@ TEST_CASE("loss recovery: arrivals become delays, of packets that were sent") {
     frame.ranges[1] = {0, 3};
     frame.count = 2;
     frame.arrivals[0] = {1, 30'000};
-    frame.arrivals[1] = {4, 10'000};  // skipped on purpose
+    frame.arrivals[1] = {4, 10'000};  // a number that the sender skipped deliberately
     frame.arrivals[2] = {5, 0};
     frame.arrival_count = 3;
     recovery::Outcome out;
     REQUIRE(recovery.on_ack(at(100ms), frame, 0ms, out));
     REQUIRE(out.arrivals.size() == 2);
     CHECK(out.arrivals[0].number == 1);
-    // Packet 5 took some time t from 50 ms on; packet 1, sent at 10 ms, came 30 ms earlier: t + 10 ms.
+    // Packet 5, sent at 50 ms, took a time t. Packet 1, sent at 10 ms, arrived 30 ms earlier, so it took t + 10 ms.
     CHECK(out.arrivals[0].delay - out.arrivals[1].delay == 10ms);
 }

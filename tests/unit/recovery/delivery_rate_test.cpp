@@ -26,7 +26,7 @@ TEST_CASE("delivery rate: bytes delivered since the packet left, over the slower
     DeliveryRate rate;
     std::vector<SentPacket> sent;
     for (std::uint64_t i = 0; i < 200; ++i) {
-        // One packet a millisecond, acknowledged 100 ms later: 10 Mbit/s.
+        // One packet per millisecond, acknowledged 100 ms later: 10 Mbit/s.
         const Duration now = std::chrono::milliseconds(i);
         if (i >= 100) {
             rate.on_acked(sent[i - 100], Instant(now));
@@ -37,7 +37,7 @@ TEST_CASE("delivery rate: bytes delivered since the packet left, over the slower
         sent.push_back(packet(i, now));
         rate.on_sent(sent.back(), i == 0 ? 0 : 1250 * std::min<std::uint64_t>(i, 99));
     }
-    // Packet 100 left when 1 packet was delivered (at 100 ms); at 200 ms 101 are: 100 x 1250 B in 100 ms.
+    // When packet 100 was sent (at 100 ms), 1 packet was delivered; at 200 ms 101 are: 100 x 1250 B in 100 ms.
     rate.on_acked(sent[100], Instant(200ms));
     const auto sample = rate.take_sample(100ms);
     REQUIRE(sample);
@@ -78,5 +78,5 @@ TEST_CASE("delivery rate: too short an interval gives no sample, an idle sender 
     CHECK(sample->application_limited);
     SentPacket third = packet(2, 130ms);
     rate.on_sent(third, 0);
-    CHECK_FALSE(third.application_limited);  // the mark ended with the acknowledgement of what was out
+    CHECK_FALSE(third.application_limited);  // the mark ended when the data in flight at that time was acknowledged
 }

@@ -1,4 +1,4 @@
-// A sender's half of one packet-number space for the tests: fixed size packets, ACK frames from lists of ranges.
+// The sender's half of one packet-number space for tests: packets of fixed size, ACK frames from lists of ranges.
 #pragma once
 
 #include <initializer_list>
@@ -24,7 +24,7 @@ struct Harness {
     void send_many(Instant now, int count) {
         for (int i = 0; i < count; ++i) send(now);
     }
-    /// Ranges newest first.
+    /// Processes an ACK. The ranges start with the newest.
     Result<void> ack(Instant now, std::initializer_list<wire::AckRange> ranges, Duration delay = Duration::zero()) {
         wire::AckFrame frame;
         for (const auto& range : ranges) frame.ranges[frame.count++] = range;

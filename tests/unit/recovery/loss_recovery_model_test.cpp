@@ -1,4 +1,4 @@
-// LossRecovery and AckTracker against a naive record of every packet, over a lossy and reordering channel.
+// Compares LossRecovery and AckTracker with a naive record of each packet, over a lossy and reordering channel.
 #include <map>
 #include <random>
 

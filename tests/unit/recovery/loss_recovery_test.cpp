@@ -21,7 +21,7 @@ TEST_CASE("loss recovery: acknowledgement frees bytes and gives an RTT sample") 
     CHECK(h.out.acked_bytes == 3000);
     CHECK(h.out.acked_packets == 3);
     CHECK(h.out.in_flight_before == 3000);
-    CHECK(h.out.rtt_sample == Duration(50ms));  // the minimum: the delay is not subtracted
+    CHECK(h.out.rtt_sample == Duration(50ms));  // this is the minimum, so the ACK delay is not subtracted
     CHECK(h.out.largest_newly_acked);
     CHECK(h.out.largest_sent_time == at(0ms));
     CHECK(h.recovery.in_flight() == 0);
@@ -30,7 +30,7 @@ TEST_CASE("loss recovery: acknowledgement frees bytes and gives an RTT sample") 
     CHECK_FALSE(h.recovery.deadline());
     CHECK(h.recovery.largest_acked() == PacketNumber{2});
 
-    REQUIRE(h.ack(at(60ms), {{0, 2}}).ok());  // repeated: nothing
+    REQUIRE(h.ack(at(60ms), {{0, 2}}).ok());  // a repeated ACK changes nothing
     CHECK(h.out.acked.empty());
     CHECK_FALSE(h.out.rtt_sample);
 }
@@ -42,7 +42,7 @@ TEST_CASE("loss recovery: the time that it took to send what one ACK tells of an
     CHECK(h.out.acked_span == 3ms);
     REQUIRE(h.ack(at(60ms), {{1, 3}}).ok());
     CHECK(h.out.acked_span == 0ms);
-    REQUIRE(h.ack(at(70ms), {{0, 4}}).ok());  // a late one is not new
+    REQUIRE(h.ack(at(70ms), {{0, 4}}).ok());  // late packets do not count as new
     CHECK(h.out.acked_span == 0ms);
     REQUIRE(h.ack(at(80ms), {{0, 4}}).ok());
     CHECK(h.out.acked_span == 0ms);
@@ -96,7 +96,7 @@ TEST_CASE("loss recovery: acknowledging what was never sent is a protocol error"
         const auto result = h.ack(at(10ms), ranges);
         return !result.ok() && result.error().code == ErrorCode::protocol && h.out.acked.empty();
     };
-    CHECK(refused({{0, 5}}));          // beyond
+    CHECK(refused({{0, 5}}));          // beyond the last number
     CHECK(refused({{2, 2}}));          // skipped
     CHECK(refused({{0, 4}}));          // covers the skipped one
     CHECK(refused({{3, 4}, {1, 3}}));  // overlapping
@@ -106,7 +106,7 @@ TEST_CASE("loss recovery: acknowledging what was never sent is a protocol error"
 
     REQUIRE(h.ack(at(10ms), {{3, 4}, {0, 1}}).ok());
     CHECK(h.recovery.remembered() == 0);
-    CHECK(refused({{0, 4}}));  // still known after the ring has forgotten it
+    CHECK(refused({{0, 4}}));  // still refused after the ring has dropped the number
     CHECK(h.recovery.next_number() == 5);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("loss recovery: probe timeout doubles up to its longest interval and d
     REQUIRE(h.recovery.oldest_in_flight() != nullptr);
     CHECK(h.recovery.oldest_in_flight()->number == 1);
 
-    h.send(base);  // the probe; its acknowledgement tells that the tail is lost only by the time threshold
+    h.send(base);  // the probe: after its ACK, only the time threshold declares the tail lost
     REQUIRE(h.ack(base + 10ms, {{2, 2}}).ok());
     CHECK(h.recovery.probe_count() == 0);
     REQUIRE(h.out.lost.size() == 1);
@@ -155,7 +155,7 @@ TEST_CASE("loss recovery: first probe timeout without a sample; a long RTT is no
     CHECK(h.recovery.deadline() == at(625ms));  // 200 + 4 x 100 + 25
     REQUIRE(h.ack(at(2000ms), {{0, 0}}).ok());
     h.send(at(2000ms));
-    CHECK(h.recovery.deadline() == at(2000ms + 6025ms));  // 2 + 4 x 1 s + 25 ms, above one second already
+    CHECK(h.recovery.deadline() == at(2000ms + 6025ms));  // 2 + 4 x 1 s + 25 ms, which exceeds the cap of one second
     h.recovery.on_timeout(at(8025ms), h.out);
     CHECK(h.recovery.deadline() == at(8025ms + 6025ms));
 }
@@ -164,7 +164,7 @@ TEST_CASE("loss recovery: a spurious loss is recognised and widens both threshol
     Harness h;
     h.send_many(at(0ms), 1);
     REQUIRE(h.ack(at(100ms), {{0, 0}}).ok());
-    h.send(at(200ms));  // 1: will come late
+    h.send(at(200ms));  // packet 1 will arrive late
     for (int i = 0; i < 20; ++i) h.send(at(200ms + i * 1ms));
     REQUIRE(h.ack(at(310ms), {{2, 11}}).ok());
     REQUIRE(h.out.lost.size() == 1);
@@ -178,7 +178,7 @@ TEST_CASE("loss recovery: a spurious loss is recognised and widens both threshol
     CHECK(h.recovery.reordering().packet_threshold() == 21);
     const Duration window = h.recovery.reordering().window();
     CHECK(window == 50ms);  // steps of min_rtt / 4 = 25 ms: 27.5 ms too late
-    // 16 calm round trips: half.
+    // After 16 round trips without reordering the thresholds are halved.
     const Instant calm = at(340ms) + 16 * h.recovery.rtt().smoothed() + 1ms;
     const auto number = h.send(calm);
     REQUIRE(h.ack(calm + 100ms, {{number, number}}).ok());
@@ -201,7 +201,7 @@ TEST_CASE("loss recovery: a lost packet is forgotten after a round; its later ac
 
 TEST_CASE("loss recovery: packets out of flight neither time out nor pile up") {
     Harness h;
-    for (int i = 0; i < 100000; ++i) h.send(at(i * 10ms), 60, false);  // a pure receiver's ACKs
+    for (int i = 0; i < 100000; ++i) h.send(at(i * 10ms), 60, false);  // the ACKs of an end that only receives
     CHECK(h.recovery.in_flight() == 0);
     CHECK_FALSE(h.recovery.deadline());
     CHECK(h.recovery.remembered() < 300);
@@ -210,7 +210,7 @@ TEST_CASE("loss recovery: packets out of flight neither time out nor pile up") {
     CHECK(h.out.acked.size() == 1);
     CHECK(h.out.acked_packets == 0);
     CHECK(h.out.lost.empty());
-    CHECK_FALSE(h.out.rtt_sample);  // held back for any time
+    CHECK_FALSE(h.out.rtt_sample);  // the receiver may hold such an ACK back for any time
 }
 
 TEST_CASE("loss recovery: abandon loses everything in flight and keeps the numbering") {
@@ -240,8 +240,8 @@ TEST_CASE("loss recovery: samples of the address before do not count after reset
     CHECK(h.out.rtt_sample == Duration(7ms));
 }
 
-// One packet stuck at the front of a full window, 20,000 ACKs that repeat what is known: four thousand million steps
-// if each looked at every packet again, which no test run survives.
+// One packet is stuck at the front of a full window, and 20,000 ACKs repeat what is known. If each ACK examined every
+// packet again, that would be four thousand million steps, far too slow for a test.
 TEST_CASE("loss recovery: repeated ranges cost nothing") {
     Harness h;
     for (int i = 0; i < 200'000; ++i) h.send(at(0ms));
@@ -318,7 +318,7 @@ TEST_CASE("loss recovery: in a time-out, what was sent before it only frees data
     CHECK(h.out.proves_alive);
     CHECK(h.out.acked_bytes == 1000);
     CHECK(h.out.rtt_sample);
-    CHECK(h.recovery.probe_count() == 1);  // until the owner says so
+    CHECK(h.recovery.probe_count() == 1);  // until the owner ends the timeout
     h.recovery.end_timeout();
     CHECK(h.recovery.probe_count() == 0);
     CHECK_FALSE(h.recovery.in_timeout());

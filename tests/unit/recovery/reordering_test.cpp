@@ -1,4 +1,4 @@
-// Reordering up to a round trip: after the first rounds, hardly a loss is spurious.
+// Reordering by up to a round trip: after the first rounds almost no loss is spurious.
 #include "recovery/reordering.hpp"
 
 #include <map>
@@ -19,7 +19,7 @@ struct Counts {
     std::uint64_t spurious = 0;
 };
 
-/// 100 ms round trip, a packet each 200 us, `percent` of them late by up to `lateness`; counted from 2 s to 10 s.
+/// A round trip of 100 ms, a packet each 200 us, `percent` of them late by up to `lateness`; counted from 2 s to 10 s.
 Counts run(std::uint64_t seed, int percent, Duration lateness) {
     std::mt19937_64 random(seed);
     recovery::Harness h;
@@ -75,7 +75,7 @@ TEST_CASE("reordering: thresholds grow to what was seen, within their bounds, an
     CHECK(tolerance.window() == 25ms);
     tolerance.on_spurious(Instant(), 1U << 30U, 10s, 100ms, 100ms);
     CHECK(tolerance.packet_threshold() == recovery::ReorderingTolerance::kMaxPacketThreshold);
-    CHECK(tolerance.window() == 100ms);  // one sRTT
+    CHECK(tolerance.window() == 100ms);  // at most one sRTT
 
     Instant now;
     tolerance.decay(now + 1599ms, 100ms);

@@ -15,7 +15,7 @@ TEST_CASE("RTT: initial values before any sample") {
 
 TEST_CASE("RTT: weights 1/8 and 1/4, ack delay removed above the minimum only") {
     RttEstimator rtt;
-    rtt.add(100ms, 10ms);  // first sample is the minimum: nothing may be subtracted
+    rtt.add(100ms, 10ms);  // the first sample is the minimum, so nothing is subtracted
     CHECK(rtt.smoothed() == 100ms);
     CHECK(rtt.variance() == 50ms);
     CHECK(rtt.minimum() == 100ms);

@@ -10,7 +10,7 @@ namespace {
 
 Instant at(Duration d) { return Instant(d); }
 
-/// A window of packets that doubles while each ACK, 100 ms after the one before, tells of all of the last one.
+/// A window that doubles each round. One ACK per round, 100 ms after the one before, covers the whole last window.
 struct Doubling {
     StretchAcks acks;
     PacketNumber next = 0;
@@ -35,7 +35,7 @@ struct Doubling {
 
 TEST_CASE("stretch ACKs: the packets of one are told one by one, all before the next comes") {
     Doubling d;
-    (void)d.round();  // its interval is not known
+    (void)d.round();  // the interval is not known yet
     (void)d.acks.take_due(at(d.now));
     const auto first = d.round();
     CHECK(first.packets == 1);
@@ -81,13 +81,13 @@ TEST_CASE("stretch ACKs: of many packets those of a millisecond are told togethe
 TEST_CASE("stretch ACKs: all at once where ACKs are not far apart, and while the controller does not probe") {
     Doubling d;
     for (const std::uint32_t packets : {5U, 10U, 20U, 40U, 80U, 160U}) CHECK(d.round(false).packets == packets);
-    // The window stays as it is: after some ACKs that is seen.
+    // The window stays constant, which the meter detects after some ACKs.
     for (int i = 0; i < 20; ++i) (void)d.round(true, 1);
     CHECK_FALSE(d.acks.probing());
     (void)d.acks.take_due(at(d.now + 99ms));
     CHECK(d.round(true, 1).packets == 320);
     CHECK(d.acks.kept_back().packets == 0);
-    // A probe repeats something: the sender begins again.
+    // A probe repeats data, so the sender starts over.
     d.acks.on_sent(d.next++);
     d.acks.on_repeat(d.next - 1);
     CHECK(d.acks.probing());

@@ -18,14 +18,14 @@ struct Bench final : PacketReceiver {
         stamps.push_back(now - kStart);
         pool.give_back(std::move(packet));
     }
-    /// Packets `gap` apart.
+    /// Receives so many packets, `gap` apart.
     void take(int packets, Duration gap) {
         for (int i = 0; i < packets; ++i) {
             events.run_until(events.now() + gap);
             card.take(events.now(), pool.make({}, {}, {}), coalescing);
         }
     }
-    /// How many came at one instant, in turn.
+    /// The number of packets at each instant, in order.
     [[nodiscard]] std::vector<int> clumps() const {
         std::vector<int> sizes;
         for (std::size_t i = 0; i < stamps.size(); ++i) {
@@ -61,7 +61,7 @@ TEST_CASE("card: interrupts keep their beat, and hand over what has come") {
     const std::vector<int> clumps = b.clumps();
     for (std::size_t i = 1; i + 1 < clumps.size(); ++i) CHECK(clumps[i] == 4);
     b.events.run_until(b.events.now() + 1h);
-    b.take(1, 7us);  // after a pause, too
+    b.take(1, 7us);  // also after a pause
     b.events.run_until(b.events.now() + 1ms);
     CHECK((b.stamps.back() - b.stamps.front()) % 200us == 0us);
 }

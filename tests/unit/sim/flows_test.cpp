@@ -1,4 +1,4 @@
-// The rig itself: its line, its measures, its cross traffic. What controllers make of them is tested elsewhere.
+// The rig itself: its link, its measurements, its cross traffic. Other tests use it to test the controllers.
 #include "sim/flows.hpp"
 
 #include <cmath>
@@ -23,7 +23,7 @@ TEST_CASE("flow rig: flows below the line's rate keep their own rates, and the f
     FlowRig rig({.name = "capped", .rtt = 20ms, .flows = {capped(30e6), capped(10e6, 2s, 60ms)}});
     rig.run_for(8s);
     INFO(rig.table(4s, 8s));
-    // The caps hold on the line, IP and UDP included; headers and tags take less than 5 % of it.
+    // The caps include IP and UDP headers; the protocol's headers and tags take less than 5 % of the link's bytes.
     CHECK(rig.goodput(0, 4s, 8s).bps() > 28.5e6);
     CHECK(rig.goodput(0, 4s, 8s).bps() < 30e6);
     CHECK(rig.goodput(1, 4s, 8s).bps() > 9.5e6);
@@ -59,7 +59,7 @@ TEST_CASE("flow rig: a flow with a size completes, a flow with a stop ends") {
     FlowRig rig({.name = "ends", .rtt = 20ms, .flows = {sized, stopped}});
     rig.run_for(6s);
     REQUIRE(rig.completed(0));
-    CHECK(*rig.completed(0) > 80ms);  // the time that a megabyte takes on the line
+    CHECK(*rig.completed(0) > 80ms);  // the time to serialise a megabyte on the link
     CHECK(*rig.completed(0) < 2s);
     CHECK_FALSE(rig.completed(1));
     CHECK(rig.goodput(1, 4s, 6s).is_zero());
@@ -70,7 +70,7 @@ TEST_CASE("flow rig: random loss is what the senders see") {
     FlowRig rig({.name = "loss", .rtt = 20ms, .loss = 0.02, .flows = {capped(20e6)}});
     rig.run_for(20s);
     INFO(rig.table(2s, 20s));
-    // Three standard deviations of a binomial count; the controller sends 2,000 packets at the least.
+    // Three standard deviations of a binomial count. The controller sends at least 2,000 packets.
     const auto& last = rig.samples().back().flows[0];
     REQUIRE(last.sent_packets > 2000);
     const double three_sigma = 3 * std::sqrt(0.02 * 0.98 / static_cast<double>(last.sent_packets));

@@ -39,7 +39,7 @@ struct Bench final : PacketReceiver {
 
 LinkParams plain() {
     LinkParams p;
-    p.bits_per_second = 8'000'000;  // a byte a microsecond
+    p.bits_per_second = 8'000'000;  // one byte per microsecond
     p.delay = 10ms;
     p.overhead = 0;
     return p;
@@ -57,7 +57,7 @@ TEST_CASE("link: serialisation and propagation") {
     CHECK(b.arrivals[1].at == 12ms);
     CHECK(b.arrivals[2].at == 13ms);
     CHECK(b.link.counters().max_queue == 3000);
-    // 3000 bytes draining in 3 ms, minus nothing: a triangle of 3000 x 3 ms / 2 once something looks.
+    // 3000 bytes drain in 3 ms. The area of that triangle is 3000 x 3 ms / 2 once change() has updated the counter.
     b.link.change([](LinkParams&) {});
     CHECK(b.link.counters().queue_byte_seconds == Approx(3000 * 0.003 / 2));
 }
@@ -147,7 +147,7 @@ TEST_CASE("link: duplicates and corruption") {
     for (const auto& a : b.arrivals) {
         if (a.data != std::vector<std::byte>(100, std::byte{0x55})) ++changed;
     }
-    // Two flips of one bit may cancel, rarely.
+    // Rarely, two flips of the same bit cancel each other.
     CHECK(changed == Approx(b.link.counters().corrupted).margin(3));
     CHECK(changed > 50);
 }

@@ -63,7 +63,7 @@ TEST_CASE("network delivers over one and several links") {
 TEST_CASE("network: a rebinding changes what the other side sees and kills the old mapping") {
     Bench t;
     const Address outer = make_address(1, 1001);
-    t.network.send(t.b_node, t.a_address, t.data);  // under way when the mapping dies
+    t.network.send(t.b_node, t.a_address, t.data);  // in flight when the mapping is removed
     t.network.rebind(t.a_node, outer);
     t.network.send(t.a_node, t.b_address, t.data);
     t.network.send(t.b_node, t.a_address, t.data);

@@ -5,7 +5,7 @@
 using udtx::sim::Prng;
 
 TEST_CASE("prng gives the same numbers on every platform") {
-    // Computed with the authors' reference code: splitmix64 seeds xoshiro256**.
+    // Expected values from the authors' reference code: splitmix64 seeds xoshiro256**.
     Prng prng(42);
     CHECK(prng.next() == 1546998764402558742ULL);
     CHECK(prng.next() == 6990951692964543102ULL);

@@ -65,7 +65,7 @@ TEST_CASE("bytes come out in order however they went in") {
         }
         CHECK(read == kTotal);
         CHECK(stored == kTotal);
-        // What was taken is not written over.
+        // Later data does not overwrite chunks that were read.
         for (const auto& [offset, chunk] : kept) {
             for (std::size_t i = 0; i < chunk.size(); ++i) REQUIRE(chunk.bytes()[i] == at(offset + i));
         }

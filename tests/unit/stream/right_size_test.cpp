@@ -7,7 +7,7 @@ using udtx::stream::RightSize;
 namespace {
 constexpr std::uint64_t kMost = 1'000'000;
 
-/// A window that so many bytes pass in each round trip.
+/// A window through which so many bytes pass in each round trip.
 struct Flow {
     RightSize window{1000};
     std::uint64_t moved = 0;
@@ -43,7 +43,7 @@ TEST_CASE("what leaves at once after a halt is no faster line, nor what comes in
     RightSize window(1000);
     window.on_round_trip(500, 0, 1.0, kMost);
     window.on_round_trip(900, 0, 1.0, kMost);
-    window.on_round_trip(1000, 1000, 1.0, kMost);  // 100 came in this time
+    window.on_round_trip(1000, 1000, 1.0, kMost);  // only 100 bytes were written in this round trip
     CHECK(window.size() == 1000);
     window.on_round_trip(9000, 1100, 1.0, kMost);
     CHECK(window.size() == 1000);

@@ -96,7 +96,7 @@ TEST_CASE("chunks are let go as soon as they are acknowledged, in any order") {
     CHECK(watch_second.expired());
     CHECK_FALSE(watch_first.expired());
     s.on_acked(0, 4, false);
-    s.on_acked(0, 4, false);  // told twice (a copy was acknowledged too)
+    s.on_acked(0, 4, false);  // acknowledged twice, because a copy was acknowledged too
     CHECK_FALSE(watch_first.expired());
     s.on_acked(4, 4, false);
     CHECK(watch_first.expired());
@@ -137,7 +137,7 @@ TEST_CASE("a piece may leave ahead of its turn, and the gap is filled without mo
     REQUIRE(s.sent_ahead().size() == 1);
     CHECK(s.waiting() == 2000 - 200);
 
-    // What was sent ahead is not sent again: a piece ends before it, or begins behind.
+    // Data that was sent ahead is not sent again: a piece ends before it or starts after it.
     CHECK(s.next(100, 100, 350)->offset == 400);
     CHECK_FALSE(s.next(100, 0, 350));
     auto gap = s.next(1000, 0);
@@ -149,7 +149,7 @@ TEST_CASE("a piece may leave ahead of its turn, and the gap is filled without mo
     CHECK(s.sent() == 400);
     CHECK(s.sent_ahead().empty());
     CHECK_FALSE(s.pending(0));
-    CHECK_FALSE(s.next(100, 1000, 1000));  // the stream's limit holds there, too
+    CHECK_FALSE(s.next(100, 1000, 1000));  // the stream's limit applies there, too
 
     s.on_acked(100, 200, false);
     CHECK(s.acked_below() == 0);

@@ -18,14 +18,14 @@ void refill_in_time(WriteAhead& ahead, int times) {
 TEST_CASE("what waits to be sent doubles when the writer is late, up to the send buffer") {
     WriteAhead ahead(kMany);
     CHECK(ahead.most() == 4U << 20U);
-    ahead.on_empty();  // nobody was told
+    ahead.on_empty();  // no writer was waiting
     CHECK(ahead.most() == 4U << 20U);
     for (const unsigned expected : {8U, 16U, 32U, 64U, 64U}) {
         ahead.on_full();
         ahead.on_room();
         ahead.on_empty();
         CHECK(ahead.most() == expected << 20U);
-        ahead.on_empty();  // once for each time that it was told
+        ahead.on_empty();  // counts once for each time that the writer was told
         CHECK(ahead.most() == expected << 20U);
     }
 }

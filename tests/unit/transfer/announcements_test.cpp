@@ -21,7 +21,7 @@ struct AnnouncementsRig {
         base = ConfinedDir::open(temp.path().string()).value();
         said.emplace(options, base, queue, feedback, report);
     }
-    /// Why it is not taken; none: it was.
+    /// The error if the message is refused; none if it is accepted.
     std::optional<ErrorCode> say(const Message& message) {
         const auto taken = said->take(message);
         return taken ? std::nullopt : std::optional(taken.error().code);
@@ -33,7 +33,7 @@ struct AnnouncementsRig {
         entry.size = size;
         return say(entry);
     }
-    /// The next operation, if it is one of that kind.
+    /// Pops the next operation; none if it is of another kind.
     template <class Op>
     std::optional<Op> next() {
         auto out = queue.try_pop();

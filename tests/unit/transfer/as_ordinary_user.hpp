@@ -1,4 +1,4 @@
-// Rights, as an ordinary user meets them.
+// File permissions as an ordinary user meets them.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 namespace udtx::test {
 
-/// Root may write anywhere: what rights are about is seen by an ordinary user only.
+/// Runs a test as an ordinary user, because permissions do not restrict root.
 class AsOrdinaryUser {
   public:
     explicit AsOrdinaryUser(const fs::path& directory) {

@@ -123,7 +123,7 @@ TEST_CASE("F50 of a list come its names, the way to them, and what they bring") 
         const auto directory = [&](const std::string& path) {
             return request.check(EntryType::directory, split_path(path), {}).ok();
         };
-        // No rule counts for the way.
+        // The rules do not apply to the directories that lead to a listed name.
         for (const char* name : {"a", "a/b", "a/b/f", "e", "all"}) CHECK(directory(name));
         for (const char* name : {"a/b/c", "e/x", "a/b/f/x", "all"}) CHECK(file(request, name));
         for (const char* name : {"a/x", "x", "a/b/x", "e/x.o", "a/b/c.o"}) CHECK_FALSE(file(request, name));
@@ -184,7 +184,7 @@ TEST_CASE("F50 what was asked for and has not come is told, and what stands here
     REQUIRE(patterns.check(message::Sources{SourceShape::several, {{"/home/joe/some/c", "gone"}}}).ok());
     CHECK(file(patterns, "a1.txt"));
     CHECK(absent(patterns, Questions::open) == "b* ~ ");
-    CHECK(absent(patterns, Questions::over).empty());  // told already
+    CHECK(absent(patterns, Questions::over).empty());  // reported already
 
     AskedFor names = asked({"x/a", "b", "c", "d"});
     CHECK_FALSE(names.check(message::Sources{SourceShape::several, {{"a", "gone"}}}).ok());

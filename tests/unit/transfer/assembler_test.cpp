@@ -12,7 +12,7 @@
 
 using namespace udtx::transfer;
 
-// The buffers of pieces are the only memory that begins a page: one that is not to be had can be played here.
+// Only the buffers of pieces are allocated with page alignment, so a test can make exactly those allocations fail.
 static bool pages_lack = false;
 
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {

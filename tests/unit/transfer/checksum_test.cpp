@@ -21,7 +21,7 @@ Digest hash(HashAlgorithm algorithm, const std::string& text) {
 }  // namespace
 
 TEST_CASE("digests are those of the published algorithms") {
-    // SHA-256: FIPS 180-2, appendix B.1. XXH3: xxHash's own sanity value for no input, seed 0.
+    // SHA-256: FIPS 180-2, appendix B.1. XXH3: xxHash's own check value for empty input and seed 0.
     CHECK(hash(HashAlgorithm::sha256, "abc").hex() ==
           "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     CHECK(hash(HashAlgorithm::xxh3_128, "").hex() == "99aa06d3014798d86001c324468d497f");

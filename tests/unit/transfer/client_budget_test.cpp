@@ -30,5 +30,5 @@ TEST_CASE("Each address of a link is an owner, and so is each IPv4 address") {
 TEST_CASE("With keys of their own the address says nothing") {
     CHECK(owner("192.0.2.1", 5) == owner("192.0.2.2", 5));
     CHECK(owner("192.0.2.1", 5) != owner("192.0.2.1", 6));
-    CHECK(owner("192.0.2.1") != 0);  // 0 is nobody's
+    CHECK(owner("192.0.2.1") != 0);  // 0 means no owner
 }

@@ -37,7 +37,7 @@ void check_attacks(const TemporaryDirectory& temp, ConfinedDir::Resolve resolve)
         CHECK((error == ELOOP || error == ENOTDIR));
     }
     CHECK_FALSE(fs::exists(temp / "outside/new"));
-    // A FIFO at the end neither blocks nor is followed to anything.
+    // Opening a FIFO as the last component fails without blocking.
     CHECK((try_open(dir, "fifo", O_WRONLY) == ENXIO));
     CHECK_FALSE(dir.make_subdirectory("hop/deep").ok());
     CHECK_FALSE(dir.make_subdirectory("sub/../x").ok());

@@ -103,14 +103,14 @@ TEST_CASE("whether anything of what comes stands there already") {
     CHECK(is_fresh(dir, {"new"}, 7));
     CHECK(is_fresh(dir + "/", {"new", "newer"}, 7));
     CHECK_FALSE(is_fresh(dir, {"new", "there"}, 7));
-    // What is to come is not known, and something stands there.
+    // The names of the transfer are unknown, and the directory has entries.
     CHECK_FALSE(is_fresh(dir, {}, 7));
     CHECK_FALSE(is_fresh(dir + "/there", {"new"}, 7));
     for (const char* place : {"/x", "/x/", "/x/y/"}) CHECK(is_fresh(dir + place, {}, 7));
     fs::create_symlink("nowhere", dir + "/link");
     CHECK_FALSE(is_fresh(dir, {"link"}, 7));
 
-    // An earlier run has left its journal, in the directory or beside a tree's new name.
+    // An earlier run has left its journal, either in the directory or next to the new name of a tree.
     touch(dir + '/' + journal_name(7));
     CHECK_FALSE(is_fresh(dir, {"new"}, 7));
     CHECK(is_fresh(dir, {"new"}, 8));

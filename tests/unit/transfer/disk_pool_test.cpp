@@ -23,7 +23,7 @@ namespace {
 
 DiskStep never_fails(const Error& error) { throw std::logic_error("unexpected: " + error.message); }
 
-/// Until it holds; a busy machine takes its time.
+/// Waits until the condition holds; a busy machine may take long.
 template <class Condition>
 bool soon(Condition&& holds) {
     for (int i = 0; i < 20000; ++i) {
@@ -99,7 +99,7 @@ TEST_CASE("steps that do not end, of a disk that hangs, leave a thread to the ot
     }
     REQUIRE(soon([&] { return hanging == 2; }));
     pool.relieve(3, 0ms);
-    CHECK(pool.threads() == 2);  // nobody waits for one
+    CHECK(pool.threads() == 2);  // no task waits for a thread
     std::atomic<bool> other{false};
     DiskTask task(
         pool,
@@ -225,13 +225,13 @@ TEST_CASE("what a step throws is told to its task, and leaves the thread alone")
     memory.wake();
     REQUIRE(soon([&] { return told == 1; }));
     CHECK(said == "out of memory");
-    CHECK(code == ErrorCode::file_io);  // a shortage, no fault of ours
+    CHECK(code == ErrorCode::file_io);  // a shortage, not an error of the program
     DiskTask runtime(
         pool, []() -> DiskStep { throw std::runtime_error("this"); }, failed);
     runtime.wake();
     REQUIRE(soon([&] { return told == 2; }));
     CHECK(said == "this");
-    memory.wake();  // over: nothing comes of it
+    memory.wake();  // the task is over, so this does nothing
     DiskTask last(
         pool,
         [&] {
@@ -307,7 +307,7 @@ TEST_CASE("a queue tells its ends when it is filled, has room again, and is clos
 #define UDTX_TEST_SANITIZED
 #endif
 #endif
-#ifndef UDTX_TEST_SANITIZED  // a sanitizer's own memory has no bound
+#ifndef UDTX_TEST_SANITIZED  // memory of a sanitizer has no limit
 TEST_CASE("what a step throws may take more memory to tell of than there is") {
     static const std::string words(64U << 20U, 'x');
     struct Thrown : std::exception {

@@ -21,7 +21,7 @@ using namespace udtx::test;
 
 namespace {
 
-constexpr std::uint64_t kBlock = 64 << 10;  // half of one is for directories
+constexpr std::uint64_t kBlock = 64 << 10;  // the quota adds half a block for directories
 
 struct Account {
     explicit Account(std::uint64_t blocks) : quota(std::make_shared<DiskQuota>(blocks * kBlock + kBlock / 2)) {}
@@ -34,7 +34,7 @@ struct Account {
         REQUIRE(::stat(at(name).c_str(), &st) == 0);
         return std::make_unique<DiskQuota::Charge>(quota, st, false);
     }
-    /// One turn.
+    /// Runs one turn of the measurement.
     Result<bool> go_on(DiskQuota::Look& look, const DiskSlice& slice = {}) const {
         return look.go_on(ConfinedDir::open(at("").string()).value(), slice);
     }
@@ -59,7 +59,7 @@ TEST_CASE("a quota counts what is on the disk once, and what files under way wer
     account.put("new", 0);
     account.put("second", 0);
     auto first = account.charge("new");
-    CHECK_FALSE(first->grow(kBlock));  // nobody has measured
+    CHECK_FALSE(first->grow(kBlock));  // the disk was not measured yet
     REQUIRE(account.measure());
     CHECK(first->grow(3 * kBlock));
     auto second = account.charge("second");
@@ -116,7 +116,7 @@ TEST_CASE("a file that several shards fill is counted once, until the last of th
     auto second = shard();
     CHECK(second->grow(8 * kBlock));
     CHECK_FALSE(second->grow(11 * kBlock));
-    first->settle(4 * kBlock);  // of what the other one writes it knows nothing
+    first->settle(4 * kBlock);  // it does not know what the other shard writes
     first.reset();
     const auto other = account.charge("other");
     CHECK_FALSE(other->grow(3 * kBlock));
@@ -125,7 +125,7 @@ TEST_CASE("a file that several shards fill is counted once, until the last of th
     CHECK_FALSE(other->grow(6 * kBlock));
     CHECK(other->grow(5 * kBlock));
     other->settle(0);
-    // What one transfer alone fills is another account, whatever its number.
+    // A file of a single transfer is charged separately, even with the same inode number.
     auto third = shard();
     auto alone = std::make_unique<DiskQuota::Charge>(account.quota, st, false);
     CHECK(third->grow(3 * kBlock));
@@ -143,18 +143,18 @@ TEST_CASE("nobody waits for a look at the disk that another transfer is at, and 
     while (!spent.over()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     DiskQuota::Look first(account.quota);
     auto charge = account.charge("f0");
-    REQUIRE_FALSE(account.go_on(first, spent).value());  // it is at it
+    REQUIRE_FALSE(account.go_on(first, spent).value());  // the measurement is in progress
     DiskQuota::Look second(account.quota);
     CHECK_FALSE(account.go_on(second).value());
-    CHECK_FALSE(charge->grow(20 * kBlock));  // by what is known
+    CHECK_FALSE(charge->grow(20 * kBlock));  // according to the last measurement
     CHECK(charge->grow(5 * kBlock));
     REQUIRE(account.go_on(first).value());
     CHECK(charge->grow(20 * kBlock));
     DiskQuota::Look third(account.quota);
-    CHECK_FALSE(account.go_on(second, spent).value());  // what was at it before the question does not count
+    CHECK_FALSE(account.go_on(second, spent).value());  // a measurement that started before the request does not count
     while (!account.go_on(second).value()) {
     }
-    CHECK(account.go_on(third).value());  // asked before that one began
+    CHECK(account.go_on(third).value());  // it was requested before that measurement started
     SECTION("one that is given up midway keeps nobody") {
         {
             DiskQuota::Look given_up(account.quota);
@@ -172,7 +172,7 @@ TEST_CASE("a directory that holds more than its quota takes nothing, however muc
         account.put("d" + std::to_string(i) + "/f", 4);
     }
     REQUIRE(account.measure());
-    const auto charge = account.charge("d0/f");  // its blocks are not counted twice, and make no room
+    const auto charge = account.charge("d0/f");  // its blocks are counted once and give no extra room
     CHECK_FALSE(charge->grow(5 * kBlock));
     CHECK(charge->grow(4 * kBlock));
 }
@@ -213,8 +213,8 @@ TEST_CASE("a look that fails says at what, and what was known goes on to count")
     rlimit limit{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
     DiskQuota::Look look(account.quota, 8 * kBlock);
-    // Room for the directory that is looked into, and for no list of what is in it.
-    std::vector<UniqueFd> in_use;  // no numbers are free between those
+    // Allows descriptors for the directory, but not for reading its entries.
+    std::vector<UniqueFd> in_use;  // no descriptor numbers are free between them
     do {
         in_use.emplace_back(::dup(top.fd()));
     } while (in_use.size() < 3 || in_use.back().get() != in_use[in_use.size() - 3].get() + 2);
@@ -225,7 +225,7 @@ TEST_CASE("a look that fails says at what, and what was known goes on to count")
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
     REQUIRE_FALSE(looked);
     CHECK(looked.error().message.find("cannot measure ''") != std::string::npos);
-    CHECK(account.quota->is_known(8 * kBlock));  // and is not asked for again at once
+    CHECK(account.quota->is_known(8 * kBlock));  // it is not measured again immediately
     CHECK_FALSE(charge->grow(8 * kBlock));
     CHECK(charge->grow(5 * kBlock));
     CHECK(account.measure());

@@ -14,7 +14,7 @@ using namespace udtx::transfer;
 
 namespace {
 
-/// A file that was given one time, beside others of that directory.
+/// Creates a file with a given time in a directory.
 struct Rig {
     Rig() : directory(::open(temp.path().c_str(), O_RDONLY | O_DIRECTORY)) {}
     struct stat file_of(const FileTime& time) {
@@ -45,11 +45,11 @@ TEST_CASE("a time agrees with what the disk makes of it, and with no other") {
     DiskTimes times;
     const FileTime fine{1'000'000'000, 100};
     CHECK(times.agree(rig.directory.get(), rig.file_of(fine), fine));
-    // Each of these looks like a rounded one, and this disk rounds none of them.
+    // Each of these looks like a rounded time, but this disk does not round.
     for (const FileTime& other : {FileTime{1'000'000'000, 0}, FileTime{999'999'999, 0}, FileTime{1'000'000'002, 0}}) {
         CHECK_FALSE(times.agree(rig.directory.get(), rig.file_of(other), fine));
     }
-    // Far beyond what any disk holds, the kernel cuts off.
+    // The kernel clamps times that are far beyond the range of any disk.
     const FileTime never{-9'000'000'000'000'000, 0};
     const struct stat cut = rig.file_of(never);
     CHECK(times.agree(rig.directory.get(), cut, never));

@@ -27,7 +27,7 @@ struct DryPlanRig {
         out.target = target;
         return out;
     }
-    /// The latest, of a directory or a link of which the receiver has that.
+    /// The planned entry for a directory or link, given what the receiver has.
     PlannedEntry unread(const ScannedEntry& entry, Holding has, std::uint8_t changes = 0) {
         plan.add_unread(entry, {has, {}, changes});
         REQUIRE_FALSE(planned.empty());

@@ -57,9 +57,9 @@ TEST_CASE("what the sender does not have goes, below the directories that it sen
           std::set<std::string>{"sent/gone", "sent/inside/gone", "sent/link", "sent/old/deep/", "sent/old/deep/gone"});
     CHECK(rig.failed.empty());
     CHECK(rig.there("sent/kept"));
-    CHECK(rig.there("sent/old/x.keep"));  // excluded, and so its directory stays
+    CHECK(rig.there("sent/old/x.keep"));  // excluded, so its directory stays as well
     CHECK(rig.there("sent/.f.udtx-0123456789abcdef.part"));
-    CHECK(rig.there("beside/theirs"));  // the link went, not what it leads to
+    CHECK(rig.there("beside/theirs"));  // only the link was erased, its target stays
     CHECK_FALSE(rig.there("sent/old/deep"));
 }
 

@@ -16,7 +16,7 @@ using namespace udtx::test;
 
 namespace {
 
-/// So many failures end a transfer; 0: a hundred do not.
+/// The number of failures that ends a transfer; 0 if a hundred failures do not end it.
 int failures_that_end(int error_number) {
     DiskWatch disk;
     for (int i = 1; i <= 100; ++i) {

@@ -65,7 +65,7 @@ TEST_CASE("classes and escapes") {
     CHECK(excluded("a[", "a["));
     CHECK(excluded("\\*.o*", "*.ox"));
     CHECK_FALSE(excluded("\\*.o*", "a.ox"));
-    CHECK(excluded("a\\b", "a\\b"));  // without a wildcard a backslash is itself
+    CHECK(excluded("a\\b", "a\\b"));  // in a pattern without wildcards, a backslash is literal
     CHECK_FALSE(excluded("x[^a]y", "x/y"));
     CHECK(excluded("[[:digit:]]*", "7seven"));
     CHECK_FALSE(excluded("[[:digit:]]*", "seven7"));
@@ -73,7 +73,7 @@ TEST_CASE("classes and escapes") {
     CHECK_FALSE(excluded("[^[:alnum:]_]", "_"));
     CHECK(excluded("a[[:space:]-]b", "a\tb"));
     CHECK(excluded("a[[:space:]-]b", "a-b"));
-    CHECK(excluded("[[:colour:]]", ":]"));  // no such class: brackets, colons and letters
+    CHECK(excluded("[[:colour:]]", ":]"));  // not a class: brackets, colons and letters are literal
 }
 
 TEST_CASE("the first rule that matches decides") {
@@ -95,7 +95,7 @@ TEST_CASE("patterns are bounded, and so is what one costs") {
     std::string stars;
     for (int i = 0; i < 250; ++i) stars += "*a**";
     REQUIRE(rules.add({false, stars}).ok());
-    CHECK_FALSE(rules.excludes(std::string(240, 'a') + "b", false));  // backtracking would not come back
+    CHECK_FALSE(rules.excludes(std::string(240, 'a') + "b", false));  // backtracking would take almost forever
     std::size_t taken = 1;
     while (rules.add({false, "x" + std::to_string(taken)}).ok()) ++taken;
     CHECK(taken == kMaxFilterRules);

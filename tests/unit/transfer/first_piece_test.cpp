@@ -1,4 +1,4 @@
-// What goes ahead of a file whose fate is not known yet, and when it counts.
+// The first piece of a file is sent before the receiver's answer is known. These tests check when it counts.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ TEST_CASE("the first piece of a file counts as written when it is known that the
         REQUIRE(::utimensat(AT_FDCWD, (rig.temp / "long").c_str(), static_cast<const struct timespec*>(at), 0) == 0);
         begin(rig);
         rig.writer->end_file({0, FileStatus::kept, {}}, 1);
-        piece(rig, 0, first);  // had its data come later
+        piece(rig, 0, first);  // its data arrives after the decision
         CHECK(rig.writer->written() == 0);
         finish(*rig.writer);
         CHECK(rig.writer->written() == 0);

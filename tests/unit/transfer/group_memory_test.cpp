@@ -29,7 +29,7 @@ TEST_CASE("of the control groups above a process the tightest counts") {
     groups.limit("/other", "memory.max", "7");
     CHECK(groups.of("0::/system.slice/udtx.service\n") == 3'000'000'000);
     CHECK(groups.of("0::/\n") == UINT64_MAX);
-    groups.limit("", "memory.max", "2000000000");  // of a container, whose own group is the root that it sees
+    groups.limit("", "memory.max", "2000000000");  // in a container, whose own group appears as the root
     CHECK(groups.of("0::/system.slice/udtx.service\n") == 2'000'000'000);
     CHECK(groups.of("0::/machine/not/seen/from/here\n") == 2'000'000'000);
 }

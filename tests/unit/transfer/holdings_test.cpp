@@ -18,7 +18,7 @@ namespace {
 struct HoldingsRig : TargetTreeRig {
     explicit HoldingsRig(const TreeWriterOptions& options = {}) : TargetTreeRig(options), holdings(*tree) {}
 
-    /// About a file of that size, as old as the one that stands there.
+    /// Asks about a file of that size with the modification time of the existing file.
     message::Answer ask(const std::string& path, std::uint64_t size, bool as_old = true) {
         struct stat st = {};
         message::Query query{7, split_path(path), size, {}, 0644};

@@ -19,7 +19,7 @@ struct InquiriesRig {
         entry.unsent = unsent;
         scanned.push(std::move(entry), 1);
     }
-    /// Of one kind, that went out by now.
+    /// The messages of one kind that were sent since the last call.
     template <class Kind>
     std::vector<Kind> told() {
         packer.flush();
@@ -65,7 +65,7 @@ TEST_CASE("before the receiver has spoken only some files are asked about, and a
     REQUIRE(rig.answers.add({*first->query, Holding::nothing, 0, {}}));
     CHECK(rig.inquiries.knows_answer(first->query));
     REQUIRE(rig.inquiries.next());
-    // One place was free when the early ones were asked.
+    // One slot was still free when the early queries were sent.
     CHECK(early + rig.told<message::Query>().size() >= 999);
 }
 

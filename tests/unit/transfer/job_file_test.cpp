@@ -54,7 +54,7 @@ struct JobRig {
         REQUIRE(opened.ok());
         return std::move(*opened);
     }
-    /// Of a job of two.
+    /// Both shards of a job of two.
     [[nodiscard]] std::pair<std::unique_ptr<JobFile>, std::unique_ptr<JobFile>> both() const {
         return {shard(0, 2), shard(1, 2)};
     }
@@ -91,7 +91,7 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     CHECK(rig.exists());
     first->remove();
     CHECK_FALSE(rig.exists());
-    // Another round.
+    // The next run starts with a new file.
     CHECK_FALSE(rig.shard(1, 2)->has_parts());
     CHECK(rig.exists());
 }
@@ -102,7 +102,7 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     REQUIRE(begin(*first, kFile, true));
     REQUIRE(first->fill(kFile, kHead, pieces_of(kHead)).ok());
     REQUIRE(first->finish());
-    // It has changed, and is begun anew.
+    // The file changed at the source, so it starts over.
     JobFile::Version newer = kFile;
     ++newer.mtime.seconds;
     REQUIRE(begin(*second, newer, true));
@@ -113,8 +113,8 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     CHECK(finished.error().message.find("bytes 0 to 8388607 are missing") != std::string::npos);
     second->remove();
     CHECK(rig.exists());
-    CHECK_FALSE(rig.shard(1, 2)->finish(0ms));  // as often as it ends
-    // The first one again.
+    CHECK_FALSE(rig.shard(1, 2)->finish(0ms));  // each end of that shard reports it
+    // The first shard runs again.
     const auto again = rig.shard(0, 2);
     REQUIRE(begin(*again, newer, false));
     CHECK(again->fill(newer, kHead, pieces_of(kHead)).value());
@@ -175,7 +175,7 @@ TEST_CASE("a newer version of a file begins anew, an older one is refused") {
     const auto older = begin(*first, kFile, false);
     REQUIRE_FALSE(older);
     CHECK(older.error().code == ErrorCode::refused);
-    // One whose temporary file is gone begins anew, too.
+    // A file whose temporary file is missing starts over, too.
     REQUIRE(begin(*first, newer, true));
     CHECK(second->claimed(newer, kTail).empty());
     CHECK(first->fill(newer, kHead, pieces_of(kHead)).value() == false);

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t kLimit = 400'000'000;
 
-/// Shards that take what they may, as far as their way lets them, with everybody's turns at other times; a lower cap
-/// reaches its sender `late` after it was told.
+/// Shards that use their full share, as far as their path allows. Each takes its turns at a different time. A new cap
+/// reaches the sender `late` after the shard sends it.
 class Fleet {
   public:
     Fleet(std::size_t count, std::vector<std::uint64_t> ways, Duration late = 200ms)
@@ -38,14 +38,14 @@ class Fleet {
         slots_[i].run = ++runs_;
         slots_[i].state = ShardSlot::State::running;
     }
-    /// Without a word: its server goes on, and nothing comes.
+    /// The sender stops silently: the server keeps running, and no data arrives.
     void silence(std::size_t i) { ways_[i] = 0; }
-    /// The server as well.
+    /// The server stops as well.
     void kill(std::size_t i) {
         ways_[i] = 0;
         shards_[i].dead = true;
     }
-    /// Nothing comes to a server that is dead.
+    /// Sets the path's rate, unless the server is dead.
     void set_way(std::size_t i, std::uint64_t way) {
         if (!shards_[i].dead) ways_[i] = way;
     }
@@ -56,7 +56,7 @@ class Fleet {
         for (std::size_t i = 0; i < shards_.size(); ++i) all += rate_of(i);
         return all;
     }
-    /// The most that came at any time.
+    /// Returns the highest total rate at any time.
     std::uint64_t run_for(Duration time) {
         std::uint64_t most = 0;
         for (const Instant end = now_ + time; now_ < end; now_ += 10ms) {
@@ -72,7 +72,7 @@ class Fleet {
         ShardLives lives;
         std::uint64_t cap = 0;
         std::uint64_t in_force = 0;
-        std::deque<std::pair<Instant, std::uint64_t>> told;  // each is on its way for as long
+        std::deque<std::pair<Instant, std::uint64_t>> told;  // caps in transit, with the time at which each was sent
         Instant next_turn;
         double measured = 0;
         bool dead = false;
@@ -128,7 +128,7 @@ TEST_CASE("what a slow shard leaves, the others take") {
     CHECK(fleet.run_for(10s) <= kLimit);
     CHECK(fleet.sum() >= kLimit * 95 / 100);
     CHECK(fleet.rate_of(0) == 5'000'000);
-    // It becomes fast again.
+    // Its path becomes fast again.
     fleet.set_way(0, 1'000'000'000);
     CHECK(fleet.run_for(10s) <= kLimit);
     CHECK(fleet.rate_of(0) >= kLimit / 8 * 9 / 10);
@@ -141,7 +141,7 @@ TEST_CASE("a shard that dies frees its part within three seconds, and one that c
         Fleet fleet(4, std::vector<std::uint64_t>(4, 1'000'000'000));
         CHECK(fleet.run_for(10s) <= kLimit);
         server_too ? fleet.kill(2) : fleet.silence(2);
-        CHECK(fleet.run_for(4s) <= kLimit);  // of these one until the others have raised theirs
+        CHECK(fleet.run_for(4s) <= kLimit);  // 3 s to free its share, 1 s until the others use it
         CHECK(fleet.sum() >= kLimit * 93 / 100);
         fleet.begin(2);
         fleet.set_way(2, 1'000'000'000);

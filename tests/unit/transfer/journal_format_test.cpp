@@ -14,7 +14,7 @@ namespace {
 
 Digest digest_of(std::uint8_t fill) { return Digest(std::vector<std::byte>(16, std::byte{fill})); }
 
-/// A journal, and where each of its records ends.
+/// A journal and the end offset of each record.
 struct Written {
     std::vector<std::byte> bytes;
     std::vector<std::size_t> ends;
@@ -78,7 +78,7 @@ TEST_CASE("a journal of version 1 has its times in nanoseconds") {
 TEST_CASE("a transfer cannot choose the name of another one's temporary file by its number") {
     constexpr std::uint64_t kOthers = 0xaa;
     const std::uint64_t chosen = kOthers ^ path_key("mine");
-    CHECK(temp_number({2, chosen}, "mine") == kOthers);  // of journals of that time
+    CHECK(temp_number({2, chosen}, "mine") == kOthers);  // in journals of version 2
     CHECK(temp_number({kJournalVersion, chosen}, "mine") != kOthers);
     CHECK(temp_number({kJournalVersion, 5}, "a") != temp_number({kJournalVersion, 6}, "a"));
     CHECK(temp_number({kJournalVersion, 5}, "a") == 0xd8cba88b6771f8c1U);

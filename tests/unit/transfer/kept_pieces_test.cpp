@@ -20,7 +20,7 @@ namespace {
 
 constexpr HashAlgorithm kKeptHash = HashAlgorithm::xxh3_128;
 
-/// A file of two and a half pieces, and what a receiver has of it.
+/// A file of two and a half pieces, and the pieces that a receiver has of it.
 struct KeptRig {
     explicit KeptRig(const std::vector<std::uint64_t>& same, const std::vector<std::uint64_t>& other = {}) {
         content.resize(static_cast<std::size_t>(2 * kPieceBytes + kPieceBytes / 2));

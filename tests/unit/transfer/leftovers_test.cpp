@@ -25,7 +25,7 @@ namespace {
 struct Rig {
     Rig() { std::filesystem::create_directories(temp.path() / "d"); }
     [[nodiscard]] ConfinedDir root() const { return ConfinedDir::open(temp.path().string()).value(); }
-    /// A journal that knows of a temporary file of d/file, which is there.
+    /// A journal that records an existing temporary file of d/file.
     [[nodiscard]] std::unique_ptr<ResumeJournal> journal(std::uint64_t transfer) const {
         ResumeJournal::Opening opening(root().make_subdirectory("").value(), transfer, HashAlgorithm::xxh3_128, [] {});
         auto opened = std::move(*opening.attempt());
@@ -61,7 +61,7 @@ TEST_CASE("what a journal knows goes with it, and stays while somebody has it") 
     CHECK(rig.clean().removed == 0);
     CHECK(rig.kept.size() == 2);
     journal.reset();
-    CHECK(rig.clean(1).removed == 0);  // changed today
+    CHECK(rig.clean(1).removed == 0);  // it changed less than a day ago
     CHECK(rig.clean().removed == 2);
     CHECK(rig.names("") == std::vector<std::string>{"d"});
     CHECK(rig.names("d").empty());
@@ -124,7 +124,7 @@ TEST_CASE("old journals go when another transfer comes to their directory") {
     const auto sweep = [&](std::int64_t days) { return remove_old_journals(rig.root(), rig.names(""), days); };
     CHECK(sweep(0) == 0);  // in use
     journal.reset();
-    CHECK(sweep(kKeepLeftoversDays) == 0);  // new
+    CHECK(sweep(kKeepLeftoversDays) == 0);  // too new
     std::ofstream(rig.temp.path() / journal_name(9)) << "somebody else's";
     CHECK(sweep(0) == 1);
     CHECK(rig.names("") == std::vector<std::string>{journal_name(9), "d"});

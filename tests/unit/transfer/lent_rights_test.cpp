@@ -58,7 +58,7 @@ TEST_CASE(
     for (const char* name : {"", "a", "a/b"}) ::chmod((rig.temp / name).c_str(), 0755);
 }
 
-// Another transfer into it gives back what it had lent, whenever that ends.
+// Another transfer restores the mode of the directory when it ends, while this one still works there.
 TEST_CASE("a directory that is barred again meanwhile takes what was written into it") {
     TreeWriterRig rig;
     const AsOrdinaryUser user(rig.temp.path());
@@ -92,7 +92,7 @@ TEST_CASE("another transfer gives a directory back what it had while this one wo
         return ::mkdirat(directory.get(), name, 0755) == 0 ? Result<void>() : io_error("cannot make", name, errno);
     };
     CHECK(lent.with("d", [&] { return make("e"); }).ok());
-    // Opened up by another one, just after it barred the way.
+    // Another transfer opens the directory just after this one failed.
     bar(temp / "d");
     given_back = 3;
     bool met = false;
@@ -102,7 +102,7 @@ TEST_CASE("another transfer gives a directory back what it had while this one wo
         return done;
     };
     CHECK(lent.with("d", opened_by_another).ok());
-    // Files that go do so from there as well.
+    // Removing a temporary file there works as well.
     auto file = TempFile::create(*root, "d/x", 1, FileAttributes());
     REQUIRE(file.ok());
     bar(temp / "d");
@@ -161,7 +161,7 @@ TEST_CASE("what a killed run lent, the next one gives back") {
         CHECK(lent.lend("a/b"));
         CHECK(lent.lend("a"));
         CHECK(mode_of(temp / "a/b") == 0755U);
-        CHECK_FALSE(lent.lend("a"));  // that was not what barred the way
+        CHECK_FALSE(lent.lend("a"));  // its mode was not what prevented access
     }
     {
         const auto journal = journal_in(temp);

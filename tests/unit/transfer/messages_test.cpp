@@ -49,7 +49,7 @@ std::vector<Message> samples() {
     file.index = 7;
     file.path = {"d", "name\n"};
     file.mode = 0644;
-    file.mtime = {-20'000'000'000, 999'999'999};  // 1336
+    file.mtime = {-20'000'000'000, 999'999'999};  // in the year 1336
     file.size = 1ULL << 40U;
     file.sparse = true;
     message::Entry link;
@@ -173,7 +173,7 @@ TEST_CASE("values beyond their bounds are malformed") {
         for (const int v : values) body.push_back(static_cast<std::byte>(v));
         return parse_message(body).ok();
     };
-    CHECK_FALSE(parse({99}));  // no such type
+    CHECK_FALSE(parse({99}));  // unknown type
     CHECK(parse({2, 0, 0, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
     CHECK_FALSE(parse({2, 0, 4, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 4
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000

@@ -43,7 +43,7 @@ TEST_CASE("names of transfers are short, ASCII and lower case, and are known aga
     CHECK(temp_name(1) != temp_name(2));
     CHECK(is_transfer_file(temp_name(UINT64_MAX)));
     CHECK(is_transfer_file(journal_name(UINT64_MAX)));
-    CHECK(is_transfer_file(".f.udtx-00000000000000ab.part"));  // of an older version
+    CHECK(is_transfer_file(".f.udtx-00000000000000ab.part"));  // from an older version
     CHECK_FALSE(is_transfer_file("udtx-00000000000000ab.part"));
     CHECK_FALSE(is_transfer_file(".udtx-0000000000000ab.part"));
     CHECK_FALSE(is_transfer_file(".f.udtx-00000000000000ab.journal"));
@@ -52,7 +52,7 @@ TEST_CASE("names of transfers are short, ASCII and lower case, and are known aga
 TEST_CASE("files of transfers are known in capitals, too") {
     CHECK(is_transfer_file(".udtx-0123456789abcdef.part"));
     CHECK(is_transfer_file(".UDTX-0123456789ABCDEF.JOURNAL"));
-    CHECK(is_transfer_file(".ud\xe2\x80\x8btx-0123456789abcdef.part"));  // with a space of no width
+    CHECK(is_transfer_file(".ud\xe2\x80\x8btx-0123456789abcdef.part"));  // with a zero-width space
     CHECK(is_transfer_file(".udtx-0123456789abcdef.part. "));
     CHECK_FALSE(is_transfer_file("UDTX-0123456789ABCDEF.PART"));
 }

@@ -9,7 +9,7 @@ using namespace udtx::transfer;
 
 namespace {
 
-/// Every piece of an extent list, cut the slow way.
+/// Cuts each extent of the list into pieces the slow way.
 std::vector<Piece> naive(const std::vector<std::vector<Extent>>& files) {
     std::vector<Piece> out;
     std::uint64_t stream = 0;

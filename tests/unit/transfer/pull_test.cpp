@@ -1,4 +1,4 @@
-// What is asked for by a receiver that dialled: the request as messages, and its sources below a directory.
+// The request of a receiver that connects: its messages, and the search for its sources below a directory.
 #include <unistd.h>
 
 #include <utility>
@@ -21,7 +21,7 @@ PullWish wish_for(std::vector<std::string> sources) {
 }
 
 bool takes(PullRequest& request, const Message& message) { return request.add(message).ok(); }
-/// As the first of a request.
+/// Whether the message is accepted as the first of a request.
 bool begins(const Message& message) {
     PullRequest request;
     return takes(request, message);
@@ -88,12 +88,12 @@ TEST_CASE("a request out of order or beyond its bounds is refused") {
     CHECK_FALSE(begins(message::Names{{"a"}}));
     CHECK_FALSE(begins(message::Offer{}));
     message::Pull pull;
-    CHECK_FALSE(begins(pull));  // of nothing
+    CHECK_FALSE(begins(pull));  // it asks for nothing
     pull.sources = {"a"};
     PullRequest twice;
     CHECK(takes(twice, pull));
     CHECK_FALSE(takes(twice, pull));
-    CHECK_FALSE(takes(twice, message::Names{{"a"}}));  // it said that there are none
+    CHECK_FALSE(takes(twice, message::Names{{"a"}}));  // the request said that it has no list of names
     message::Pull newer = pull;
     ++newer.version;
     CHECK_FALSE(begins(newer));
@@ -110,7 +110,7 @@ TEST_CASE("a request out of order or beyond its bounds is refused") {
     pull.mode = TransferMode::stream;
     PullRequest refused;
     CHECK_FALSE(takes(refused, pull));
-    CHECK_FALSE(refused.begun());  // nothing of it stays
+    CHECK_FALSE(refused.begun());  // a refused request leaves no state
     CHECK_FALSE(takes(refused, message::Names{{"a"}}));
     CHECK_FALSE(messages_of(wish_for(std::vector<std::string>(kMaxPullSources + 1, "x"))).ok());
     CHECK_FALSE(messages_of(wish_for(std::vector<std::string>(200, std::string(200, 'x')))).ok());

@@ -13,7 +13,7 @@ using udtx::test::TemporaryDirectory;
 
 namespace {
 
-/// One entry of a tree; of a file `content`, of a link where it leads.
+/// One entry of a tree. `content` is a file's content, or a link's target.
 struct Planned {
     EntryType type = EntryType::file;
     std::vector<std::string> path;
@@ -42,7 +42,7 @@ void note_file(ReceiptWriter& writer, HashAlgorithm hash, const message::Entry& 
     writer.note(message::FileEnd{entry.index, FileStatus::ok, whole.finish()});
 }
 
-/// The receipt of a transfer that moved these, in this order.
+/// The receipt of a transfer that moved these entries in this order.
 std::string receipt_of(const std::vector<Planned>& tree, HashAlgorithm hash = HashAlgorithm::sha256) {
     const TemporaryDirectory at;
     const std::string path = at.path().string() + "/receipt";
@@ -71,7 +71,7 @@ std::string receipt_of(const std::vector<Planned>& tree, HashAlgorithm hash = Ha
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// The error of merging these two, which are called "first" and "second".
+/// The error of merging the receipts of these two trees, which are called "first" and "second".
 Error refusal(const std::vector<Planned>& first, const std::vector<Planned>& second) {
     const auto merged = merge_receipts({{"first", receipt_of(first)}, {"second", receipt_of(second)}});
     REQUIRE_FALSE(merged);
@@ -83,7 +83,7 @@ bool says(const Error& error, std::string_view what) { return error.message.find
 
 const Planned kLink{EntryType::symlink, {"a", "link"}, "../b"};
 
-/// In the order of the paths.
+/// A tree in the order of its paths.
 std::vector<Planned> whole_tree() {
     return {
         directory({"a"}),      file({"a", "b"}, "one"), kLink,           {EntryType::hard_link, {"a", "other"}, "a/b"},
@@ -110,7 +110,7 @@ TEST_CASE("A merged receipt has the entries in the order of their paths, numbere
 
 TEST_CASE("A tree has one merged receipt, in whatever order and parts it was moved") {
     const auto tree = whole_tree();
-    // What a writer makes of a tree in order is that form already.
+    // For a tree in order, the writer already produces the merged form.
     const std::string expected = receipt_of(tree);
     auto turned = tree;
     std::ranges::reverse(turned);
@@ -125,7 +125,7 @@ TEST_CASE("A tree has one merged receipt, in whatever order and parts it was mov
         const auto merged = merge_receipts(receipts);
         REQUIRE(merged);
         CHECK(merged->text == expected);
-        // And one that is made in steps.
+        // Merging in steps gives the same result.
         const std::vector<NamedReceipt> begun(receipts.begin(), receipts.begin() + 1);
         std::vector<NamedReceipt> rest(receipts.begin() + 1, receipts.end());
         rest.push_back({"begun", merge_receipts(begun)->text});
@@ -179,7 +179,7 @@ TEST_CASE("A root that was computed of other files is not merged, though the end
 
 namespace {
 
-/// The receipt of shard `index` of `count`, which moved these parts of one file of the size of `content`.
+/// The receipt of shard `index` of `count`, which moved these parts of one file whose content is `content`.
 std::string receipt_of_parts(std::size_t index, std::size_t count, const std::string& content,
                              const std::vector<FileRange>& parts, std::uint64_t split = 7) {
     const TemporaryDirectory at;
@@ -223,7 +223,7 @@ std::string merge_error(std::vector<std::string> texts) {
 
 TEST_CASE("the parts of a file become the file, whatever the order") {
     const std::string content(300, 'x');
-    // Parts of a real file begin at multiples of 8 MiB; pieces are what is compared.
+    // Parts of a real file start at multiples of 8 MiB. Here the test compares pieces only.
     const std::string head = receipt_of_parts(0, 3, content, {{0, 100}});
     const std::string middle = receipt_of_parts(1, 3, content, {{100, 150}});
     const std::string tail = receipt_of_parts(2, 3, content, {{250, 50}});

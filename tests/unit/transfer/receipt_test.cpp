@@ -39,7 +39,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// A transfer of one file of 2.5 MiB in two messages of digests, one kept, one that failed, and a directory.
+/// A transfer of a 2.5 MiB file in two digest messages, a kept file, a file that failed, and a directory.
 struct Rig {
     Rig() {
         auto made = ReceiptWriter::create(path);

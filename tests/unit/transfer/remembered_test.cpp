@@ -1,4 +1,4 @@
-// What a sender can make the writer of a tree remember is bounded in bytes, whatever the number of its entries.
+// The memory that a sender can make the tree writer use is bounded in bytes, for any number of entries.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ std::uint64_t resident_bytes() {
     return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Grown by at most `most`; a sanitizer's memory says nothing.
+/// Checks that memory grew by at most `most`. With a sanitizer it checks nothing.
 void check_grown(std::uint64_t before, std::uint64_t most) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    if (before == 0) return;  // no /proc
+    if (before == 0) return;  // without /proc there is no measurement
     const std::uint64_t now = resident_bytes();
     CHECK(now < before + most);
 #else
@@ -51,11 +51,11 @@ TEST_CASE("files that are begun and never finished: those too many fail by name,
     constexpr std::uint64_t kFiles = 60'000;
     for (std::uint64_t i = 0; i < kFiles; ++i)
         static_cast<void>(rig.entry(EntryType::file, deep + std::to_string(i), 1));
-    check_grown(before, 400 * kMiB);  // the rig keeps the names of those that failed
+    check_grown(before, 400 * kMiB);  // includes the names of failed files, which the rig keeps
     CHECK(rig.failed.size() > kFiles / 2);
     CHECK(rig.failed.size() < kFiles - 1000);
     CHECK(std::ranges::count(rig.codes, ErrorCode::refused) == static_cast<std::ptrdiff_t>(rig.failed.size()));
-    // Room is made where they end.
+    // Files that end free memory for others.
     for (std::uint64_t i = 0; i < 1000; ++i) rig.end(i, "x", FileStatus::changed);
     const auto failed = rig.failed.size();
     rig.file("small", "x");
@@ -97,7 +97,7 @@ TEST_CASE("more directories than can be remembered are made, and said to lack th
         rig.entry(EntryType::directory, deep + std::to_string(i));
         if (i % 1000 == 0) count();
     }
-    check_grown(before, 400 * kMiB);  // with what waits for its commit, and the rig
+    check_grown(before, 400 * kMiB);  // includes entries that wait for their commit, and the rig
     CHECK(rig.failed.empty());
     CHECK(rig.unset.size() > 1000);
     CHECK(rig.unset.size() < kDirectories);

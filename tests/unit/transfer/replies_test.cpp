@@ -15,7 +15,7 @@ using namespace udtx::test;
 
 namespace {
 
-/// A directory, a link and two files, all of them read.
+/// A tree with a link and two files, all of which have been read.
 struct RepliesRig {
     explicit RepliesRig(const SendJobOptions& how = {}) : options(how) {
         fs::create_directory(temp / "tree");

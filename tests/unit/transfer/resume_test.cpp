@@ -35,7 +35,7 @@ Digest hash(std::span<const std::byte> bytes) {
     return hasher.finish();
 }
 
-/// One run of a receiver's writer after another, on the same directory.
+/// Consecutive runs of a receiver's writer in the same directory.
 struct Run {
     explicit Run(const TemporaryDirectory& where) : temp(where) {
         journal = std::move(ResumeJournal::Opening(root(), 5, HashAlgorithm::xxh3_128, [] {}).attempt()->journal);
@@ -187,7 +187,7 @@ TEST_CASE("a name is free again when its file failed or has arrived") {
     finish(*run.writer);
     CHECK(run.delivered.size() == 1);
     run.begin(kSize, 1);
-    CHECK(run.failed == std::vector<std::string>{"big"});  // of the one that could not be read
+    CHECK(run.failed == std::vector<std::string>{"big"});  // the entry that could not be read
 }
 
 TEST_CASE("F58 a bit that flipped in the temporary file is found, and only its piece is fetched again") {

@@ -84,7 +84,7 @@ TEST_CASE("only what is named is found, and the directories on the way, once") {
     options.names = {"a/b/z", "./a/x", "c", "a/x", "none", "l/w"};
     const Scan listed({(temp.path() / ".").string()}, options);
     CHECK(listed.order == std::vector<std::string>{"a", "a/b", "a/b/z", "a/x", "c", "l"});
-    CHECK(listed.report.outcome().failed_count == 2);  // what is not there, and what lies behind a link
+    CHECK(listed.report.outcome().failed_count == 2);  // a missing name, and a name behind a link
     CHECK(listed.report.unannounced() == 2);
     options.names = {"a/b/z", "a"};
     options.into_named = true;
@@ -156,7 +156,7 @@ TEST_CASE("of two sources that have a name the first one's file is found, and di
     CHECK(scan.entries.size() == 7);
     for (const char* name : {"x", "d/y", "file"}) CHECK(scan.entries.at(name).root == 0);
     for (const char* name : {"d/z", "twin"}) CHECK(scan.entries.at(name).root == 1);
-    CHECK(scan.entries.at("twin").type == EntryType::file);  // what its twin has here is not what goes
+    CHECK(scan.entries.at("twin").type == EntryType::file);  // its other name, x, is not sent from this source
     CHECK(scan.entries.at("dir").type == EntryType::directory);
     REQUIRE(scan.report.outcome().failed_count == 1);
     CHECK(scan.report.outcome().failed.front().path == "file");
@@ -198,7 +198,7 @@ TEST_CASE("excluded directories are not looked into, and links that lead out can
     CHECK(leads_out("a/l", "/etc"));
     CHECK(leads_out("a/l", "../b/../../c"));
     CHECK_FALSE(leads_out("a/b/l", "../../c"));
-    // A name on the way may be a link itself.
+    // A component of the target may itself be a link.
     CHECK(leads_out("a/l", "b/../c"));
     CHECK(leads_out("a/l", "b/.."));
     CHECK_FALSE(leads_out("a/b/l", "./.././../c"));
@@ -263,7 +263,7 @@ TEST_CASE("a source that is neither file, directory nor link is refused by name"
 TEST_CASE("every entry of a tree that is too deep is counted, under its own name") {
     const TemporaryDirectory temp;
     fs::path deep = temp / "top";
-    for (std::size_t level = 0; level < kMaxDepth; ++level) deep /= "d";  // one more than there may be
+    for (std::size_t level = 0; level < kMaxDepth; ++level) deep /= "d";  // one level more than allowed
     fs::create_directories(deep / "below");
     write_file(deep / "below/file", "x");
     write_file(deep / "beside", "y");

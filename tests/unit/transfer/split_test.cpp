@@ -18,19 +18,19 @@ using namespace udtx::test;
 
 namespace {
 
-/// Short names of few letters, so that they collide and contain each other.
+/// Short names from few letters, so that paths often are equal or contain each other.
 std::string any_path(std::mt19937& random) {
     constexpr std::string_view kLetters = "ab.~\x80";
     std::string path;
     for (std::size_t parts = 1 + random() % 3; parts > 0; --parts) {
         if (!path.empty()) path += '/';
         for (std::size_t n = 1 + random() % 2; n > 0; --n) path += kLetters[random() % kLetters.size()];
-        if (path.ends_with('.')) path += 'x';  // "." and ".." are no names
+        if (path.ends_with('.')) path += 'x';  // "." and ".." are not valid names
     }
     return path;
 }
 
-/// std::string compares as unsigned bytes.
+/// Compares component by component; std::string compares unsigned bytes.
 bool before(const std::string& a, const std::string& b) { return split_path(a) < split_path(b); }
 
 std::vector<std::string> scan_part(const std::string& source, const std::optional<PathRange>& part, bool directories) {
@@ -199,7 +199,8 @@ TEST_CASE("shards have equal shares where files are small beside them") {
 
 namespace {
 
-/// Each byte of files of these sizes is in one part, and where a part begins inside a file that is a multiple of 8 MiB.
+/// Checks that each byte of these files is in exactly one part, and that a part inside a file starts at a multiple of 8
+/// MiB.
 void check_bytes(const Split& split, const std::map<std::string, std::uint64_t>& files) {
     for (const auto& [path, size] : files) {
         CAPTURE(path, size);
@@ -253,7 +254,7 @@ TEST_CASE("a large file is cut, so that all shards have equal shares") {
     const auto sized = [&](const char* name, std::uint64_t size) {
         write_file(temp / "t" / name, "");
         fs::resize_file(temp / "t" / name, size);
-        // Its holes cost nothing: here all of it is data.
+        // Holes would not count, so the whole file is written as data.
         std::ofstream out(temp / "t" / name, std::ios::binary | std::ios::in);
         const std::string block(kMiB, 'x');
         for (std::uint64_t at = 0; at < size; at += kMiB) out << block;
@@ -271,9 +272,9 @@ TEST_CASE("a large file is cut, so that all shards have equal shares") {
         all += cost;
     }
     CHECK(all >= plan->bytes);
-    // A cut is at most half of 8 MiB away from where it should be.
+    // A cut is at most half of 8 MiB away from its ideal place.
     CHECK(most <= all / 8 + kCutBytes);
-    // A file with two names, which would have to be cut alike.
+    // A file with two names is not cut, because both names would need the same cuts.
     fs::remove(temp / "t/a");
     fs::create_hard_link(temp / "t/m", temp / "t/n");
     Selection links = selection_of((temp / "t").string());

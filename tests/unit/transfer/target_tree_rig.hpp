@@ -1,4 +1,4 @@
-// The tree that a writer's parts share, on a temporary directory, with what it tells.
+// The target tree that the parts of a writer share, in a temporary directory. It records the callbacks.
 #pragma once
 
 #include <mutex>

@@ -43,7 +43,7 @@ TEST_CASE("What was put in the place of a part, and is another file as well, is 
     SECTION("a symbolic link") { fs::create_symlink(b.temp / "precious", b.part); }
     SECTION("a FIFO") { REQUIRE(::mkfifo(b.part.c_str(), 0600) == 0); }
     SECTION("another user's file") {
-        if (::geteuid() != 0) return;  // who is not root makes none
+        if (::geteuid() != 0) return;  // only root can create one
         write_file(b.part, "theirs");
         REQUIRE(::chown(b.part.c_str(), 65534, 65534) == 0);
     }

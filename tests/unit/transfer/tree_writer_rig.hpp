@@ -1,4 +1,4 @@
-// A tree writer on a temporary directory, fed as a receiver would feed it.
+// A tree writer in a temporary directory. The test feeds it as a receiver does.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace udtx::transfer {
 
 using test::TemporaryDirectory;
 
-/// To the end.
+/// Finishes the tree completely.
 inline void finish(TreeWriter& writer) {
     while (!writer.finish([] { return true; })) {
     }

@@ -21,7 +21,7 @@ namespace {
 
 using Rig = TreeWriterRig;
 
-/// Lowers the number of descriptors that this process may have.
+/// Lowers the limit on descriptors of this process.
 class FewDescriptors {
   public:
     explicit FewDescriptors(rlim_t count) {
@@ -37,7 +37,7 @@ class FewDescriptors {
     rlimit before_{};
 };
 
-/// A group is committed by a task of its own.
+/// Waits for the file, because a separate task commits a group.
 void until_there(const fs::path& path) {
     for (int i = 0; i < 2000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     REQUIRE(fs::exists(path));
@@ -59,7 +59,7 @@ TEST_CASE("a tree is written, committed and reported") {
     CHECK(fs::file_size(rig.temp / "d/nothing") == 0);
     CHECK(fs::is_directory(rig.temp / "d/empty"));
     CHECK(fs::read_symlink(rig.temp / "d/l") == "/etc/passwd");
-    CHECK(count_files(rig.temp / "d") == 3);  // the link counts as its target; no temporary file
+    CHECK(count_files(rig.temp / "d") == 3);  // the link counts as its target; no temporary file is left
 }
 
 TEST_CASE("modes and times: exact with preserve, by the umask without, never set-id") {
@@ -75,7 +75,7 @@ TEST_CASE("modes and times: exact with preserve, by the umask without, never set
         struct stat st = {};
         REQUIRE(::stat((rig.temp / "d/f").c_str(), &st) == 0);
         CHECK((st.st_mode & 07777U) == (preserve ? 0757U : 0750U));
-        CHECK(st.st_mtim.tv_sec == 1'000'000'000);  // of a file: always
+        CHECK(st.st_mtim.tv_sec == 1'000'000'000);  // files always get their time
         CHECK(st.st_mtim.tv_nsec == 1);
         REQUIRE(::stat((rig.temp / "d").c_str(), &st) == 0);
         CHECK((st.st_mode & 07777U) == (preserve ? 0757U : 0750U));
@@ -104,7 +104,7 @@ TEST_CASE("a directory that bars its owner takes files, and is as barred afterwa
         Rig rig(preserve);
         const AsOrdinaryUser user(rig.temp.path());
         fs::create_directories(rig.temp / "d");
-        ::chmod((rig.temp / "d").c_str(), 0511);  // as a first run of a -p transfer has left it
+        ::chmod((rig.temp / "d").c_str(), 0511);  // as an earlier transfer with -p leaves it
         rig.mode = 0555;
         rig.entry(EntryType::directory, "d");
         rig.mode = 0444;
@@ -125,7 +125,7 @@ TEST_CASE("a directory that bars its owner takes files, and is as barred afterwa
 
 TEST_CASE("files whose rest is withheld do not use up the descriptors") {
     Rig rig;
-    rig.mode = 0444;  // no right to open it again for writing, once it is complete
+    rig.mode = 0444;  // the file cannot be opened again for writing once it is complete
     const std::string first = random_content(1000, 1);
     const std::string second = random_content(1000, 2);
     constexpr std::uint64_t kFiles = 300;
@@ -274,7 +274,7 @@ TEST_CASE("links and FIFOs in the way are replaced or refused, never followed") 
     rig.entry(EntryType::directory, "dir");
     rig.entry(EntryType::directory, "dir/sub");
     rig.entry(EntryType::symlink, "dir/link", 0, "x");
-    // A link that comes with the transfer, and a file through it.
+    // A link that the transfer itself creates, and a file below it.
     rig.entry(EntryType::symlink, "sent", 0, outside.path().string());
     rig.file("sent/file", "escaped");
     finish(*rig.writer);
@@ -283,7 +283,7 @@ TEST_CASE("links and FIFOs in the way are replaced or refused, never followed") 
     CHECK(read_file(rig.temp / "leaf") == "new");
     CHECK_FALSE(fs::is_symlink(rig.temp / "leaf"));
     CHECK(fs::is_regular_file(rig.temp / "fifo"));
-    // The link made way for a directory of ours, before anything could come through it.
+    // Our directory replaced the link before any file could be written through it.
     CHECK(fs::is_directory(fs::symlink_status(rig.temp / "dir")));
     CHECK(fs::is_directory(rig.temp / "dir/sub"));
     CHECK(rig.failed == std::vector<std::string>{"dir/file", "sent/file"});

@@ -1,4 +1,4 @@
-// A tree writer that meets what stands at the receiver already.
+// A tree writer that finds existing files at the receiver.
 #include <sys/stat.h>
 
 #include <optional>
@@ -152,15 +152,15 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         CHECK(rig.ask("g", 6).has == Holding::nothing);
         CHECK(rig.skipped == 1);
         write_file(rig.temp / "h", "theirs");
-        rig.begin("h", 4, true);  // by a sender that does not ask
+        rig.begin("h", 4, true);  // the sender did not ask before
         rig.send(0, 0, "ours");
         rig.end({"ours"});
-        rig.begin("f", 4, true);  // with the question: it counted when that was answered
+        rig.begin("f", 4, true);  // the sender asked; it counted as skipped with the answer
         rig.send(1, 0, "ours");
         rig.end({"ours"});
         finish(*rig.writer);
         CHECK(rig.skipped == 2);
-        CHECK(rig.ask("f/below", 6).has == Holding::exists);  // where f is a directory at the sender
+        CHECK(rig.ask("f/below", 6).has == Holding::exists);  // f is a directory at the sender
         CHECK(rig.delivered.empty());
         CHECK(read_file(rig.temp / "f") == "theirs");
         CHECK(read_file(rig.temp / "h") == "theirs");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kPackets = 100'000;
 
-/// Far enough apart that nothing queues.
+/// Sending times far enough apart that no queue forms.
 Instant when(int packet) { return kZero + packet * 1ms; }
 
 LineParams fast_line() {
@@ -36,7 +36,7 @@ TEST_CASE("wan line: random loss at its rate, the same for the same seed") {
         REQUIRE(verdict == twin.offer(when(i), 1500, 0).verdict);
         differences += verdict != other.offer(when(i), 1500, 0).verdict ? 1 : 0;
     }
-    // mean 1,000, standard deviation 31
+    // Mean 1,000, standard deviation 31.
     CHECK(line.counters().dropped_loss > 850);
     CHECK(line.counters().dropped_loss < 1150);
     CHECK(differences > 1000);
@@ -57,7 +57,7 @@ TEST_CASE("wan line: burst loss has the length and the share that its two states
         lost += now ? 1 : 0;
         before = now;
     }
-    // share in the bad state: enter / (enter + leave) = 1.96 %; mean length 1 / leave = 10
+    // Share of the bad state: enter / (enter + leave) = 1.96 %. Mean length: 1 / leave = 10.
     CHECK(lost > 1500);
     CHECK(lost < 2500);
     CHECK(static_cast<double>(lost) / bursts > 8.0);

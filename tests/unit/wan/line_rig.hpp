@@ -1,4 +1,4 @@
-// A line in virtual time that starts at zero.
+// A simulated link in virtual time that starts at zero.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace udtx::wan {
 
 inline constexpr Instant kZero{};
 
-/// A byte a microsecond, 10 ms away.
+/// A rate of one byte per microsecond and a delay of 10 ms.
 inline LineParams plain_line() {
     LineParams params;
     params.rate = Rate::bits_per_second(8e6);

@@ -58,7 +58,7 @@ TEST_CASE("wan line: a change of the rate holds for the bytes that have not left
     setup.phases = {Phase{0ms, plain_line()}, Phase{1500us, slow}};
     Line line(kZero, setup);
     CHECK(line.offer(kZero, 1000, 0).at == kZero + 11ms);
-    // 500 bytes at a byte a microsecond, 500 at half of that
+    // 500 bytes at one byte per microsecond, then 500 at half that rate.
     CHECK(line.offer(kZero, 1000, 0).at == kZero + 12500us);
 }
 
@@ -109,11 +109,11 @@ TEST_CASE("wan line: cross traffic takes its share of the line and of the queue"
     Line line = make_line(params);
     CHECK(line.queue_bytes(kZero + 4999ms) == 0);
     CHECK(line.counters().cross_bytes == 0);
-    // 500 packets a second, on for 2 of 3 s: 2,000 of them in 6 s
+    // 500 packets/s during 2 of each 3 s: 2,000 packets in 6 s.
     static_cast<void>(line.queue_bytes(kZero + 11s - 1ns));
     CHECK(line.counters().cross_bytes == 2'000'000);
 
-    // Offered right behind one of them, a packet waits for it.
+    // A packet that is offered right after a cross-traffic packet waits for it.
     const Fate fate = line.offer(kZero + 11s, 1000, 0);
     CHECK(fate.at == kZero + 11s + 12ms);
     CHECK(line.counters().delivered_bytes == 0);

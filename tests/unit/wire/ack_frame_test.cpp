@@ -1,4 +1,4 @@
-// FAULTS 3: acknowledgements that overlap, fall below zero or have too many ranges.
+// Fault 3: acknowledgements with overlapping ranges, ranges below zero, or too many ranges.
 #include <random>
 #include <vector>
 
@@ -10,13 +10,13 @@ using namespace udtx::wire;
 
 namespace {
 
-// The fields as they stand on the wire.
+// The fields of an ACK frame, as encoded on the wire.
 struct RawAck {
     std::uint64_t delay = 0;
     std::uint64_t largest = 0;
     std::uint64_t first_length = 0;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> more{};  // gap, length
-    std::optional<std::uint64_t> claimed{};                       // count, if it is to be wrong
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> more{};  // (gap, length)
+    std::optional<std::uint64_t> claimed{};                       // a wrong count, if set
 };
 
 Result<Frame> decode(const RawAck& raw, AckFrame& scratch) {
@@ -56,7 +56,7 @@ TEST_CASE("ACK ranges below zero are malformed") {
     CHECK(accepted({.largest = 5, .first_length = 5}));
     CHECK_FALSE(accepted({.largest = 5, .first_length = 6}));
     CHECK_FALSE(accepted({.largest = 0, .first_length = kVarintMax}));
-    // below [10,10] the largest gap that leaves a number is 8
+    // Below [10,10] the largest gap that leaves a packet number is 8.
     CHECK(accepted({.largest = 10, .more = {{8, 0}}}));
     CHECK_FALSE(accepted({.largest = 10, .more = {{8, 1}}}));
     CHECK_FALSE(accepted({.largest = 10, .more = {{9, 0}}}));
@@ -83,7 +83,7 @@ TEST_CASE("an ACK delay beyond what a Duration holds is malformed") {
 
 namespace {
 
-/// An ACK_TIMED of packet 200 alone with these (distance, earlier) pairs; `claimed` of them.
+/// An ACK_TIMED frame for packet 200 only, with these (distance, earlier) pairs and the count `claimed`.
 bool timed_accepted(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& arrivals, std::uint64_t claimed) {
     std::vector<std::byte> memory(1024);
     Writer out(memory);

@@ -31,7 +31,7 @@ TEST_CASE("varints decode as in RFC 9000, appendix A.1") {
     CHECK(decode(bytes({0x9d, 0x7f, 0x3e, 0x7d})) == 494878333ULL);
     CHECK(decode(bytes({0x7b, 0xbd})) == 15293ULL);
     CHECK(decode(bytes({0x25})) == 37ULL);
-    CHECK(decode(bytes({0x40, 0x25})) == 37ULL);  // longer than needed is accepted
+    CHECK(decode(bytes({0x40, 0x25})) == 37ULL);  // an encoding that is longer than necessary is accepted
 }
 
 TEST_CASE("varints round-trip at the borders of their sizes") {

@@ -1,4 +1,4 @@
-// Are two frames the same? For the unit tests and the fuzz targets.
+// Compares frames, for the unit tests and the fuzz targets.
 #pragma once
 
 #include <algorithm>

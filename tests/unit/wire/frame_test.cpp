@@ -40,7 +40,7 @@ std::vector<AckFrame> make_acks() {
     return acks;
 }
 
-// Every frame, with the smallest and the largest values of its fields.
+// Each frame type with the smallest and the largest values of its fields.
 std::vector<Frame> samples() {
     static const std::vector<AckFrame> acks = make_acks();
     const StreamId top{kVarintMax};
@@ -122,7 +122,7 @@ TEST_CASE("frames follow one another in a packet") {
     std::vector<std::byte> memory(32768);
     Writer out(memory);
     const auto frames = samples();
-    // Padding swallows padding, so the two sample runs stand apart.
+    // Adjacent padding frames decode as one, so the two sample runs are kept apart.
     for (std::size_t i = 1; i < frames.size(); ++i) REQUIRE(write_frame(out, frames[i]));
     Reader in(out.written());
     AckFrame scratch;
@@ -140,7 +140,7 @@ TEST_CASE("every truncation of every frame is malformed and reads nothing beyond
         INFO("frame " << frame.index());
         const auto bytes = encode(frame);
         for (std::size_t size = 0; size < bytes.size(); ++size) {
-            // An exact allocation lets the address sanitizer see a read beyond it.
+            // An exact allocation lets the address sanitizer detect a read beyond it.
             const auto exact = std::make_unique<std::byte[]>(size);
             std::copy_n(bytes.begin(), size, exact.get());
             if (!is_malformed(std::span<const std::byte>(exact.get(), size))) {
@@ -167,14 +167,14 @@ TEST_CASE("a frame that does not fit leaves nothing behind") {
 TEST_CASE("values over their bounds are malformed") {
     CHECK(is_malformed({}));
     for (const int type : {0x04, 0x05, 0x06, 0x07, 0x16, 0x3f, 0x40, 0x80, 0xff}) CHECK(is_malformed({type}));
-    // STREAM and CRYPTO that end at 2^62
+    // STREAM and CRYPTO frames that end at 2^62.
     CHECK(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
     CHECK_FALSE(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
     CHECK(is_malformed({0x03, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
-    // a length of 2^62-1 in a short buffer
+    // A length of 2^62-1 in a short buffer.
     CHECK(is_malformed({0x08, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
-    // RATE_FEEDBACK: pair of 65,536 bytes; error of 1,001; granularity of 65,536 us; receive time of 2^52; and what is
-    // just below
+    // RATE_FEEDBACK: a pair of 65,536 bytes; an error of 1,001; a granularity of 65,536 us; a receive time of 2^52.
+    // Then the largest values that are accepted.
     CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0, 0, 0, 0}));
     CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0x43, 0xe9, 0, 0}));
     CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 0, 0}));
@@ -182,11 +182,11 @@ TEST_CASE("values over their bounds are malformed") {
     CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0, 0x43, 0xe8, 0, 0}));
     CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0}));
     CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}));
-    // PATH_STATUS: unknown status; weight above its bound
+    // PATH_STATUS: an unknown status; a weight above its bound.
     CHECK(is_malformed({0x14, 1, 3, 0, 0}));
     CHECK(is_malformed({0x14, 1, 0, 0, 0xbb, 0x9a, 0xca, 0x01}));
     CHECK_FALSE(is_malformed({0x14, 1, 2, 0, 0xbb, 0x9a, 0xca, 0x00}));
-    // CLOSE: neither transport nor application; reason of 257 bytes
+    // CLOSE: neither transport nor application; a reason of 257 bytes.
     CHECK(is_malformed({0x13, 2, 0, 0}));
     std::vector<std::byte> close(5 + 257, std::byte{'x'});
     constexpr std::array<std::uint8_t, 5> head{0x13, 0, 0, 0x41, 0x01};

@@ -43,10 +43,10 @@ void check_round_trip(const LongHeader& header, std::size_t payload, std::size_t
     CHECK(back->header_bytes == header_bytes);
     CHECK(is_long_header(bytes));
     CHECK_FALSE(parse_short_header(bytes));
-    // Shorter than its tag, it is not a packet.
+    // Input that is shorter than header and tag is not a packet.
     for (std::size_t size = 0; size < header_bytes + std::min(payload, kTagBytes); ++size) {
         const std::vector<std::byte> exact(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
-        if (header.type == LongType::retry && size > kLongHeaderBytes + kTagBytes) break;  // a shorter cookie
+        if (header.type == LongType::retry && size > kLongHeaderBytes + kTagBytes) break;  // parses as a shorter cookie
         if (parse_long_header(exact)) FAIL("accepted with " << size << " bytes");
     }
 }
@@ -87,7 +87,7 @@ TEST_CASE("long headers that are not ours") {
     auto bytes = packet(long_header(LongType::hello, kToken), 200);
     bytes[kLongHeaderBytes + 1] = std::byte{129};
     CHECK_FALSE(parse_long_header(bytes));
-    // An id that a short header has no room for. A retry has the client's own name for the server there.
+    // An id that does not fit into a short header. In a retry, this field is the client's own name for the server.
     for (const LongType type : {LongType::hello, LongType::handshake}) {
         LongHeader header = long_header(type);
         header.source = ConnectionId{kMaxChosenId + 1};
@@ -96,7 +96,7 @@ TEST_CASE("long headers that are not ours") {
     LongHeader retry = long_header(LongType::retry, kToken);
     retry.source = ConnectionId{kMaxChosenId + 1};
     CHECK(parse_long_header(packet(retry, kTagBytes)));
-    // A retry without a cookie, or with one that is too long.
+    // A retry without a cookie, or with a cookie that is too long.
     CHECK_FALSE(parse_long_header(packet(long_header(LongType::retry), kTagBytes)));
     CHECK_FALSE(parse_long_header(packet(long_header(LongType::retry, kToken), kTagBytes + 1)));
 }
@@ -149,7 +149,7 @@ TEST_CASE("short headers round-trip") {
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(bytes[i] == std::byte{expected[i]});
     bytes[0] = std::byte{0};
     CHECK(write_short_header({}, std::span(bytes).first(kShortHeaderBytes - 1)) == 0);
-    CHECK_FALSE(parse_short_header(bytes));  // fixed bit clear
+    CHECK_FALSE(parse_short_header(bytes));  // the fixed bit is clear
     for (const unsigned flags : {0x41U, 0x48U, 0xc0U}) {
         bytes[0] = static_cast<std::byte>(flags);
         CHECK_FALSE(parse_short_header(bytes));
@@ -157,17 +157,17 @@ TEST_CASE("short headers round-trip") {
 }
 
 TEST_CASE("packet numbers expand to the nearest (RFC 9000, appendix A.3)") {
-    // The RFC's example has 16 bits on the wire; here all its numbers are shifted by 8 more.
+    // The RFC's example has 16 bits on the wire. Here all its numbers are shifted left by 8 bits.
     CHECK(expand_packet_number(0x9b3200, (0xa82f30eaULL + 1) << 8U) == 0xa82f9b32ULL << 8U);
 
     CHECK(expand_packet_number(0, 0) == 0);
-    CHECK(expand_packet_number(0xffffff, 0) == 0xffffff);  // nothing lies below zero
+    CHECK(expand_packet_number(0xffffff, 0) == 0xffffff);  // packet numbers start at zero
     CHECK(expand_packet_number(0xffffff, 0x1000000) == 0xffffff);
     CHECK(expand_packet_number(0, 0xffffff) == 0x1000000);
     CHECK(expand_packet_number(0x7fffff, 0x1ffffff) == 0x27fffff);
     CHECK(expand_packet_number(0x800000, 0x1000000) == 0x1800000);
     CHECK(expand_packet_number(0x800001, 0x1000000) == 0x800001);
-    CHECK(expand_packet_number(0, kVarintMax) == kVarintMax - 0xffffff);  // nothing lies above 2^62-1
+    CHECK(expand_packet_number(0, kVarintMax) == kVarintMax - 0xffffff);  // packet numbers end at 2^62-1
     CHECK(expand_packet_number(0x12000007, 0) == 7);                      // only the low 24 bits count
 }
 

@@ -9,7 +9,7 @@ using namespace udtx::wire;
 
 namespace {
 
-// Writes a header with `room` bytes left, fills the payload, reads the frame back.
+// Writes a header with `room` bytes left, fills in the payload, and reads the frame back.
 StreamRoom check(std::size_t room, StreamId id, std::uint64_t offset, std::size_t length, bool fin) {
     INFO("room " << room << " offset " << offset << " length " << length << " fin " << fin);
     std::vector<std::byte> memory(room);
@@ -43,7 +43,7 @@ TEST_CASE("a STREAM header takes what fits") {
             for (std::size_t room = 16380; room < 16400; ++room) {
                 const auto result = check(room, StreamId{2}, 7, length, fin);
                 REQUIRE(result.written);
-                // What fills the packet has no length field.
+                // A frame that fills the packet has no length field.
                 if (length >= room - before_length) REQUIRE(result.payload.size() == room - before_length);
                 REQUIRE(result.payload.size() + before_length + 4 >= std::min(room, length + before_length + 4));
             }

@@ -29,7 +29,7 @@ std::string help(const std::string& tool, const std::string& flag) {
     return text_of(tool == "udtx-send" ? parse_send_command({flag}, send) : parse_recv_command({flag}, recv));
 }
 
-/// A line of a list of flags begins with "--name" or "-n,--name".
+/// Whether the text has a line that lists the flag. Such a line starts with "--name" or "-n,--name".
 bool lists(const std::string& text, const std::string& flag) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -74,7 +74,7 @@ TEST_CASE("each command has a manual with an example and its exit codes") {
         CHECK_FALSE(manual.description.empty());
         CHECK_FALSE(manual.examples.empty());
         for (const ExitCode code : manual.exit_codes) CHECK(meaning_of(code) != "unknown");
-        // What an example starts with is this tool, or the other one at the end of a pipe or of a repair.
+        // Each example runs this tool. In some the other tool runs first, at the other end of a pipe or for a repair.
         CHECK(std::ranges::any_of(manual.examples, [&](const auto& one) {
             return one.command.find(app.get_name()) != std::string_view::npos;
         }));

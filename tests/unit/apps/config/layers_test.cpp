@@ -18,7 +18,7 @@ using namespace udtx::apps;
 
 namespace {
 
-/// udtx-send's flags over an environment and files of the test.
+/// The flags of udtx-send with an environment and files that the test provides.
 struct Rig {
     Rig() {
         use_house_style(app);
@@ -66,7 +66,7 @@ TEST_CASE("Flags come before the environment, that before the user's file, that 
     REQUIRE(rig.parse({"--rate", "1M"}));
     CHECK(rig.command.common.rate_text == "1M");
     CHECK(rig.command.common.min_rate_text == "20K");
-    CHECK(rig.command.common.congestion == "udt");  // an empty variable is none
+    CHECK(rig.command.common.congestion == "udt");  // an empty variable counts as unset
     CHECK(rig.command.common.mtu_text == "1400");
     CHECK(rig.command.sources == std::vector<std::string>{"x", "udtx://dc1/"});
 }
@@ -210,7 +210,7 @@ TEST_CASE("--show-config gives every value with its origin, and is a configurati
     CHECK(has("verbose", "yes", "command line"));
     CHECK(has("json", "no", "default"));
     CHECK(has("mtu", "auto", "default"));
-    CHECK(text.find("\n# bwlimit ") != std::string::npos);  // not set
+    CHECK(text.find("\n# bwlimit ") != std::string::npos);  // a comment: it is unset
     CHECK(text.find("\nbwlimit ") == std::string::npos);
 }
 

@@ -26,7 +26,7 @@ struct Fixture {
     bool until(State state, Duration limit = 15s) {
         return path.run(limit, [&] { return bbr.state() == state; });
     }
-    /// The states passed in `time`, each once in a row.
+    /// The states in `time`, without consecutive duplicates.
     std::vector<State> states(Duration time) {
         std::vector<State> seen{bbr.state()};
         path.run(time, [&] {
@@ -48,7 +48,7 @@ TEST_CASE("bbr: starts with ten packets, finds the bandwidth, drains, cruises") 
     CHECK(f.bbr.pacing_rate().is_infinite());
     CHECK(f.bbr.report().slow_start);
     const auto seen = f.states(1500ms);
-    CHECK(seen == std::vector{State::startup, State::drain, State::cruise});  // DOWN ends where Drain does
+    CHECK(seen == std::vector{State::startup, State::drain, State::cruise});  // DOWN ends when Drain would
     CHECK(f.bbr.model().max_bandwidth() == Approx(kBytesPerSecond).epsilon(0.03));
     CHECK(to_seconds(*f.bbr.model().min_rtt()) == Approx(0.05).epsilon(0.02));
     CHECK(f.bbr.report().mtr.bytes_per_second() == Approx(f.bbr.model().max_bandwidth()));
@@ -76,12 +76,12 @@ TEST_CASE("bbr: the ProbeBW cycle paces at 0.9, 1, 1, 1.25 and comes round each 
     CHECK(f.bbr.pacing_rate().bytes_per_second() == Approx(0.99 * f.bbr.model().bandwidth()));
     REQUIRE(f.until(State::up));
     CHECK(f.path.now() - first >= 2s);
-    CHECK(f.path.now() - first <= 7s);  // a ProbeRTT in between starts the wait anew
+    CHECK(f.path.now() - first <= 7s);  // a ProbeRTT in between restarts the wait
 }
 
 TEST_CASE("bbr: Reno would be back after as many rounds as the window has packets: then it probes at the latest") {
     Bbr bbr(CongestionOptions{.datagram_bytes = Bottleneck::kBytes});
-    Bottleneck path(bbr, 2000, 10ms, 1000);  // a product of 20 packets, 0.2 s of rounds
+    Bottleneck path(bbr, 2000, 10ms, 1000);  // BDP of 20 packets: 0.2 s of rounds
     REQUIRE(path.run(5s, [&] { return bbr.state() == State::up; }));
     const Instant first = path.now();
     REQUIRE(path.run(5s, [&] { return bbr.state() == State::cruise; }));
@@ -99,18 +99,18 @@ TEST_CASE("bbr: without losses there is no long-term bound, the queue stays belo
         return false;
     });
     CHECK(f.bbr.inflight_long_term() == BbrModel::kUnlimited);
-    CHECK(static_cast<double>(most) < 2.3 * kBdp);  // UP's window gain is 2.25
+    CHECK(static_cast<double>(most) < 2.3 * kBdp);  // the window gain of UP is 2.25
     CHECK(static_cast<double>(f.path.delivered() - before) > 0.95 * 10 * kBytesPerSecond);
 }
 
 TEST_CASE("bbr: losses of more than 2 % while probing end UP, bound the in-flight and leave headroom") {
-    Fixture f(50);  // a tenth of the product
+    Fixture f(50);  // a tenth of the BDP
     f.path.run(3s);
     REQUIRE(f.until(State::up));
     REQUIRE(f.until(State::down));
     const double bound = f.bbr.inflight_long_term();
     CHECK(bound > 0.7 * kBdp);
-    CHECK(bound < 1.4 * kBdp);  // the product, the queue, and a SYN of packets that wait for their acknowledgement
+    CHECK(bound < 1.4 * kBdp);  // the BDP, the queue, and one SYN of unacknowledged packets
     REQUIRE(f.until(State::cruise));
     f.path.run(300ms);
     CHECK(f.bbr.state() == State::cruise);
@@ -119,7 +119,7 @@ TEST_CASE("bbr: losses of more than 2 % while probing end UP, bound the in-fligh
 
 TEST_CASE("bbr: a burst of losses bounds the in-flight where it passed 2 %, not by its length") {
     Bbr bbr(CongestionOptions{.datagram_bytes = Bottleneck::kBytes});
-    Bottleneck path(bbr, 2000, 50ms, 1000);  // a product of 100 packets; an acknowledgement covers 20
+    Bottleneck path(bbr, 2000, 50ms, 1000);  // BDP of 100 packets; an acknowledgement covers 20
     REQUIRE(path.run(15s, [&] { return bbr.state() == State::up; }));
     path.lose_next(20);
     const auto in_flight = static_cast<double>(path.in_flight());
@@ -150,7 +150,7 @@ TEST_CASE("bbr: ProbeRTT each five seconds halves the in-flight for 200 ms and g
     CHECK(static_cast<double>(least) <= 0.55 * kBdp);
     CHECK(f.bbr.state() == State::cruise);
     CHECK(static_cast<double>(f.bbr.window()) > 1.5 * kBdp);
-    // The low rate of ProbeRTT is not taken for the path's.
+    // The low rate during ProbeRTT does not lower the path's estimate.
     CHECK(f.bbr.model().max_bandwidth() == Approx(kBytesPerSecond).epsilon(0.03));
 }
 
@@ -164,14 +164,14 @@ TEST_CASE("bbr: a longer way is believed after ten seconds, a shorter one at onc
     CHECK(to_seconds(*f.bbr.model().min_rtt()) == Approx(0.08).epsilon(0.05));
     f.path.set_rtt(30ms);
     f.path.run(1s);
-    CHECK(to_seconds(*f.bbr.model().min_rtt()) < 0.045);  // the queue before it is drained by the next ProbeRTT
+    CHECK(to_seconds(*f.bbr.model().min_rtt()) < 0.045);  // the next ProbeRTT drains the queue that builds up before
 }
 
 TEST_CASE("bbr: a line twice as fast is found, one half as fast is forgotten within its filter") {
     Fixture f;
     f.path.run(3s);
     f.path.set_rate(2 * kRate);
-    f.path.run(12s);  // 1.25 a cycle: four cycles of three seconds
+    f.path.run(12s);  // a factor of 1.25 per cycle: four cycles of three seconds
     CHECK(f.bbr.model().max_bandwidth() == Approx(2 * kBytesPerSecond).epsilon(0.05));
     f.path.set_rate(kRate);
     f.path.run(15s);  // two cycles, each with a ProbeRTT

@@ -92,7 +92,7 @@ TEST_CASE("company: growth is careful beside others, and fast where the queue ha
     CHECK(line.company.growth(line.now, 0.05) < 0.03);
     line.rounds(80, 0.1, 0ms);
     CHECK(line.company.growth(line.now, 0.05) < 0.03);
-    line.company.on_overflow(line.now);  // without a delay to be seen
+    line.company.on_overflow(line.now);  // an overflow without measurable delay
     line.rounds(80, 0.1, 0ms);
     CHECK(line.company.growth(line.now, 0.05) < 0.03);
     line.rounds(40, 0.1, 0ms);

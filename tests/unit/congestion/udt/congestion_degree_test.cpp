@@ -1,4 +1,4 @@
-// Expected values by hand from algorithms 1 and 2 of the paper (docs/lab/controllers.md).
+// Expected values were computed by hand from algorithms 1 and 2 of the paper (docs/lab/controllers.md).
 #include "congestion/udt/congestion_degree.hpp"
 
 #include "congestion/udt/udt.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 Rate mbps(double v) { return Rate::bits_per_second(v * 1e6); }
 
-/// Gives one raw pair estimate each SYN.
+/// Feeds one raw pair estimate per SYN.
 struct Pairs {
     CongestionDegreeMtr filter{0.3, 0.7};
     Instant now = Instant(1s);
@@ -42,28 +42,28 @@ TEST_CASE("cd: values count for 500 values, and for five seconds") {
     Instant t(1s);
     cd.add(t, 1000);
     for (std::size_t i = 0; i < CongestionDegree::kValues - 2; ++i) cd.add(t, 100);
-    CHECK(cd.add(t, 200) == Approx(100.0 / 900.0));  // the 500th value: the first is still there
-    CHECK(cd.add(t, 200) == 1.0);                    // it went
+    CHECK(cd.add(t, 200) == Approx(100.0 / 900.0));  // the 500th value: the first still counts
+    CHECK(cd.add(t, 200) == 1.0);                    // the first no longer counts
     t += CongestionDegree::kMaxAge + 1ns;
-    CHECK(cd.add(t, 150) == 0.0);  // alone
+    CHECK(cd.add(t, 150) == 0.0);  // the only value
 }
 
 TEST_CASE("cd: an estimate below the MTR counts by the tier of its degree") {
     Pairs p;
-    CHECK(p.next(100) == Approx(100));  // the first one counts as it is
+    CHECK(p.next(100) == Approx(100));  // the first estimate counts as it is
     CHECK(p.next(50) == Approx(50));    // D = D_max: CD 1 > beta
-    // Above the MTR: UDT's smoothing, whatever the degree.
+    // Above the MTR: UDT's smoothing, regardless of the degree.
     CHECK(p.next(100) == Approx(0.875 * 50 + 0.125 * 100));
     for (int i = 0; i < 200; ++i) p.next(100);
     CHECK(p.mtr.bps() / 1e6 == Approx(100));
-    // D between 1/100 and 1/50: 1/66.67 is the middle, 1/90.9 is a tenth of the way.
+    // D is between 1/100 and 1/50. 1/66.67 is in the middle, 1/90.9 at a tenth of the range.
     CHECK(p.next(1.0 / 0.015) == Approx(0.125 * 100 + 0.875 / 0.015));
     for (int i = 0; i < 200; ++i) p.next(100);
     CHECK(p.next(1.0 / 0.011) == Approx(0.875 * 100 + 0.125 / 0.011));
 }
 
 TEST_CASE("cd: the thresholds themselves belong to the middle tier, and both are options") {
-    for (const double estimate : {80.0, 64.0}) {  // with D from 1/100 to 1/50: CD 0.25 and 0.5625
+    for (const double estimate : {80.0, 64.0}) {  // with D from 1/100 to 1/50: CD is 0.25 and 0.5625
         const double degree = 100.0 / estimate - 1.0;
         CongestionDegreeMtr at_alpha(degree - 1e-9, 0.99);
         CongestionDegreeMtr at_beta(0.01, degree + 1e-9);
@@ -103,7 +103,7 @@ TEST_CASE("cd: within the controller the newest pair of a SYN counts, even of an
         return cd.report();
     };
     CHECK(report(0ms, 100us).mtr.bps() == Approx(80e6));
-    CHECK(report(4ms, 200us).mtr.bps() == Approx(80e6));  // the SYN is not over
+    CHECK(report(4ms, 200us).mtr.bps() == Approx(80e6));  // the SYN has not ended
     const CongestionReport after = report(6ms, 0us);
     CHECK(after.mtr.bps() == Approx(40e6));
     CHECK(after.congestion_degree == 1.0);

@@ -1,5 +1,5 @@
-// Expected values are worked out by hand from the equations in docs/lab/controllers.md. Datagrams of 1,472 bytes, so
-// that UDT's MSS (with IPv4 and UDP headers) is 1,500.
+// Expected values were computed by hand from the equations in docs/lab/controllers.md. Datagrams have 1,472 bytes, so
+// UDT's MSS (with IPv4 and UDP headers) is 1,500.
 #include "congestion/udt/udt.hpp"
 
 #include <cmath>
@@ -40,7 +40,7 @@ struct Driver {
             f.line = LineEstimate{.pair_capacity = Rate::bytes_per_second(capacity * 1472), .arrival_pps = arrival};
         udt.on_feedback(f);
     }
-    /// A pair of this capacity, and nothing acknowledged.
+    /// Reports a pair of this capacity, and acknowledges nothing.
     void ack_pair(double capacity) {
         CongestionFeedback f = base(10ms);
         f.line = LineEstimate{.newest_pair = Rate::bytes_per_second(capacity * 1472)};
@@ -98,10 +98,10 @@ TEST_CASE("udt: slow start ends above the flow window") {
     o.max_window = 100 * 1472;
     Driver d(o);
     d.ack(10ms, 84);
-    CHECK(d.udt.report().slow_start);  // 100 packets, not above
+    CHECK(d.udt.report().slow_start);  // 100 packets are not above the window
     d.ack(10ms, 1, 4000, 0);
     CHECK_FALSE(d.udt.report().slow_start);
-    // P = 1 / 4000 s = 250 us, and one increase by the minimum: 250 x 10000 / (250 x 0.01 + 10000)
+    // P = 1 / 4000 s = 250 us, then one increase by the minimum: 250 x 10000 / (250 x 0.01 + 10000)
     CHECK(d.udt.period_us() == Approx(2.5e6 / 10002.5));
     CHECK(d.udt.window() == 100 * 1472);
 }
@@ -109,7 +109,7 @@ TEST_CASE("udt: slow start ends above the flow window") {
 TEST_CASE("udt: the first loss ends slow start at the arrival speed") {
     Driver d;
     d.settle(10'000, 0);
-    CHECK(d.udt.period_us() == Approx(100));  // no decrease on top
+    CHECK(d.udt.period_us() == Approx(100));  // without an additional decrease
     CHECK(d.udt.pacing_rate().bps() == Approx(10'000 * 1472 * 8.0));
     d.ack(10ms, 1);
     CHECK(d.udt.window_packets() == Approx(10'000 * 0.110 + 16));  // R x (RTT + SYN) + 16
@@ -126,7 +126,7 @@ TEST_CASE("udt: period update from the available bandwidth") {
     d.settle(5000, 10'000);
     CHECK(d.udt.mtr_pps() == Approx(10'000));
     d.ack(10ms, 1);
-    // P = 200 is above P_lastdec = 1: B = min(5000, 10000 / 9) packets/s = 13.3 Mbit/s: 0.1 packets per SYN
+    // P = 200 is above P_lastdec = 1: B = min(5000, 10000 / 9) packets/s = 13.3 Mbit/s, so 0.1 packets per SYN.
     CHECK(d.udt.period_us() == Approx(200.0 * 10'000 / (200 * 0.1 + 10'000)));
     const CongestionReport report = d.udt.report();
     CHECK(report.mtr.bps() == Approx(10'000 * 1472 * 8.0));
@@ -136,10 +136,10 @@ TEST_CASE("udt: period update from the available bandwidth") {
 TEST_CASE("udt as printed: all the room counts, pairs one by one, a loss event once, and a floor of 1/1500") {
     Driver d(options(), UdtForm::printed);
     d.ack_pair(10'000);
-    d.settle(5000, 20'000);  // the filtered capacity says nothing
+    d.settle(5000, 20'000);  // the filtered capacity is not used
     CHECK(d.udt.mtr_pps() == Approx(10'000));
     d.ack(10ms, 1);
-    // B = 5000 packets/s = 60 Mbit/s, no bound of MTR/9: 0.1 packets per SYN
+    // B = 5000 packets/s = 60 Mbit/s, not bounded by MTR/9: 0.1 packets per SYN
     CHECK(d.udt.period_us() == Approx(200.0 * 10'000 / (200 * 0.1 + 10'000)));
     d.ack_pair(18'000);
     CHECK(d.udt.mtr_pps() == Approx(11'000));
@@ -167,7 +167,7 @@ TEST_CASE("udt: a SYN without growth follows each loss") {
 TEST_CASE("udt: at most five decreases an epoch, then none until a number sent later is lost") {
     Driver d;
     d.settle(5000, 10'000);
-    d.loss(50, 100);  // epoch
+    d.loss(50, 100);  // starts an epoch
     CHECK(d.udt.period_us() == Approx(200 * 1.125));
     CHECK(d.udt.decrease_random() == 1);  // avgNAK is still 0
     for (int i = 2; i <= 5; ++i) {
@@ -196,7 +196,7 @@ TEST_CASE("udt: DecRandom is uniform in 1..avgNAK and thins out the decreases of
             REQUIRE(d.udt.decrease_random() <= std::max(average, 1));
             const double start = d.udt.period_us();
             for (int i = 0; i < 4; ++i) d.loss(sent - 1, sent - 1);
-            // Reports 2 to 5 of the epoch: every DecRandom-th decreases.
+            // For reports 2 to 5 of the epoch, every DecRandom-th causes a decrease.
             const int expected = 5 / d.udt.decrease_random() - (d.udt.decrease_random() == 1 ? 1 : 0);
             REQUIRE(d.udt.period_us() == Approx(start * std::pow(1.125, expected)));
         }
@@ -236,12 +236,12 @@ TEST_CASE("udt: the user's cap holds and keeps the period within reach") {
     CongestionOptions o = options();
     o.max_rate = Rate::bytes_per_second(1472 * 1000);  // P = 1000 us
     Driver d(o);
-    CHECK(d.udt.pacing_rate().bps() == Approx(o.max_rate.bps()));  // in slow start too
+    CHECK(d.udt.pacing_rate().bps() == Approx(o.max_rate.bps()));  // also in slow start
     d.settle(5000, 10'000);
     CHECK(d.udt.pacing_rate().bps() == Approx(o.max_rate.bps()));
     CHECK(d.udt.period_us() == Approx(1000));
     d.loss(50, 100);
-    CHECK(d.udt.period_us() == Approx(1125));  // a decrease is felt
+    CHECK(d.udt.period_us() == Approx(1125));  // a decrease takes effect
 }
 
 TEST_CASE("udt: a new datagram size keeps rate and window in bytes") {
@@ -255,7 +255,7 @@ TEST_CASE("udt: a new datagram size keeps rate and window in bytes") {
     CHECK(d.udt.pacing_rate().bps() == Approx(rate));
     CHECK(d.udt.report().mtr.bps() == Approx(mtr));
     CHECK(static_cast<double>(d.udt.window()) == Approx(window).epsilon(0.001));
-    // Pairs of the old size still say the same about the line.
+    // Pairs of packets of the old size still give the same capacity.
     d.ack(10ms, 1, 0, 10'000);
     CHECK(d.udt.report().mtr.bps() == Approx(mtr));
 }
@@ -263,7 +263,7 @@ TEST_CASE("udt: a new datagram size keeps rate and window in bytes") {
 TEST_CASE("udt: reaches most of a clean 1 Gbit/s line in about 7.5 s") {
     Driver d;
     d.settle(pps(1e6), pps(1e9));
-    // The first decrease sets P_lastdec; from below it the whole of MTR - rate counts.
+    // The first decrease sets P_lastdec. Once the period is below it, the full difference MTR - rate counts.
     d.loss(50, 100);
     double seconds = 0.0;
     while (d.udt.pacing_rate().bps() < 0.9e9 * 1472 / 1500 && seconds < 60.0) {

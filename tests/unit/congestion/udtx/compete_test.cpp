@@ -1,4 +1,4 @@
-// udtx beside flows that fill the queue: its window is CUBIC's, and a share is claimed from who does not mind losses.
+// udtx beside flows that fill the queue: it uses CUBIC's window, and claims a share from flows that ignore losses.
 #include "congestion/udtx/compete.hpp"
 
 #include "test/catch.hpp"
@@ -25,7 +25,7 @@ TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
         f.now = kStart + 10ms * i;
         compete.on_feedback(f, path);
     }
-    // K = cbrt(100 / 0.4) = 6.3 s: the plateau.
+    // K = cbrt(100 / 0.4) = 6.3 s: the window has reached the plateau.
     CHECK(compete.window() > 190e3);
     CHECK(compete.window() < 210e3);
     const double before = compete.window();
@@ -34,13 +34,13 @@ TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
     path.congestion_losses = 1;
     compete.on_feedback(f, path);
     CHECK(compete.window() == Approx(0.7 * before).epsilon(0.01));
-    compete.on_feedback(f, path);  // of the same round
+    compete.on_feedback(f, path);  // a second report in the same round
     CHECK(compete.window() > 0.69 * before);
 }
 
 namespace {
 
-/// 10,000 packets a second, a queue that others empty for a moment each `pause` and, once in 500 ms, lost packets.
+/// 10,000 packets/s beside other flows that empty the queue for a moment each `pause`, with `lost` packets each 500 ms.
 void compete_with(UdtxCompete& compete, double seconds, Duration pause, std::uint32_t lost) {
     CongestionFeedback f;
     f.acked_packets = 100;
@@ -61,7 +61,7 @@ void compete_with(UdtxCompete& compete, double seconds, Duration pause, std::uin
 }  // namespace
 
 TEST_CASE("udtx beside queue fillers: claims its share where others pause, and only there") {
-    constexpr double share = 5e6;  // bytes/s of 10 MB/s
+    constexpr double share = 5e6;  // 5 of the 10 MB/s
     UdtxCompete beside_cubic;
     beside_cubic.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
     compete_with(beside_cubic, 12.0, 1h, 50);
@@ -73,7 +73,7 @@ TEST_CASE("udtx beside queue fillers: claims its share where others pause, and o
     CHECK(beside_bbr.claiming());
     CHECK(beside_bbr.window() >= 0.95 * share * 0.1);
 
-    UdtxCompete flooded;  // a fifth is lost: nothing is held against that
+    UdtxCompete flooded;  // at 20 % loss it gives up its share
     flooded.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
     compete_with(flooded, 14.0, 5s, 1250);
     CHECK(flooded.window() < 0.3 * share * 0.1);

@@ -1,4 +1,4 @@
-// Lines faster than the ends: what waits, waits in the receiver's socket, which no delay shows.
+// Links that are faster than the hosts: packets queue in the receiver's socket, which no delay measurement shows.
 #include "congestion/udtx/ends.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ using namespace udtx::congestion;
 namespace {
 
 constexpr std::uint32_t kPacket = 1000;
-constexpr std::int64_t kPerStep = 500;  // packets that either end handles in 1 ms: 4 Gbit/s
+constexpr std::int64_t kPerStep = 500;  // packets that each end handles in 1 ms: 4 Gbit/s
 constexpr Duration kRtt = 100us;
 
-/// Both ends' threads wait for 3 of each 12 ms, not at the same time.
+/// The threads of both ends pause for 3 of each 12 ms, at different times.
 class SlowEnds {
   public:
     explicit SlowEnds(std::int64_t socket_packets) : socket_(socket_packets) {}
@@ -29,7 +29,7 @@ class SlowEnds {
 
     std::int64_t served = 0;
     std::int64_t lost = 0;
-    Duration queue{};  // of the line
+    Duration queue{};  // queueing delay of the link
     bool open = true;
     Udtx udtx{{.datagram_bytes = kPacket}};
 
@@ -68,7 +68,7 @@ class SlowEnds {
         f.smoothed_rtt = kRtt;
         f.arrivals.push_back({f.largest_acked, now_ - kRtt, kRtt / 2 + queue});
         f.line = LineEstimate{.capacity = Rate::bytes_per_second(1e6 * kPacket), .only_least = open};
-        // As short round trips are measured: 500 MB/s on the average, now and then far more
+        // Models measurements over short round trips: 500 MB/s on average, sometimes far more.
         f.delivery = DeliverySample{Rate::bytes_per_second(steps_ % 4 == 0 ? 1250e6 : 250e6), 1ms, false};
         while (!gone_.empty() && gone_.front().number < f.largest_acked) {
             f.lost.push_back(gone_.front());
@@ -103,19 +103,19 @@ TEST_CASE("udtx ends: losses make the room smaller, their absence larger, to the
     const auto syn = [&](double lost) { tell(kSynInterval, lost); };
     syn(0.0);
     CHECK(ends.fit() == 1.0);
-    syn(9.0);  // what lines lose at random
+    syn(9.0);  // at the level of random loss on links
     CHECK(ends.fit() == 1.0);
     syn(100.0);
     CHECK(ends.fit() == Approx(0.7));
-    tell(1ms, 1000.0);  // once a SYN,
+    tell(1ms, 1000.0);  // the room changes only once per SYN
     CHECK(ends.fit() == Approx(0.7));
-    f.smoothed_rtt = 50ms;  // or a round trip
+    f.smoothed_rtt = 50ms;  // or once per round trip
     tell(40ms, 0.0);
     CHECK(ends.fit() == Approx(0.7));
     tell(10ms, 0.0);
     CHECK(ends.fit() == Approx(0.7 * 0.7));
     f.smoothed_rtt = 1ms;
-    f.application_limited = true;  // a room that is not used proves nothing
+    f.application_limited = true;  // unused room shows nothing
     syn(0.0);
     CHECK(ends.fit() == Approx(0.7 * 0.7));
     f.application_limited = false;
@@ -152,5 +152,5 @@ TEST_CASE("udtx ends: a small socket overflows seldom") {
     ends.run(1000);
     ends.run(3000);
     CHECK(static_cast<double>(ends.lost) < 0.02 * static_cast<double>(ends.served));
-    CHECK(ends.served > 3000 * 300 * 4 / 10);  // of what fits into it in all of the time
+    CHECK(ends.served > 3000 * 300 * 4 / 10);  // of the packets that the socket could hold over the whole time
 }

@@ -1,5 +1,5 @@
-// udtx's jitter: what no line can deliver is told from what a queue does. The whole is judged in
-// tests/scenario/jitter_test.cpp.
+// udtx's jitter estimate: it distinguishes delays that no link can cause from those of a queue.
+// tests/scenario/jitter_test.cpp tests it in a whole connection.
 #include "congestion/udtx/jitter.hpp"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ constexpr std::uint32_t kBytes = 1250;
 constexpr double kLine = kBytes / 100e-6;  // bytes/s
 constexpr double kAccount = 0.4e-3;        // s
 
-/// A sender on a line of kLine: packets `apart`, the queue that comes with them, what comes after it, and the loss.
+/// A sender on a link of rate kLine. `others` is the delay by other flows' packets in the queue, `later` the delay
+/// after the link. The order of packets is kept.
 struct Way {
     Duration apart = kPacketTime;
     std::function<bool(PacketNumber)> lost = [](PacketNumber) { return false; };
@@ -28,7 +29,8 @@ struct Way {
     std::function<Duration(PacketNumber)> later = [](PacketNumber) { return Duration::zero(); };   // in order
 };
 
-/// What `jitter` makes of so many packets, acknowledged 64 at a time; every eighth is a sample and both sides of a gap.
+/// Feeds `jitter` with so many packets, acknowledged 64 at a time. Samples are each eighth packet and both edges of a
+/// gap.
 void run(UdtxJitter& jitter, const Way& way, PacketNumber packets) {
     Instant line_free = kStart;
     Instant last_arrival = kStart;
@@ -100,7 +102,7 @@ TEST_CASE("udtx jitter: a receiver that stood still once is none; jitter that en
     run(jitter, {.later = again}, 60'000);
     CHECK(jitter.size() > 1e-3);
     UdtxJitter over;
-    run(over, {.later = again}, 190'000);  // 13 s more
+    run(over, {.later = again}, 190'000);  // 13 s more, without jitter
     CHECK(over.size() == 0.0);
 }
 
@@ -109,7 +111,7 @@ TEST_CASE("udtx jitter noise: takes away what jitter adds to every delay, and le
     JitterNoise noise;
     const Duration base = 20ms;
     const JitterNoise::Path path{.jitter = 2e-3, .base_rtt = 0.1};
-    const auto delay = [&](Duration queue) {  // never less than 3 ms of jitter
+    const auto delay = [&](Duration queue) {  // at least 3 ms of jitter
         return base + queue + 3ms + Duration(static_cast<std::int64_t>(prng.below(2'000'000)));
     };
     Instant now = kStart;
@@ -122,7 +124,7 @@ TEST_CASE("udtx jitter noise: takes away what jitter adds to every delay, and le
     Duration lowest{};
     for (int i = 0; i < 10; ++i, now += 10ms) lowest = noise.on_delay(now, delay(10ms), base, path);
     CHECK(to_seconds(lowest - base) - noise.height() > 7e-3);
-    // It is bounded, and without jitter nothing is taken away.
+    // The height is bounded, and without jitter nothing is subtracted.
     lowest = noise.on_delay(now, delay(0ms), base, {.jitter = 1.0, .base_rtt = 0.1});
     CHECK(noise.height() <= JitterNoise::kMost);
     CHECK(noise.on_delay(now, base + 7ms, base, {.jitter = 0.0, .base_rtt = 0.1}) == base + 7ms);

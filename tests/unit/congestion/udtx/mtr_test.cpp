@@ -1,4 +1,4 @@
-// udtx's MTR: from what the receiver measures, checked against what is delivered.
+// udtx's MTR: the receiver's measurement, checked against the delivery rate.
 #include "congestion/udtx/mtr.hpp"
 
 #include "test/catch.hpp"
@@ -9,7 +9,7 @@ using namespace udtx::congestion;
 
 namespace {
 
-/// The receiver tells of a line for packets of 1,000 bytes; so many bytes a second were delivered over `interval`.
+/// The receiver measures `pps` packets/s of 1,000 bytes, and `delivered` bytes/s were delivered over `interval`.
 CongestionFeedback told(Duration at, double pps, double delivered = 0.0, Duration interval = 50ms) {
     CongestionFeedback f;
     f.now = Instant(1h) + at;
@@ -33,13 +33,13 @@ TEST_CASE("udtx MTR: falls at once when congested, slowly when not, and never be
     mtr.on_feedback(told(40ms, 2'000, 3e6), 0.9);
     CHECK(mtr.mtr() == Approx(3e6));
     mtr.on_feedback(told(50ms, 11'000), 0.9);
-    CHECK(mtr.mtr() == Approx(4e6));  // upwards always an eighth
+    CHECK(mtr.mtr() == Approx(4e6));  // it always rises by an eighth of the difference
 }
 
 TEST_CASE("udtx MTR: on a short path what ACKs clump together is not the line's speed") {
     UdtxMtr mtr;
     for (int i = 0; i < 10'000; ++i) {
-        // 100 MB/s over rounds of 5 ms with many ACKs each, one in four with what belongs to four
+        // 100 MB/s over rounds of 5 ms with many ACKs each. One ACK in four has the data of four.
         const double delivered = i % 4 == 3 ? 280e6 : 40e6;
         mtr.on_feedback(told(i * 200us, 100'000, delivered, 5ms), 0.0);
     }
@@ -54,18 +54,18 @@ TEST_CASE("udtx MTR: trains that arrive as fast as they left bound nothing") {
         return f;
     };
     mtr.on_feedback(as_they_left(0ms, 0.0), 0.0);
-    CHECK(mtr.mtr() == Approx(40e6));  // at least
+    CHECK(mtr.mtr() == Approx(40e6));  // the measured rate is a lower bound
     mtr.on_feedback(as_they_left(10ms, 15e6), 0.0);
     CHECK(mtr.mtr() == Approx(40e6));
     mtr.on_feedback(as_they_left(20ms, 80e6), 0.9);
-    CHECK(mtr.mtr() == Approx(160e6));  // room to find out more
+    CHECK(mtr.mtr() == Approx(160e6));  // leaves room to probe for more
     CHECK(mtr.seen() == Approx(80e6));
     mtr.limit(60e6);
     CHECK(mtr.seen() == Approx(60e6));
     mtr.unlimit();
-    mtr.on_feedback(as_they_left(5s, 40e6), 0.9);  // others have come
+    mtr.on_feedback(as_they_left(5s, 40e6), 0.9);  // other flows have started
     CHECK(mtr.mtr() == Approx(80e6));
-    mtr.on_feedback(told(6s, 30'000, 20e6), 0.9);  // a slower line
+    mtr.on_feedback(told(6s, 30'000, 20e6), 0.9);  // a slower link
     CHECK(mtr.mtr() == Approx(40e6));
     mtr.on_feedback(told(10s, 30'000, 20e6), 0.9);
     CHECK(mtr.mtr() == Approx(30e6));

@@ -1,4 +1,4 @@
-// The parts of udtx, each by itself; the whole is judged in tests/scenario/udtx_test.cpp.
+// The parts of udtx, each by itself. tests/scenario/udtx_test.cpp tests the whole controller.
 #include "congestion/udtx/udtx.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace udtx::congestion;
 namespace {
 
 constexpr Instant kStart = Instant(1h);
-constexpr Duration kClocks = 5h;  // the receiver's clock is another one
+constexpr Duration kClocks = 5h;  // offset of the receiver's clock
 
 CongestionFeedback feedback(Duration at) {
     CongestionFeedback f;
@@ -23,7 +23,7 @@ CongestionFeedback feedback(Duration at) {
     return f;
 }
 
-/// An ACK of one packet, sent an RTT of 50 ms ago, with this one-way delay.
+/// An ACK of one packet with this one-way delay. The packet was sent an RTT of 50 ms ago.
 CongestionFeedback arrival(Duration at, PacketNumber number, Duration delay) {
     CongestionFeedback f = feedback(at);
     f.acked_packets = 1;
@@ -51,7 +51,7 @@ TEST_CASE("udtx delay: the queue is what comes on top of the base, whatever the 
     delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
     CHECK(delay.queue() == 0.0);
     delay.on_feedback(arrival(10ms, 8, 31ms), 1e-4);
-    CHECK(delay.queue() == Approx(5.6e-3));  // less the dead zone of 0.4 ms
+    CHECK(delay.queue() == Approx(5.6e-3));  // minus the dead zone of 0.4 ms
     CHECK(delay.smoothed() > 0.0);
     CHECK(delay.smoothed() < delay.queue());
     CHECK(delay.base_rtt() == Approx(0.05));
@@ -63,7 +63,7 @@ TEST_CASE("udtx delay: a clock that drifts by 100 ppm does not look like a queue
         for (int i = 0; i < 12'000; ++i) {
             const Duration at = 10ms * i;
             delay.on_feedback(arrival(at, static_cast<PacketNumber>(i), 25ms + at * ppm / 1'000'000), 1e-4);
-            REQUIRE(delay.queue() < 1e-3);  // 10 s of base life x 100 ppm, less the dead zone
+            REQUIRE(delay.queue() < 1e-3);  // 10 s of base lifetime x 100 ppm, minus the dead zone
         }
     }
 }
@@ -73,7 +73,7 @@ TEST_CASE("udtx delay: of a batch with one stamp the last packet counts") {
     delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
     CongestionFeedback f = feedback(20ms);
     const Instant stamp = f.now;
-    for (PacketNumber n = 0; n < 64; n += 9) {  // left 0.1 ms apart, stamped together
+    for (PacketNumber n = 0; n < 64; n += 9) {  // sent 0.1 ms apart, all with one receive timestamp
         const Instant sent = stamp - 25ms - (63 - n) * 100us;
         f.arrivals.push_back({n + 1, sent, stamp + kClocks - sent});
     }
@@ -118,13 +118,13 @@ TEST_CASE("udtx delay: what was lost beside the first base was lost to a full qu
 TEST_CASE("udtx delay: what is lost at random tells of no full queue") {
     UdtxDelay delay;
     delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
-    // Beside long and short queues alike; then beside one that stands.
+    // Losses at long and short queues alike do not count; then losses at one constant queue do.
     for (int i = 0; i < 100; ++i) delay.note_lost(kStart, i % 10 == 0 ? 20e-3 : 0.0);
     CHECK(delay.lost_at(kStart, 2e-3) == 0.0);
     for (int i = 0; i < 100; ++i) delay.note_lost(kStart + 20s, 8e-3 + 1e-3 * (i % 3));
     CHECK(delay.lost_at(kStart + 20s, 8e-3) == 0.0);
     CHECK(delay.lost_at(kStart + 20s, 4e-3) == Approx(10e-3));
-    // Clumps that jitter made looked like queues.
+    // Jitter produced clumps that looked like queues, so these losses do not count.
     delay.on_feedback(arrival(20s, 30, 20ms), 1e-4, 5e-3);
     CHECK(delay.lost_at(kStart + 20s, 4e-3) == 0.0);
 }
@@ -145,7 +145,7 @@ TEST_CASE("udtx loss: what strikes long queues alone is congestion") {
         loss.on_feedback(kStart + 10ms * i, {.high = 50, .high_lost = 5, .low = 50, .low_lost = 0}, 0.05);
     }
     CHECK(loss.random() == 0.0);
-    CHECK(loss.congestion() > 0.04);  // of all packets, less two standard deviations
+    CHECK(loss.congestion() > 0.04);  // of all packets, minus two standard deviations
     CHECK(loss.congestion() <= 0.05);
 }
 
@@ -292,11 +292,11 @@ TEST_CASE("udtx: a new cap is the cap") {
 
 namespace {
 
-/// A udtx that gets 10 MB/s, 50 ms, told of 5 % loss; an ACK of 100 packets each SYN.
+/// A udtx flow of 10 MB/s, 50 ms and optionally 5 % loss. An ACK of 100 packets arrives each SYN.
 class LossyUdtx {
   public:
     explicit LossyUdtx(double line = 1e7) : line_(line) {}
-    /// `queue` above the base delay in every second ACK, a sixteenth more in the others.
+    /// The delay is `queue` above the base in every second ACK, and a sixteenth more in the others.
     void step(Duration queue, bool losses) {
         ++steps_;
         const Duration here = steps_ % 2 == 0 ? queue : queue * 17 / 16;
@@ -332,7 +332,7 @@ TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate
     REQUIRE(trial > 100);
     LossyUdtx line;
     while (line.steps() < trial - 90) line.step(0ms, true);
-    // It grows: a queue that stands still is a longer way.
+    // The queue grows, because a constant delay would look like a longer path.
     const auto queue = [&line, start = line.steps()] { return 40ms + 200us * (line.steps() - start); };
     while (!line.udtx.competing() && line.steps() < trial + 20) line.step(queue(), false);
     REQUIRE(line.udtx.competing());
@@ -346,7 +346,7 @@ TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate
 TEST_CASE("udtx: drains two seconds after the packet that met the shortest queue was sent, five where it is alone") {
     for (const auto& [line_rate, interval] : {std::pair{2e7, 200}, {1e7, 500}}) {
         LossyUdtx line(line_rate);
-        std::vector<int> begun;  // SYN intervals
+        std::vector<int> begun;  // in SYN intervals
         bool before = false;
         while (line.steps() < 1300) {
             const bool shorter = line.steps() == 599;  // once, in the next step

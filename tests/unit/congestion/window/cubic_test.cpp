@@ -1,4 +1,4 @@
-// Expected values by hand from RFC 9438 and RFC 9406 (docs/lab/controllers.md). Datagrams of 1,000 bytes.
+// Expected values were computed by hand from RFC 9438 and RFC 9406 (docs/lab/controllers.md). Datagrams of 1,000 bytes.
 #include "congestion/window/cubic.hpp"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kSegment = 1000.0;
 
-/// A path that acknowledges what is in flight, a window each round trip in steps of `kStep`.
+/// A path that acknowledges the data in flight, one window per round trip in steps of `kStep`.
 struct Path {
     explicit Path(Duration round_trip = 100ms) : rtt(round_trip) {}
 
@@ -33,7 +33,7 @@ struct Path {
     }
     double segments() const { return cubic.exact_window() / kSegment; }
 
-    /// All of one window is sent and acknowledged, a tenth at a time.
+    /// Sends and acknowledges one window, a tenth at a time.
     void round() {
         const double window = segments();
         sent += static_cast<PacketNumber>(window);
@@ -48,7 +48,7 @@ struct Path {
         f.lost.push_back({sent, 1000, now - rtt});
         cubic.on_feedback(f);
     }
-    /// In congestion avoidance with W_max of at least so many segments.
+    /// Enters congestion avoidance with a W_max of at least so many segments.
     void grow_and_lose(double at_least) {
         while (segments() < at_least) round();
         ++sent;
@@ -69,7 +69,7 @@ struct Path {
 TEST_CASE("cubic: slow start doubles each round trip from ten segments, and paces at twice the window") {
     Path p;
     CHECK(p.cubic.window() == 10'000);
-    CHECK(p.cubic.pacing_rate().is_infinite());  // no round-trip time yet
+    CHECK(p.cubic.pacing_rate().is_infinite());  // the round-trip time is not known yet
     p.round();
     CHECK(p.segments() == Approx(20));
     p.round();
@@ -85,12 +85,12 @@ TEST_CASE("cubic: a loss leaves 0.7 of the window, once a round trip") {
     CHECK(p.cubic.window_max() == Approx(160e3));
     CHECK_FALSE(p.cubic.report().slow_start);
     CHECK(p.cubic.pacing_rate().bytes_per_second() == Approx(1.25 * 112e3 / 0.1));
-    p.lose();  // of the same round trip
+    p.lose();  // in the same round trip
     CHECK(p.segments() == Approx(112));
     ++p.sent;
     p.lose();
     CHECK(p.segments() == Approx(112 * 0.7));
-    // Fast convergence: the second maximum was below the first.
+    // Fast convergence: the second maximum was below the first, so W_max is reduced.
     CHECK(p.cubic.window_max() == Approx(112e3 * 0.85));
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("cubic: the window is back at W_max after K, flat around it, and grows
     p.grow_and_lose(1000);
     const double w_max = p.cubic.window_max() / kSegment;
     const double k = std::cbrt(w_max * 0.3 / 0.4);
-    p.round();  // nothing grows until a packet sent after the reduction is acknowledged
+    p.round();  // the window grows only after an ACK of a packet sent after the reduction
     const Instant start = p.now;
     const auto elapsed = [&] { return to_seconds(p.now - start); };
     double before = p.segments();
@@ -145,7 +145,7 @@ TEST_CASE("cubic: a window that is not used does not grow, and the time does not
     CHECK(p.segments() == held);
     p.full = true;
     p.round();
-    // Ten seconds later on its curve the window would be above W_max; a round trip on, it has made one concave step.
+    // If the pause counted, the window would be above W_max. After one round trip it has made one concave step.
     CHECK(p.segments() < p.cubic.window_max() / kSegment);
     CHECK(p.segments() - held < 0.1 * held);
 }
@@ -160,7 +160,7 @@ TEST_CASE("cubic: silence leaves two segments and a threshold, repeated silence 
     CHECK(p.cubic.slow_start_threshold() == Approx(112e3 * 0.7));
     p.cubic.on_feedback(silence);
     CHECK(p.cubic.slow_start_threshold() == Approx(112e3 * 0.7));
-    p.lose();  // what was in flight then
+    p.lose();  // what was in flight at that time
     CHECK(p.cubic.window() == 2000);
     ++p.sent;
     p.acked = p.sent;
@@ -170,7 +170,7 @@ TEST_CASE("cubic: silence leaves two segments and a threshold, repeated silence 
     CHECK_FALSE(p.cubic.report().slow_start);
 }
 
-// As with a lost SYN (RFC 5681, section 3.1): the time-out rests on a guess of the round-trip time.
+// As with a lost SYN (RFC 5681, section 3.1): the timeout relied on a guess of the round-trip time.
 TEST_CASE("cubic: silence before anything was acknowledged leaves two segments, and slow start without a threshold") {
     Path p;
     CongestionFeedback silence = p.feedback(0);
@@ -194,7 +194,7 @@ TEST_CASE("cubic: a pause halves the window for each time-out of it, down to ten
         return p.segments();
     };
     CHECK(after(90ms) == Approx(112));
-    CHECK(after(110ms) == Approx(56));  // the time-out is 100 ms + 4 x 1 ms
+    CHECK(after(110ms) == Approx(56));  // the timeout is 100 ms + 4 x 1 ms
     CHECK(after(220ms) == Approx(28));
     CHECK(after(10s) == Approx(10));
 }
@@ -223,7 +223,7 @@ TEST_CASE("hystart: a constant round-trip time never ends slow start, one that g
     CHECK(growing.segments() == Approx(320));
     growing.rtt += 14ms;  // 111 + 14 > 111 + 13.9
     growing.round();
-    CHECK(growing.segments() == Approx(400).epsilon(0.1));  // a quarter of the growth from the second step on
+    CHECK(growing.segments() == Approx(400).epsilon(0.1));  // from the second step on a quarter of the growth
     for (int i = 0; i < 5; ++i) growing.round();
     CHECK_FALSE(growing.cubic.report().slow_start);
     CHECK(growing.cubic.slow_start_threshold() < 320e3 * std::pow(1.25, 6) * 1.1);

@@ -1,4 +1,4 @@
-// Expected values by hand from RFC 6356. Datagrams of 1,000 bytes.
+// Expected values were computed by hand from RFC 6356. Datagrams of 1,000 bytes.
 #include "congestion/window/lia.hpp"
 
 #include <cmath>
@@ -38,7 +38,7 @@ struct Path {
         f.lost.push_back({sent, 1000, now});
         lia.on_feedback(f);
     }
-    /// Slow start until `segments`, halved by a loss.
+    /// Slow start until twice `segments`, then a loss that halves the window.
     void settle(double segments) {
         while (this->segments() < 2.0 * segments) ack(std::min(10.0, 2.0 * segments - this->segments()));
         lose();
@@ -119,6 +119,6 @@ TEST_CASE("a path that has left counts no more") {
     }
     CHECK(group->total_window() == Approx(50e3));
     CHECK(group->alpha() == Approx(1.0));
-    Path again(group, 100ms);  // takes the place that is free
+    Path again(group, 100ms);  // takes the free place in the group
     CHECK(group->total_window() == Approx(50e3));
 }
