@@ -221,3 +221,15 @@ TEST_CASE("what left when the RTT was short may be late behind what is not") {
     rig.now += 1500us;
     CHECK(rig.drain() == 1);
 }
+
+TEST_CASE("a copy of bytes that were lost before goes ahead of a copy of newer bytes") {
+    Rig rig(StreamKind::ordered);
+    rig.record.on_lost(rig.record.on_assigned(rig.now, kGood, {0, kDatagram}, false, rig.paths[0].smoothed_rtt));
+    (void)rig.record.on_assigned(rig.now, kBad, {0, kDatagram}, true, rig.paths[1].smoothed_rtt);
+    rig.demand.next = kDatagram;
+    rig.assign(2);
+    rig.now += 26ms;
+    const auto copy = rig.next();
+    REQUIRE(copy);
+    CHECK(copy->range.begin == 0);
+}

@@ -82,3 +82,16 @@ TEST_CASE("the record of a path is bounded") {
     record.on_acked(first);  // no longer recorded
     CHECK(open_offsets(record, kFast, 2) == std::vector<std::uint64_t>{1, 2});
 }
+
+TEST_CASE("the walk over open entries ends as soon as the caller has found one, also among lost bytes") {
+    TransmissionRecord record(StreamKind::ordered);
+    record.on_lost(record.on_assigned(Instant{1s}, kSlow, {0, 100}, false, 10ms));
+    (void)record.on_assigned(Instant{2s}, kFast, {0, 100}, true, 10ms);
+    (void)record.on_assigned(Instant{2s}, kFast, {100, 200}, false, 10ms);
+    std::vector<std::uint64_t> seen;
+    record.for_each_open(kFast, 100, [&](RecordRef, const TransmissionRecord::Entry& entry) {
+        seen.push_back(entry.range.begin);
+        return false;
+    });
+    CHECK(seen == std::vector<std::uint64_t>{0});
+}
