@@ -53,6 +53,7 @@ class Report(Project):
         self.assertEqual(self.call(REPORT).returncode, 0)
         page = (self.root / "docs/lab/speed.md").read_text()
         self.assertIn("<!-- result speed -->\n| tool | Gbit/s |\n| --- | --- |\n| udtx | 9.79 (8.8 to 10.1) |\n", page)
+        self.assertIn("| other | 5.47 |\n\nMeasured 2026-11-28, commit `HEAD`, two processors.\n<!-- end -->", page)
         self.assertTrue(page.startswith("Text\n") and page.endswith("<!-- end -->\nMore\n"))
         self.assertIn("| speed | 9.79 Gbit/s | other 5.47 Gbit/s | `bench/x/run -n 3` |", (self.root / "README.md").read_text())
         self.assertIn("<svg", (self.root / "docs/pictures/speed.svg").read_text())
@@ -65,6 +66,25 @@ class Report(Project):
         done = self.call(REPORT, "--check")
         self.assertEqual(done.returncode, 1)
         self.assertIn("README.md: differs", done.stdout)
+
+    def test_a_figure_of_the_text_that_no_result_has_is_found(self):
+        page = self.root / "docs/lab/speed.md"
+        marks = "<!-- result speed -->\n<!-- end -->\n"
+        contents = self.root / "docs/lab/README.md"
+        founded = f"40 ms. **Measured.** Load `99`, 2026-11-28, at 3f2a9bc.\n{marks}At 40 ms 9.79 and 10.1 beside 5.47 [x](a77.md)\n"
+        page.write_text(founded)
+        contents.write_text("| [speed](speed.md) | How fast? | 9.79 |\n")
+        self.assertEqual(self.call(REPORT).returncode, 0)
+        done = self.call(REPORT, "--check")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        page.write_text(founded + "It was 1.77 times as fast.\n")
+        contents.write_text("| [speed](speed.md) | How fast? | 9.97 |\n")
+        self.call(REPORT)
+        done = self.call(REPORT, "--check")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("docs/lab/speed.md:11: 1.77 is in no result", done.stdout)
+        self.assertIn("docs/lab/README.md:1: speed.md has no 9.97", done.stdout)
+        self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)
 
     def test_what_does_not_fit_is_named(self):
         for change, said in (({"measures": []}, "names no path"), ({"rows": [["udtx"]]}, "a row has 1 cells"), ({"date": 7}, "'date'")):
@@ -120,6 +140,12 @@ class Stale(Project):
         self.change("src/a.cpp", "// more\nint a =\n    1;\n")
         self.assertEqual(self.call(STALE).returncode, 0)
         self.change("src/a.cpp", "int a = 2;\n")
+        self.assertEqual(self.call(STALE).returncode, 1)
+        self.change("src/a.py", '"""One."""\n# two\na = "# 3"\n')
+        self.result({**RESULT, "commit": self.git("rev-parse", "HEAD")})
+        self.change("src/a.py", '"""More\nlines."""\na = "# 3"\n')
+        self.assertEqual(self.call(STALE).returncode, 0)
+        self.change("src/a.py", 'a = "# 4"\n')
         self.assertEqual(self.call(STALE).returncode, 1)
 
     def test_a_path_that_does_not_exist_is_named(self):

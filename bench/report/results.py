@@ -7,6 +7,7 @@
      "bars": {"title": "...", "unit": "Gbit/s", "values": ["Gbit/s"]}}    optional: a picture of some columns
 
 A cell is text as a reader sees it: "9.79 (8.82 to 10.06)". Its first number is its value.
+A laboratory page names a figure in its text only if one of its results or its set-up has it (unfounded()).
 """
 import json
 import pathlib
@@ -16,6 +17,11 @@ FIELDS = {"command": str, "date": str, "commit": str, "machine": str, "measures"
 VALUE = re.compile(r"-?\d[\d,]*(\.\d+)?")
 HEADLINES = "headlines.json"
 UNKNOWN = "unknown"  # as a commit: it was not recorded
+MEASURED = "**Measured.**"  # in a laboratory page: the set-up ends here
+NO_FIGURE = re.compile(r"^<!-- result .*?^<!-- end -->$|^```.*?^```$|`[^`\n]*`|\]\([^)\n]*\)|\b20\d\d-\d\d-\d\d\b|\b(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b",
+                       re.M | re.S)
+FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+LAB_LINE = re.compile(r"^\| \[[\w-]+\]\(([\w-]+\.md)\) \|[^|]*\|([^|]*)\|$", re.M)
 
 
 class Wrong(Exception):
@@ -52,6 +58,37 @@ def headlines(root):
 def table(columns, rows):
     lines = [columns, ["---"] * len(columns), *rows]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
+
+
+def caption(result):
+    commit = "commit not recorded" if result["commit"] == UNKNOWN else f"commit `{result['commit'][:8]}`"
+    return f"\nMeasured {result['date']}, {commit}, {result['machine']}.\n"
+
+
+def figures(text):
+    return {figure.replace(",", "").rstrip(".") for figure in FIGURE.findall(text)}
+
+
+def unfounded(text, shown):
+    """(line, figure) of each figure behind MEASURED that neither the results `shown` nor the text before have.
+
+    A figure has a decimal point or two digits. Code, links, dates and commits have none.
+    """
+    before, found, after = text.partition(MEASURED)
+    if not found:
+        return
+    known = figures(before) | figures(json.dumps(shown))
+    prose = NO_FIGURE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), before + found + after)
+    for match in FIGURE.finditer(prose, len(before)):
+        figure = match[0].replace(",", "").rstrip(".")
+        if len(figure) > 1 and figure not in known:
+            yield text.count("\n", 0, match.start()) + 1, match[0]
+
+
+def verdicts(text):
+    """(line, page, verdict) of the table of contents."""
+    for match in LAB_LINE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1], match[2]
 
 
 def value(cell):

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# apps_rooms.sh <source root> <compiler> <include directories of apps/common, with ; between them> <those of apps/dial>:
-# a room of the tools includes rooms that its target links and public headers, nothing else. Exit code 1 where it could.
+# apps_rooms.sh <source root> <compiler> <include directories of apps/common, separated by ;> <those of apps/dial>:
+# checks that a component ("room") of the tools can include only public headers and the rooms that its target links.
+# Exits with 1 if it can include others.
 set -uo pipefail
 apps=$1/apps compiler=$2 of_common=$3 of_dial=$4
 
-includes() {  # includes <directories> <header>: whether a source with these directories could
+includes() {  # includes <directories> <header>: succeeds if a source with these directories can include the header
     local flags=() directories
     IFS=';' read -ra directories <<<"$1"
     for directory in "${directories[@]}"; do flags+=(-I "$directory"); done
@@ -17,6 +18,6 @@ includes "$of_dial" udtx/session.hpp || { echo "dial cannot include a public hea
 ! includes "$of_dial" io/driver.hpp || { echo "dial could include what is private to the library"; failed=1; }
 ! includes "$of_common" ssh/ssh_child.hpp || { echo "common could include ssh, which it does not link"; failed=1; }
 ! includes "$of_dial" serve/server_run.hpp || { echo "dial could include serve, which it does not link"; failed=1; }
-# Nobody goes around the targets.
+# Relative includes would bypass the targets.
 if grep -rnE --include='*.?pp' '^ *# *include *"\.\./' "$apps"; then failed=1; fi
 exit $failed

@@ -1,4 +1,4 @@
-"""The tests of a build directory and the sources that each is made of."""
+"""Finds the tests of a build directory and the sources of each test."""
 import pathlib
 import re
 
@@ -7,7 +7,7 @@ BESIDE = re.compile(r"[\w./-]+\.(?:py|sh|cpp|hpp)\b")
 
 
 def commands(build):
-    """{test: words of its command}, from what CMake wrote for ctest."""
+    """{test: words of its command}, from the files that CMake wrote for ctest."""
     found = {}
     for path in sorted(build.rglob("CTestTestfile.cmake")):
         for name, words in ADDED.findall(path.read_text()):
@@ -16,20 +16,20 @@ def commands(build):
 
 
 def programs(build):
-    """{program: its sources}, from what tests/CMakeLists.txt wrote."""
+    """{program: its sources}, from the file that tests/CMakeLists.txt wrote."""
     lines = (build / "tests/programs.txt").read_text().splitlines()
     return {line.split(": ")[0]: line.split(": ")[1].split(";") for line in lines if ": " in line}
 
 
 def with_neighbours(path, seen):
-    """A script and the scripts of its directory that it names."""
+    """Adds a file to `seen`, and for a script also the files of its directory that it names, recursively."""
     if path in seen or not path.is_file():
         return
     seen[path] = path.read_text(errors="replace")
     if path.suffix in (".sh", ".py") or not path.suffix:
         for name in BESIDE.findall(seen[path]):
             neighbour = path.parent / pathlib.Path(name).name
-            # What many share has no cases of its own.
+            # Files that many scripts share have no cases.
             if neighbour.name not in ("lib.sh", "ssh_lib.sh"):
                 with_neighbours(neighbour, seen)
 
@@ -37,7 +37,7 @@ def with_neighbours(path, seen):
 def sources_of_tests(root, build):
     """{test: {path below the root: text}}."""
     made_of = programs(build)
-    rules = root / "tests/rules"  # they speak of cases, and try none
+    rules = root / "tests/rules"  # these scripts name cases but do not test them
     result = {}
     for test, words in commands(build).items():
         seen = {}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# core_purity.sh <source root>: the core's rooms and the public headers read no clock, random source, socket, file,
-# logger or thread, and include only what lies below them; so do the rooms of the transfers. (The rooms of the tools are
-# targets: what one does not link it cannot include.) Prints
-# file:line of each breach; exit code 1 if there is one.
+# core_purity.sh <source root>: checks that the core's component directories ("rooms") and the public headers use no
+# clock, random source, socket, file, logger or thread. It also checks that the rooms of the library include only rooms
+# below them. (The rooms of the tools are targets, and a target cannot include rooms that it does not link.) Prints
+# file:line of each breach. Exits with 1 if there is one.
 set -uo pipefail
 cd "$1" || exit 2
 
@@ -29,7 +29,7 @@ if [ "${#sources[@]}" -eq 0 ]; then
     exit 2
 fi
 
-# Every line as file:line:code. Comments may name what the code may not.
+# Writes every line as file:line:code. Comments are removed, as they may name anything.
 awk '{ sub(/\/\/.*/, ""); print FILENAME ":" FNR ":" $0 }' "${sources[@]}" >"$work/code"
 
 search() {  # search <pattern> <what> [<files to leave out>]
@@ -39,26 +39,26 @@ search "$clocks" clock
 search "$randomness" randomness
 search "$sockets" I/O 'libudtx/include/udtx/(transfer/)?async\.hpp'
 search "$files" file
-# An application names its key files and directories by std::filesystem::path.
+# Public headers may use std::filesystem::path for the names of key files and directories.
 search "$paths" file libudtx/include/
 search "$loggers" log
-# A transfer of Asio's is looked up and dialled beside its executor.
+# An Asio transfer resolves names and connects on a thread next to its executor.
 search "$threads" thread 'libudtx/include/udtx/transfer/async\.hpp'
-# By a stop token a program ends the making of a session.
+# Programs cancel Session::connect with a stop token.
 search '<stop_token>|std::stop_' thread 'libudtx/include/udtx/session\.hpp'
-# The chunk pool is the one structure that disk threads share with the core. Asio's handlers come from any thread.
+# The chunk pool is the only structure that disk threads share with the core. Asio's handlers may run on any thread.
 search "$locks" lock 'libudtx/src/base/chunk\.|libudtx/include/udtx/(transfer/)?async\.hpp'
 
-# What is installed shows nothing of the inside. Asio's completion tokens have headers of their own.
+# Installed headers include only installed headers. Asio's completion tokens have separate headers.
 grep -E '^libudtx/include/[^:]+:[0-9]+: *# *include ("|<[^>]*[/.])' "$work/code" | grep -vE 'include "udtx/' |
     grep -vE '^libudtx/include/udtx/(transfer/)?async\.hpp:[0-9]+: *# *include <boost/' |
     sed 's/$/    [public headers include udtx\/... and the standard library]/' >>"$work/breaches"
-# The core is usable without what lies above it.
+# The core's headers must be usable without the layers above it.
 below='udtx/(core/[a-z_]+|address|close_reason|config|congestion|error|export|ids|path|probing|range|rate|result|scheduler|stats|text|time|version)\.hpp'
 grep -E '^libudtx/include/udtx/core/[^:]+:[0-9]+: *# *include "udtx/' "$work/code" | grep -vE "\"$below\"" |
     sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 
-allowed() {  # which rooms one may include
+allowed() {  # allowed <room>: the rooms that it may include, as a regular expression
     case $1 in
         base) echo base ;;
         multipath) echo 'base|multipath' ;;
@@ -72,8 +72,8 @@ for room in "${rooms[@]}"; do
         sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 done
 
-against() {  # against <directory> <room> <prefix of includes> <what it may not include>
-    # Below a room everything is the room's; "." is what stands in the directory itself.
+against() {  # against <directory> <room> <prefix of includes> <rooms that it may not include>
+    # A room includes all its subdirectories. Room "." means the files in the directory itself.
     local depth=()
     [ "$2" != . ] || depth=(-maxdepth 1)
     [ -d "$1/$2" ] || return 0
@@ -89,7 +89,7 @@ in_order() {  # in_order <directory> <prefix of its includes> <rooms, each of wh
         against "$directory" "$room" "$prefix" "$(IFS='|'; echo "$*")"
     done
 }
-all_named() {  # all_named <directory> <rooms>: a new one gets its place in the order
+all_named() {  # all_named <directory> <rooms>: reports rooms that have no place in the order
     local directory=$1 room
     for room in "$directory"/*/; do
         room=$(basename "$room")
@@ -100,7 +100,8 @@ all_named() {  # all_named <directory> <rooms>: a new one gets its place in the 
 transfers=(split message file resume pieces receipt source landing job run serve)
 all_named libudtx/src/transfer "${transfers[*]}"
 in_order libudtx/src/transfer transfer/ . "${transfers[@]}"
-# Families of controllers know what is in `congestion` itself, not each other; the scavenger measures as `udtx` does.
+# Families of controllers may include `congestion` itself but not each other. The scavenger may include `udtx`, as it
+# uses its measurements.
 families=(udt window bbr udtx scavenger)
 all_named libudtx/src/congestion "${families[*]}"
 for family in "${families[@]}"; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The purity check must find each kind of breach at its line, and must let comments and clean files pass.
+# Tests that the purity check finds each kind of breach at its line, and accepts comments and clean files.
 set -euo pipefail
 check=$(cd "$(dirname "$0")" && pwd)/core_purity.sh
 root=$(mktemp -d)
@@ -38,7 +38,7 @@ expect_breach '#include "io/driver.hpp"'
 expect_breach '#include "stream/send_stream.hpp"'
 expect_breach '#include "udtx/monotonic_clock.hpp"'
 rm "$root/libudtx/src/wire/bad.cpp"
-expect_public() {  # expect_public <file> <include>: a public header that shows what it may not
+expect_public() {  # expect_public <file> <include>: a public header with a forbidden include
     mkdir -p "$(dirname "$root/libudtx/include/udtx/$1")"
     printf '#include %s\n' "$2" >"$root/libudtx/include/udtx/$1"
     if bash "$check" "$root" >/dev/null; then echo "$1 may not include $2"; exit 1; fi
@@ -55,7 +55,7 @@ mkdir "$root/libudtx/src/multipath"
 printf '#include "wire/frame.hpp"\n' >"$root/libudtx/src/multipath/bad.cpp"
 if bash "$check" "$root" >/dev/null; then echo "multipath may not know wire"; exit 1; fi
 rm "$root/libudtx/src/multipath/bad.cpp"
-expect_against() {  # expect_against <file> <include>: a room that may not know another
+expect_against() {  # expect_against <file> <include>: a room that includes a forbidden room
     mkdir -p "$(dirname "$root/$1")"
     printf '#include "%s"\n' "$2" >"$root/$1"
     if bash "$check" "$root" >/dev/null; then echo "$1 may not include $2"; exit 1; fi

@@ -11,6 +11,9 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
+import plain_english  # noqa: E402
+
 MOST_WORDS = {"README.md": 900, "docs/": 20_000}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)(?: +\"[^\"]*\")?\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.M)
@@ -19,13 +22,6 @@ COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}\b")
 CODED_COMMIT = re.compile("`" + COMMIT.pattern + "`")
 MONTH = "(January|February|March|April|May|June|July|August|September|October|November|December)"
 DATE = re.compile(rf"\b20[0-9]{{2}}-[01][0-9](-[0-3][0-9])?\b|\b[0-9]{{1,2}} {MONTH} 20[0-9]{{2}}\b|\b[0-9]+/[0-9]+/20[0-9]{{2}}\b")
-# Each with the usual word. They are looked for in prose, not in code.
-UNUSUAL = {
-    r"mend(s|ed|ing)?": "fix", r"dial(s|led|ling)?": "connect", r"anew": "again, from the beginning",
-    r"falls? silent": "fails, times out", r"begins? to": "starts to", r"as good as": "almost",
-    r"and nothing else": "only", r"is not there": "does not exist", r"of old": "earlier",
-}
-UNUSUAL_WORD = {re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I): usual for pattern, usual in UNUSUAL.items()}
 NO_PROSE_RULES = {"docs/inside/style.md"}  # its pairs show what is wrong
 
 
@@ -82,7 +78,7 @@ def problems(root):
             yield from found(root, path, text, [(CODED_COMMIT, "a commit belongs to docs/lab")])
             yield from found(root, path, prose, [(COMMIT, "a commit belongs to docs/lab"), (DATE, "a date belongs to docs/lab")])
         if name not in NO_PROSE_RULES:
-            yield from found(root, path, prose, [(pattern, f"write '{usual}'") for pattern, usual in UNUSUAL_WORD.items()])
+            yield from found(root, path, prose, plain_english.RULES)
     yield from (f"{start} has {words[start]} words, at most {most}" for start, most in MOST_WORDS.items() if words[start] > most)
 
 
@@ -91,8 +87,8 @@ def self_test():
     root = pathlib.Path("/nowhere")
     text = without_code("Mended at 3f2a9bc, `mend`.\n```\nanew\n```\non 2026-11-28 we dial\n")
     assert [COMMIT.search(text)[0], DATE.search(text)[0]] == ["3f2a9bc", "2026-11-28"]
-    told = list(found(root, root / "a.md", text, [(pattern, usual) for pattern, usual in UNUSUAL_WORD.items()]))
-    assert told == ["a.md:1: 'Mended': fix", "a.md:5: 'dial': connect"], told
+    told = list(found(root, root / "a.md", text, plain_english.RULES))
+    assert told == ["a.md:1: 'Mended': write 'fix'", "a.md:5: 'dial': write 'connect'"], told
     assert not COMMIT.search("1000000 or deadbeef or 1234567")
     assert CODED_COMMIT.search("at `3f2a9bc`") and all(DATE.search(text) for text in ("28 November 2026", "11/28/2026"))
 

@@ -1,12 +1,12 @@
-"""Holds the fault matrix, the tests and the table in docs/lab/faults.md together.
+"""Keeps the fault matrix, the tests and the table in docs/lab/faults.md consistent.
 
-fault_table.py check SOURCE_ROOT BUILD   each case has a test or a reason, and nothing claims what is not there
-fault_table.py write SOURCE_ROOT BUILD   the table anew, from the sources and what the tests of the last run printed
-fault_table.py tests SOURCE_ROOT BUILD   the names of the tests that claim a case, one a line
+fault_table.py check SOURCE_ROOT BUILD   checks that each case has a test or a reason, and that all claims are true
+fault_table.py write SOURCE_ROOT BUILD   rewrites the table from the sources and the output of the last test run
+fault_table.py tests SOURCE_ROOT BUILD   prints the names of the tests that claim a case, one per line
 
 A test claims a case by the name of a Catch2 case ("F68 ...") or by a line `FAULT F68 | bound | figure`, which fault_case() of
-tests/support and tests/loopback/lib.sh print. A source that takes the number from a variable says in a comment which there are
-(`cases: F53, F54`), a fuzz target in kFaultCases; where it does not, what its test printed when it ran last counts.
+tests/support and tests/loopback/lib.sh print. If a source takes the number from a variable, it lists the numbers in a
+comment (`cases: F53, F54`), a fuzz target in kFaultCases. Without a list, the output of the test's last run counts.
 """
 import pathlib
 import re
@@ -43,12 +43,12 @@ def printed(text):
 
 
 def computed(text):
-    """Takes numbers from a variable, and does not say which there are."""
+    """True if the source takes numbers from a variable and does not list them."""
     return COMPUTED.search(text) and not DECLARED.search(text)
 
 
 def read_table(path):
-    """{number: cells} of a file of lines `F01 | cell | cell`."""
+    """{number: cells} of a file with lines `F01 | cell | cell`."""
     lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
     return {int(line[1:3]): [cell.strip() for cell in line.split("|")[1:]] for line in lines}
 
@@ -112,7 +112,7 @@ def wrong_rows(project):
 
 
 def wrong_words(project):
-    """Tests that documents speak of."""
+    """Wrong claims of documents about tests."""
     by_file = {}
     for texts in project.sources.values():
         for path, text in texts.items():
@@ -148,7 +148,8 @@ def table_of(project, rows):
 
 
 def rows_of_run(log):
-    """({test that passed: [(number, bound, figure)]}) of a LastTest.log; of a bound printed twice the last figure counts."""
+    """{passed test: [(number, bound, figure)]} of a LastTest.log. If a bound was printed twice, the last figure
+    counts."""
     result = {}
     for part in re.split(r"^\d+/\d+ Testing: ", log, flags=re.M)[1:]:
         test = part.split("\n", 1)[0]
@@ -159,7 +160,7 @@ def rows_of_run(log):
 
 
 def new_rows(project, run):
-    """Rows of the tests that ran, and the former ones of those that did not."""
+    """New rows for the tests that ran, and the present rows of the other tests."""
     kept = [row for row in project.rows() if row[1] in project.sources and row[1] not in run
             and row[0] in project.claims[row[1]]]
     return kept + [(number, test, bound, figure) for test, lines in run.items() if test in project.sources
@@ -167,7 +168,7 @@ def new_rows(project, run):
 
 
 def silent(project, run):
-    """Cases that a test claims in its source and did not print, although each of its entries ran and passed."""
+    """Cases that a source claims and no test printed, although all tests with this source ran and passed."""
     sharing = {}
     for test, texts in project.sources.items():
         for path, text in texts.items():

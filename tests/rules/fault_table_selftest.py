@@ -1,4 +1,4 @@
-"""A small project in which all is true passes; with each kind of lie fault_table.py fails and names it."""
+"""Tests that fault_table.py accepts a small correct project, and finds and names each kind of false claim."""
 import pathlib
 import sys
 import tempfile
@@ -18,7 +18,7 @@ Test Passed.
 
 
 def make(root):
-    """Cases 1 to 90 in a program, 1 in a script, too; 91 does not run here."""
+    """Makes a project: a program has cases 1 to 90, a script has case 1, too, and case 91 does not run here."""
     build = root / "build"
     for directory in ("tests/rules", "docs/inside", "docs/lab", "build/tests", "build/Testing/Temporary"):
         (root / directory).mkdir(parents=True)
@@ -47,7 +47,7 @@ def run(root):
     return fault_table.write(fault_table.Project(root, root / "build"), [log.read_text()])
 
 
-# What is changed in a file of the sound project, and a word of the complaint.
+# {kind: (file of the correct project, old text, new text, part of the expected complaint)}
 LIES = {
     "a case in no test": ("tests/all_test.cpp", CASE.format(44), "", "F44 is in no test"),
     "a case without a reason": ("tests/rules/faults_not_here.txt", "F91 | needs a day | F90\n", "", "F91 is in no test"),

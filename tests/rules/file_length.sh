@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# file_length.sh <source root>: a source file stays under 600 lines.
+# file_length.sh <source root>: checks that source files have at most 600 lines.
 set -uo pipefail
 cd "$1" || exit 2
 long=$(find dev libudtx apps tests examples bench packaging \( -name '*.[ch]pp' -o -name '*.py' -o -name '*.sh' -o -name run -o -name dev -o -path '*/web/*' \) \

@@ -1,6 +1,7 @@
-"""library_terms.py SOURCE_ROOT: the texts of the library name no flags of the tools.
+"""library_terms.py SOURCE_ROOT: checks that texts of the library do not name flags of the tools.
 
-A program with the library has none. It is told of options by the names of the public headers. Exit 1 names the places.
+Programs with the library do not have these flags, so that its texts use the names of the public headers. Exits with 1
+and prints the places that name a flag.
 """
 import pathlib
 import re
@@ -8,7 +9,7 @@ import sys
 
 QUOTED = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])'|"(?:\\.|[^"\\])*\"""", re.S)
 FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")
-# What people at the other end read, where the tools that both ends are know the flags of each other.
+# Messages for the other end. If both ends are the tools, they know each other's flags.
 SAID_TO_THE_PEER = {
     "job/announcements.cpp": {"--delete", "--allow-delete"},
     "landing/clear_way.cpp": {"--delete"},
@@ -23,7 +24,7 @@ OF_OTHER_PROGRAMS = {"-u", "-w"}  # ulimit, sysctl
 
 
 def flags(text):
-    """Line and flag of each one in a text."""
+    """Line and name of each flag in a string literal of the text."""
     for match in QUOTED.finditer(text):
         if match[0].startswith('"'):
             for flag in FLAG.findall(match[0][1:-1]):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Documents name only tests that exist, docs/using/security.md promises only what a test holds, and each test is compiled.
+"""Checks that documents name only existing tests, that a test holds each promise of docs/using/security.md, and that
+each test is compiled.
 
 named_tests.py SOURCE_DIR BUILD_DIR
-Names are those of ctest, as this build has them; `loopback_pairs_*` stands for all that begin so. In docs/using/security.md
-every section says after "Held by:", or row by row in a table, which tests hold it, except those that list what is not
-promised.
+Names are those of ctest in this build; `loopback_pairs_*` stands for all names with this beginning. Each section of
+docs/using/security.md names the tests that hold it after "Held by:", or in each row of a table. The sections of
+PROMISE_NOTHING need no test.
 """
 import pathlib
 import re
@@ -23,7 +24,7 @@ def exists(name, known):
 
 
 def claims(text, known):
-    """Line number and name of each test that there is not."""
+    """Line number and name of each named test that does not exist."""
     for number, line in enumerate(text.splitlines(), 1):
         for name in NAME.findall(line):
             if not exists(name, known):
@@ -31,7 +32,7 @@ def claims(text, known):
 
 
 def rows_of(section):
-    """Of tables whose last column is for tests: the rows, as their first and last cells."""
+    """First and last cells of the rows of all tables whose last column names tests."""
     holds = False
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("|") else []
@@ -44,7 +45,7 @@ def rows_of(section):
 
 
 def unheld(text):
-    """Sections, and rows of tables, that name no test."""
+    """Sections and table rows that name no test."""
     for section in re.split(r"^## ", text, flags=re.M)[1:]:
         title = section.splitlines()[0]
         rows = list(rows_of(section))
@@ -64,7 +65,7 @@ def self_test():
 
 
 def left_out(source, build):
-    """Sources of tests that are written and never compiled."""
+    """Sources of tests that no program compiles."""
     compiled = {pathlib.Path(path) for sources in build_tests.programs(build).values() for path in sources}
     for path in sorted((source / "tests").rglob("*_test.cpp")):
         if path not in compiled:
@@ -73,7 +74,7 @@ def left_out(source, build):
 
 def main(source, build):
     self_test()
-    # Not by asking ctest, which would begin the log of the run anew that this is a part of.
+    # ctest -N is not used, as it would overwrite the log of the test run that this check is a part of.
     known = set(build_tests.commands(pathlib.Path(build)))
     assert len(known) > 50, f"there are {len(known)} tests in {build}"
     wrong = []

@@ -1,7 +1,7 @@
-"""own_constants.py SOURCE_ROOT: each constant (kName) of a source is its own or a header's.
+"""own_constants.py SOURCE_ROOT: checks that the source itself or a header declares each constant (kName) of a source.
 
-./dev joins sources into one object, where the unnamed namespace of one shows in the next; a plain cmake does not. Exit 1
-names what would not compile there.
+./dev joins sources into one object, in which a source sees the unnamed namespaces of the sources before it. Plain cmake
+does not join them. Exits with 1 and prints the constants that would not compile with plain cmake.
 """
 import pathlib
 import re
@@ -13,7 +13,7 @@ DECLARED = re.compile(r"\b(?:constexpr|const|enum)\b[^;{}]*?\b(k[A-Z]\w+)\b")
 
 
 def foreign(texts):
-    """Sources with constants that neither they nor any header declare, from {path: text}."""
+    """The sources of {path: text} with constants that neither the source nor a header declares."""
     quiet = {path: QUIET.sub("", text) for path, text in texts.items()}
     in_headers = {name for path, text in quiet.items() if path.endswith(".hpp") for name in NAME.findall(text)}
     for path, text in sorted(quiet.items()):

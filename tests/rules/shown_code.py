@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""shown_code.py SOURCE_DIR: what docs/using/library.md shows is compiled by a test.
+"""shown_code.py SOURCE_DIR: checks that a test compiles the code that docs/using/library.md shows.
 
-Every block of C++ or CMake stands, line by line, in one of the examples or in a file of the guide's project, which the
-tests of the installed package build and run. A line "// ..." leaves lines out. Indentation does not count.
+Every block of C++ or CMake must occur, line by line, in an example or in a file of the guide's project. The tests of
+the installed package build and run both. A line "// ..." stands for omitted lines. Indentation does not count.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ def lines_of(text):
 
 
 def holds(source, block):
-    """The pieces of the block are in the source, in order."""
+    """True if the source contains the pieces of the block in order."""
     at = 0
     for piece in re.split(r"^\s*// \.\.\.\n", block, flags=re.M):
         wanted = lines_of(piece)

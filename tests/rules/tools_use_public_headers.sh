@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools_use_public_headers.sh <source root>: of the library the tools and the examples include what is installed, as
-# every other program does; besides, the tools include their own rooms. It looks at every file, for what an included one
-# is called does not matter. Prints file:line of each breach; exit code 1 if there is one.
+# tools_use_public_headers.sh <source root>: checks that the tools and the examples include only installed headers of
+# the library, as every other program does. The tools may also include their own headers. The check reads every file,
+# whatever its name, as any file can be included. Prints file:line of each breach. Exits with 1 if there is one.
 set -uo pipefail
 cd "$1" || exit 2
 

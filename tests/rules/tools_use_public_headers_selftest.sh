@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The check of includes must find each kind of breach at its line, and must let clean files pass.
+# Tests that the check of includes finds each kind of breach at its line and accepts clean files.
 set -euo pipefail
 check=$(cd "$(dirname "$0")" && pwd)/tools_use_public_headers.sh
 root=$(mktemp -d)
