@@ -1,5 +1,5 @@
-# Intel's Multi-Buffer library as IPSec_MB::IPSec_MB, which it has no package for. The build and the installed package
-# both find it so. Older ones cannot do ChaCha20-Poly1305 without their queue of jobs: they count as missing.
+# Finds Intel's Multi-Buffer library, which has no CMake package, as IPSec_MB::IPSec_MB. The build and the installed
+# package use this file. Versions that support ChaCha20-Poly1305 only through their job queue count as missing.
 find_path(IPSec_MB_INCLUDE_DIR intel-ipsec-mb.h)
 find_library(IPSec_MB_LIBRARY IPSec_MB)
 mark_as_advanced(IPSec_MB_INCLUDE_DIR IPSec_MB_LIBRARY)

@@ -1,10 +1,10 @@
-# Makes a C++ source of the page's files: cmake -D OUTPUT=... -D WEB=<directory> -D CHART=<file or empty> -P UdtxEmbed.cmake
-# They become raw string literals, whose end must not occur in them.
+# Makes a C++ source from the page's files: cmake -D OUTPUT=... -D WEB=<directory> -D CHART=<file or empty> -P UdtxEmbed.cmake
+# The files become raw string literals, and must not contain the literals' end.
 set(DELIMITER "udtx~embedded")
 set(body "const PageAssets* page_assets() noexcept { return nullptr; }\n")
 if(CHART)
     set(assets "")
-    # The page's scripts are one, in this order; what they declare is theirs alone.
+    # Joins the page's scripts in this order, in a function that keeps their declarations private.
     set(script "(function () {\n'use strict';\n\n")
     foreach(part IN ITEMS format dom samples charts figures tables page)
         file(READ "${WEB}/${part}.js" text)

@@ -1,5 +1,6 @@
-# Three components: `lib`, what a program that was linked with the shared library needs to run; `dev`, what building one
-# needs; `tools` (apps/CMakeLists.txt). What was not built is left out, and said.
+# Three components: `lib` has the files that programs with the shared library need at run time, `dev` the files that
+# building them needs, and `tools` the tools (apps/CMakeLists.txt). Libraries that were not built are skipped with a
+# notice.
 include(CMakePackageConfigHelpers)
 
 set(udtx_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/udtx)
@@ -11,7 +12,7 @@ if(BUILD_SHARED_LIBS)
 else()
     set(udtx_libraries udtx_core udtx_transport udtx_transfer)
     set(udtx_license_components dev)
-    # The package knows which part it looks for.
+    # The package configuration file replaces ${part}.
     set(udtx_library_file ${CMAKE_STATIC_LIBRARY_PREFIX}udtx_\${part}${CMAKE_STATIC_LIBRARY_SUFFIX})
     set(udtx_targets_file udtx-\${part}-targets.cmake)
     set(udtx_transport_needs Threads OpenSSL)
@@ -35,22 +36,22 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/libudtx/include/ DESTINATION ${CMAKE_INS
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/udtx-config.cmake.in ${PROJECT_BINARY_DIR}/udtx-config.cmake
                               INSTALL_DESTINATION ${udtx_package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
-# Until 1.0 a minor version may change the interface.
+# Before 1.0, a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/udtx-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/udtx-config.cmake ${PROJECT_BINARY_DIR}/udtx-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindIPSec_MB.cmake
         DESTINATION ${udtx_package_dir} COMPONENT dev)
 
-# For pkg-config: one file a part, which requires the part before it, and udtx.pc for all that there are.
+# For pkg-config: one file per part, which requires the part before it, and udtx.pc for all built parts.
 set(udtx_pc_dir ${PROJECT_BINARY_DIR}/pkgconfig)
 set(udtx_pc_destination "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 function(udtx_make_pc file name requires libs)
-    # Relative to the .pc file, so that an installed tree can be moved.
+    # The prefix is relative to the .pc file, so that an installed tree can be moved.
     file(RELATIVE_PATH prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     string(REGEX REPLACE "/$" "" prefix ${prefix})
     configure_file(${PROJECT_SOURCE_DIR}/cmake/udtx.pc.in ${udtx_pc_dir}/${file}.pc @ONLY)
 endfunction()
-function(udtx_install_pc library file)  # once the library is there
+function(udtx_install_pc library file)  # installs the file if the library was built
     install(CODE "if(EXISTS \"$<TARGET_FILE:${library}>\")
         file(INSTALL \"${udtx_pc_dir}/${file}.pc\" DESTINATION \"${udtx_pc_destination}\")\nendif()" COMPONENT dev)
 endfunction()
@@ -63,7 +64,7 @@ if(BUILD_SHARED_LIBS)
         udtx_install_pc(udtx udtx-${part})
     endforeach()
 else()
-    # There are only archives: what they are built on is always linked, with --static and without.
+    # There are only archives. Their dependencies are always linked, with --static and without.
     set(udtx_pc_requires "")
     set(udtx_transport_requires ", openssl >= 3.0")
     set(udtx_transfer_requires ", libxxhash")

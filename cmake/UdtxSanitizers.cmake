@@ -1,10 +1,12 @@
-# Instrumentation must cover every object of the build, so these flags are set for the directory and not for a target.
+# Instrumentation must cover every object of the build, so that these flags are set for the directory and not for a
+# target.
 if(UDTX_COVERAGE)
     add_compile_options(--coverage -fprofile-update=prefer-atomic)
     add_link_options(--coverage)
 endif()
 if(UDTX_SANITIZE OR UDTX_COVERAGE)
-    # Such processes write reports of their own, where a sandbox does not let them: none, unless it is asked for.
+    # Instrumented processes write their own reports, which a sandbox would forbid. The sandbox is therefore off unless
+    # a test asks for it.
     set(UDTX_INSTRUMENTED ON)
     add_compile_definitions(UDTX_INSTRUMENTED)
 endif()
@@ -14,24 +16,26 @@ if(UDTX_SANITIZE)
     if(UDTX_SANITIZE MATCHES "undefined")
         add_compile_options(-fno-sanitize-recover=all)
     endif()
-    # g++ cannot instrument the fences in Boost.Asio's headers and says so in our sources; the loop has one thread.
+    # g++ cannot instrument the fences in Boost.Asio's headers and warns about them in udtx's sources. The event loop
+    # has only one thread.
     if(UDTX_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         add_compile_options(-Wno-tsan)
     endif()
-    # What runs little is compiled in half the time without optimising: the tools and the tests themselves.
+    # Code that runs little (the tools and the tests themselves) compiles in half the time without optimisation.
     set(UDTX_SELDOM_RUN -O0)
-    # A third of the time to compile a test: undefined behaviour is looked for in what is tested.
+    # Takes a third off the time to compile a test: only the tested code is checked for undefined behaviour.
     if(UDTX_SANITIZE MATCHES "undefined")
         set(UDTX_TEST_SOURCES -fno-sanitize=undefined)
     endif()
     if(UDTX_SANITIZE MATCHES "address")
         set(UDTX_COMPUTING_TEST ASAN_OPTIONS=string_append::detect_stack_use_after_return=0)
     endif()
-    # Container checks of libstdc++ (subscripts, empty optionals) come cheap in builds that look for bugs anyway.
+    # Container checks of libstdc++ (subscripts, empty optionals) cost little in builds with sanitizers.
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 
-# The tools beside the library parse, print and wait; tests call what is optimised. A third of the time to build everything.
+# The tools only parse, print and wait, and tests call the library, which is fully optimised. This takes a third off the
+# time of a full build.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT UDTX_SANITIZE)
     set(UDTX_SELDOM_RUN -O1)
     set(UDTX_TEST_SOURCES -O1)

@@ -1,10 +1,11 @@
-# How many of a run's slots a test takes (./dev has six a processor): it computes for long, as most do, or it waits.
+# Slots of a test run that a test takes: a long computation, a usual test, or a test that mostly waits. ./dev provides
+# six slots per processor.
 set(UDTX_SLOTS_COMPUTES 4 CACHE INTERNAL "")
 set(UDTX_SLOTS_USUAL 3 CACHE INTERNAL "")
 set(UDTX_SLOTS_WAITS 1 CACHE INTERNAL "")
 
-# udtx_add_computing(<name> <test> [arguments...]): a ctest entry of a test that computes. What waits for real time to pass
-# goes first on its processor.
+# udtx_add_computing(<name> <test> [arguments...]): adds a ctest entry for a test that computes. It runs at a low
+# priority, so that tests that wait for real time run first on its processor.
 function(udtx_add_computing name test)
     add_test(NAME ${name} COMMAND nice -n 10 $<TARGET_FILE:${test}> ${ARGN})
     set_tests_properties(${name} PROPERTIES PROCESSORS ${UDTX_SLOTS_COMPUTES} TIMEOUT 600
@@ -12,11 +13,11 @@ function(udtx_add_computing name test)
 endfunction()
 
 # udtx_add_test(<name> SOURCES <files...> [LIBS <targets...>] [LABELS <labels...>] [TIMEOUT <seconds>] [COMPUTES] [WHOLE])
-# One executable of Catch2 cases and one ctest entry of the same name. COMPUTES: it does so for long, and is optimised in
-# builds with sanitizers, too; what it has of a template may be what the linker keeps of it. Nor does it look for uses of
-# a stack that is gone, which takes two thirds of a simulation's time: the other tests do, and those of the tools.
-# WHOLE: the cases tagged [whole] run at their full size or not at all (UDTX_WHOLE_ONLY), as an entry <name>_whole of
-# their own, which ctest reports as skipped in builds that leave them out.
+# Adds one executable of Catch2 cases and one ctest entry of the same name. COMPUTES: the test computes for long, and is
+# optimised also in builds with sanitizers, as the linker may keep the test's copy of a template. It does not detect
+# use after return, which takes two thirds of a simulation's time; the other tests and the tools' tests do.
+# WHOLE: the cases tagged [whole] run at their full size or not at all (UDTX_WHOLE_ONLY). They are a separate entry
+# <name>_whole, which ctest reports as skipped in builds that leave them out.
 function(udtx_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;WHOLE" "TIMEOUT" "SOURCES;LIBS;LABELS")
     if(NOT UDTX_BUILD_TESTS)
@@ -51,9 +52,9 @@ function(udtx_add_test name)
 endfunction()
 
 # udtx_add_fuzz(<name> [LIBS <targets...>] [SOURCES <files...>] [WHOLE])
-# <name>.cpp defines LLVMFuzzerTestOneInput. With UDTX_FUZZ it becomes a libFuzzer binary under <build>/fuzz; otherwise a
-# ctest entry replays the seeds in corpus/<name> and every truncation of them, so that each build keeps what fuzzing
-# found. WHOLE: without the truncations, of a target that takes a millisecond for an input. SOURCES: more of them.
+# <name>.cpp defines LLVMFuzzerTestOneInput. With UDTX_FUZZ it becomes a libFuzzer binary under <build>/fuzz. Otherwise
+# a ctest entry replays the seeds in corpus/<name> and every truncation of them, so that each build checks the findings
+# of fuzzing. WHOLE: no truncations, for targets that take a millisecond per input. SOURCES: additional sources.
 function(udtx_add_fuzz name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "" "SOURCES;LIBS")
     if(UDTX_FUZZ)

@@ -1,4 +1,4 @@
-// Sends a buffer, and goes on when the other end has all of it. Here the other end is a thread of the same program.
+// Sends a buffer and continues when the other end has all of it. Here the other end is a thread of the same program.
 #include <udtx/session.hpp>
 
 #include <future>

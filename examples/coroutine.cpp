@@ -22,7 +22,7 @@ static asio::awaitable<void> receive(udtx::Listener& listener, std::uint64_t& to
     auto session = co_await udtx::async_accept(listener, asio::use_awaitable);
     auto stream = co_await udtx::async_accept_stream(session, asio::use_awaitable);
     std::vector<std::byte> part(65536);
-    for (boost::system::error_code error; !error;)  // at the end of the stream it is asio::error::eof
+    for (boost::system::error_code error; !error;)  // asio::error::eof at the end of the stream
         total += co_await udtx::async_read_some(stream, part, asio::redirect_error(asio::use_awaitable, error));
 }
 

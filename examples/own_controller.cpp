@@ -1,4 +1,4 @@
-// A congestion controller of one's own: one more datagram each round trip, and half the window after a loss.
+// A custom congestion controller: the window grows by one datagram each round trip and is halved after a loss.
 #include <udtx/session.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class Aimd final : public udtx::CongestionController {
     void on_feedback(const udtx::CongestionFeedback& feedback) override {
         window_ += datagram_ * feedback.acked_bytes / window();
         if (feedback.lost.empty() || feedback.lost.back().number < halved_at_) return;
-        window_ /= 2;  // once for all that was on its way together
+        window_ /= 2;  // at most once for all packets that were in flight together
         halved_at_ = feedback.largest_sent;
     }
     std::uint64_t window() const override { return std::max(window_, 2 * datagram_); }
@@ -36,5 +36,5 @@ int main() {
     if (!stream || !stream->write(std::vector<std::byte>(8'000'000), 10s) || !stream->finish(10s)) return 1;
     const auto stats = session->stats();
     if (stats) std::cout << stats->congestion << ", window " << stats->paths[0].window << " bytes\n";
-    return stats && stats->congestion == "aimd" && stats->paths[0].window > 12000 ? 0 : 1;  // it began with less
+    return stats && stats->congestion == "aimd" && stats->paths[0].window > 12000 ? 0 : 1;  // the window has grown
 }

@@ -1,4 +1,4 @@
-// A path scheduler of one's own: everything goes over the newest path that works.
+// A custom path scheduler: it sends everything over the newest usable path.
 #include <udtx/session.hpp>
 
 #include <iostream>
@@ -25,9 +25,9 @@ int main() {
     if (!listener) return 1;
     const std::vector<udtx::PathRequest> paths{{.local = "127.0.0.1"}, {.local = "127.0.0.2"}};
     auto session = udtx::Session::connect("127.0.0.1", listener->local_address().port, credentials, config, paths);
-    if (!session || !session->wait_path_event(10s)) return 1;  // the second path is there
+    if (!session || !session->wait_path_event(10s)) return 1;  // waits for the second path
     auto stream = session->open_stream();
-    // The other end's transport holds this much by itself; nobody has to read here.
+    // The other end's transport can buffer all these bytes, so that no reader is needed here.
     if (!stream || !stream->write(std::vector<std::byte>(8'000'000), 10s) || !stream->finish(10s)) return 1;
     const auto stats = session->stats();
     if (!stats || stats->paths.size() != 2) return 1;

@@ -1,4 +1,5 @@
-// Serves a directory until SIGINT or SIGTERM, or for one transfer: server HOST:PORT KEY_FILE DIRECTORY [once]
+// Serves a directory until SIGINT or SIGTERM, or with `once` for one transfer. Usage:
+//   server HOST:PORT KEY_FILE DIRECTORY [once]
 #include <signal.h>
 #include <unistd.h>
 #include <udtx/transfer/server.hpp>
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
     if (!key) return failed(key.error());
     sigset_t signals{};
     for (int number : {SIGINT, SIGTERM}) sigaddset(&signals, number);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before there are threads: they inherit it
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread starts: threads inherit it
     ServerOptions options{.listen = argv[1], .credentials = *key};
     options.push = [=](const Client&) { return LandingOptions{.directory = argv[3]}; };
     options.pull = [=](const Client&, const Selection&) { return OfferOptions{.directory = argv[3]}; };
@@ -33,6 +34,6 @@ int main(int argc, char** argv) {
     if (!started) return failed(started.error());
     std::cout << "listening on " << to_string(server->local_address()) << std::endl;
     sigwaitinfo(&signals, nullptr);
-    server->cancel();  // transfers under way end in good order and can be continued
+    server->cancel();  // stops running transfers cleanly, so that they can be continued
     return server->wait(std::chrono::seconds(10)) ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// A stream carries bytes both ways: one end asks, the other one answers with the same text in capitals.
+// A stream carries bytes in both directions: one end sends a text, the other answers with it in capitals.
 #include <udtx/session.hpp>
 
 #include <cctype>
@@ -7,7 +7,7 @@
 
 using namespace std::chrono_literals;
 
-/// What the other end writes until it ends its direction; nothing if it fails.
+/// All bytes until the other end finishes its direction; empty after an error.
 static std::string read_all(udtx::Stream& stream) {
     for (std::string text, part(4096, '\0');;) {
         const auto count = stream.read(std::as_writable_bytes(std::span(part)), 10s);
@@ -23,7 +23,7 @@ static bool answer(udtx::Listener& listener) {
     std::string text = read_all(*stream);
     for (char& c : text) c = static_cast<char>(std::toupper(c));
     return stream->write(std::as_bytes(std::span(text)), 10s) &&
-           stream->finish(10s);  // who sends last ends the session
+           stream->finish(10s);  // the end that sends last ends the session
 }
 
 int main() {

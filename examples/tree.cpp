@@ -1,4 +1,5 @@
-// Sends a directory or fetches one, and shows the progress: tree send|fetch HOST:PORT KEY_FILE SOURCE DESTINATION
+// Sends or fetches a directory and shows the progress. Usage:
+//   tree send|fetch HOST:PORT KEY_FILE SOURCE DESTINATION
 #include <udtx/text.hpp>
 #include <udtx/transfer/names.hpp>
 #include <udtx/transfer/transfer.hpp>
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
     if (!key) return failed(key.error());
     const Outcome outcome = argv[1] == std::string("send") ? send(request<SendRequest>(*server, *key, argv + 4))
                                                            : receive(request<ReceiveRequest>(*server, *key, argv + 4));
-    for (const auto& file : outcome.failed)  // a name may hold bytes that steer a terminal
+    for (const auto& file : outcome.failed)  // a name may contain terminal control bytes
         std::cerr << escape_name(file.path) << ": " << escape_line(file.reason) << '\n';
     std::cout << outcome.files << " files delivered, " << outcome.unchanged << " were there already\n";
     return outcome.status ? 0 : failed(outcome.status.error());

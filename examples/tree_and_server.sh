@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tree_and_server.sh <tree> <server>: a directory goes to a server and comes back from another one, unchanged.
+# tree_and_server.sh <tree> <server>: sends a directory to a server and fetches it from another one, unchanged.
 set -euo pipefail
 tree=$1 server=$2
 work=$(mktemp -d)
@@ -7,7 +7,7 @@ pid=
 trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 
-serve() {  # serve [once]: sets pid, and the address at which the server listens
+serve() {  # serve [once]: starts the server; sets pid and the address at which it listens
     : >log
     "$server" 127.0.0.1:0 key served "$@" >log &
     pid=$!

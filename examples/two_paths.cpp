@@ -1,4 +1,4 @@
-// One session over two paths, and the figures of each. Elsewhere `local` names two lines: "eth0", "wwan0".
+// Uses two paths in one session and prints the figures of each. `local` may also name interfaces: "eth0", "wwan0".
 #include <udtx/session.hpp>
 
 #include <future>
@@ -24,10 +24,10 @@ int main() {
     if (!listener) return 1;
     auto received = std::async(std::launch::async, receive, std::ref(*listener));
     udtx::TransportConfig config;
-    config.scheduler = "rr";  // each path in turn
+    config.scheduler = "rr";  // round robin: each path in turn
     const std::vector<udtx::PathRequest> paths{{.local = "127.0.0.1"}, {.local = "127.0.0.2"}};
     auto session = udtx::Session::connect("127.0.0.1", listener->local_address().port, credentials, config, paths);
-    if (!session || !session->wait_path_event(10s)) return 1;  // the second path is there
+    if (!session || !session->wait_path_event(10s)) return 1;  // waits for the second path
     auto stream = session->open_stream();
     if (!stream || !stream->write(std::vector<std::byte>(8'000'000), 10s) || !stream->finish(10s)) return 1;
     const auto stats = session->stats();

@@ -1,4 +1,5 @@
-# What building, testing, fuzzing and linting need, and its installation with apt. Sourced by ./dev, which has say and die.
+# Checks what building, testing, fuzzing and linting need, and installs it with apt. ./dev sources this file and defines
+# say and die.
 
 have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "${CXX:-c++}" -std=c++20 -E -x c++ - >/dev/null 2>&1; }
@@ -27,7 +28,7 @@ apt_install() {
         die "apt could not install them; as root run: ${command[*]}"
 }
 
-# g++ 12 is the oldest compiler this code is kept clean on; Ubuntu 22.04 has it beside its default.
+# g++ 12 is the oldest compiler that builds this code without warnings. Ubuntu 22.04 has it in addition to its default.
 choose_compiler() {
     [ -z "${CXX:-}" ] || return 0
     local major
@@ -60,13 +61,14 @@ need_build_tools() {
     choose_compiler
 }
 
-# AES-GCM in half of the time, on processors with VAES and AVX-512 in a fourth. Everything works without it.
+# This optional library halves the time of AES-GCM. On processors with VAES and AVX-512 it takes a quarter of the time.
 want_fast_aes() {
     grep -qw pclmulqdq /proc/cpuinfo 2>/dev/null && have_command apt-get && [ "$(id -u)" -eq 0 ] || return 0
     have_header intel-ipsec-mb.h || (apt_install libipsec-mb-dev) || say "built without libipsec-mb-dev"
 }
 
-# The live page draws with it; without it the tools have no page. Nobody is asked for a password for its sake alone.
+# The live page draws with Chart.js; without it the tools have no page. It is optional: if nothing else is missing, it
+# is not installed with sudo, which might ask for a password.
 want_page() {  # want_page <number of packages that were missing>
     compgen -G '/usr/share/javascript/chart.js/*.js' >/dev/null || ! have_command apt-get && return 0
     [ "$(id -u)" -eq 0 ] || [ "$1" -gt 0 ] || return 0
@@ -76,7 +78,7 @@ want_page() {  # want_page <number of packages that were missing>
 need_fuzzer() {
     have_command clang++ || apt_install clang
     can_fuzz && return 0
-    # Newer releases keep the sanitizer runtime in a package of its own.
+    # Newer releases have the sanitizer runtime in a separate package.
     apt_install "libclang-rt-$(compiler_major clang++)-dev"
     can_fuzz || die "clang++ cannot link with -fsanitize=fuzzer,address,undefined"
 }
@@ -88,7 +90,7 @@ need_linters() {
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 }
 
-# The name of a command in $proselint.
+# Sets $proselint to the command, which is installed under build/ if it is missing.
 need_proselint() {
     proselint=proselint
     if have_command proselint; then return; fi
@@ -98,7 +100,7 @@ need_proselint() {
     "$root/build/proselint/bin/pip" install --quiet proselint==0.14.0 setuptools
 }
 
-# Without them the tests that they make possible would skip, with their reason.
+# Tests that need a missing tool would be skipped.
 need_test_tools() {
     local missing=()
     have_command python3 || missing+=(python3)
@@ -121,6 +123,6 @@ need_test_tools() {
     /usr/bin/python3 -c 'import fusepy' 2>/dev/null || /usr/bin/python3 -c 'import fuse' 2>/dev/null ||
         missing+=(python3-fusepy)
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
-    # Reads the public headers' comments: for developers, and large.
+    # Doxygen checks the public headers' comments. It is large and only needed by developers, so that it is optional.
     have_command doxygen || (apt_install doxygen) || say "no doxygen: the public headers' comments are not checked"
 }

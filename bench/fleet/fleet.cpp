@@ -10,7 +10,8 @@ namespace udtx::sim {
 namespace {
 
 constexpr Duration kFleetStep = std::chrono::milliseconds(10);
-// An access line is no bottleneck of its own: its queue takes what the core's share may bring at once.
+// Size of an access link's queue in seconds of its rate. It holds the bursts that the core delivers, so that the access
+// link is not a second bottleneck.
 constexpr double kAccessQueueSeconds = 0.05;
 
 std::uint64_t bytes_in(std::uint64_t bits_per_second, double seconds) {
@@ -32,7 +33,7 @@ Fleet::Fleet(const FleetSetup& setup)
     shards_.resize(setup.hosts);
     for (std::size_t i = 0; i < setup.hosts; ++i) {
         Shard& shard = shards_[i];
-        // Each its share of the bytes, to the byte.
+        // The shards differ by at most one byte, and their sum is setup.bytes.
         shard.bytes = setup.bytes * (i + 1) / setup.hosts - setup.bytes * i / setup.hosts;
         shard.from = host(1 + i);
         shard.to = host(1 + kMostHosts + i);
@@ -103,7 +104,7 @@ void Fleet::dial(Shard& shard) {
 }
 
 void Fleet::die(Shard& shard) {
-    // Of what has come only what was written down counts. Who loses its peer begins anew with it.
+    // Only journalled bytes survive. If the receiver dies, its sender restarts, too.
     const std::uint64_t arrived = shard.arrived();
     const std::uint64_t proven = std::max(shard.proven, arrived / kJournalBytes * kJournalBytes);
     shard.sent_again += arrived - proven;
@@ -144,7 +145,7 @@ void Fleet::look(FleetFigures& figures) {
     halved_ = true;
     std::vector<double> shares;
     for (const Shard& shard : shards_) {
-        // Who is dead, or has come back, has not had the same time.
+        // A shard that has died had less time to receive, so that its share does not count.
         if (shard.bound_seconds == 0) shares.push_back(static_cast<double>(shard.arrived()));
     }
     figures.fairness = jain(shares);

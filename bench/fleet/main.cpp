@@ -1,8 +1,9 @@
-// udtx-sim-fleet: one dataset by many hosts through one line, in virtual time; one line of figures, or one JSON object.
+// udtx-sim-fleet: many hosts send one dataset over one link, in virtual time. Prints one line of figures, or one JSON
+// object.
 //
 //     udtx-sim-fleet --hosts 100 --bytes 50e9 --core 100G --access 10G --rtt 100 --deaths 4
 //
-// Ends with 1 if a shard is not complete when the virtual time is over.
+// Exits with 1 if a shard is incomplete when the virtual time is over.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -1,14 +1,19 @@
-// udtx-blast: what the machine can do at most, without a protocol.
+// udtx-blast: measures the machine's limits without a protocol.
 //
-//   udtx-blast recv PORT                           prints "ready"; after the first datagram, until 300 ms of silence,
-//                                                  counts bytes: "BYTES SECONDS"
-//   udtx-blast send HOST PORT DATAGRAM SECONDS     datagrams of that size, as many in a call as GSO takes: "BYTES"
-//   udtx-blast aead CIPHER DATAGRAM SECONDS        one thread seals, one opens: bytes/s of each, CPU seconds a GB of
-//                                                  each
-//   udtx-blast read FILE                           reads and hashes it (XXH3): "BYTES CPU_SECONDS"
-//   udtx-blast write FILE SIZE                     hashes and writes a new one: the same
+// `udtx-blast recv PORT` prints "ready". It counts the bytes after the first datagram until 300 ms of silence. It
+// prints "BYTES SECONDS".
 //
-// Both ends share the machine in the first three, as in a transfer.
+// `udtx-blast send HOST PORT DATAGRAM SECONDS` sends datagrams of that size, as many per call as GSO takes. It prints
+// "BYTES".
+//
+// `udtx-blast aead CIPHER DATAGRAM SECONDS` seals on one thread and opens on another. It prints the bytes per second of
+// both, then the CPU seconds per GB of both.
+//
+// `udtx-blast read FILE` reads and hashes the file (XXH3). It prints "BYTES CPU_SECONDS".
+//
+// `udtx-blast write FILE SIZE` hashes and writes a new file. It prints "BYTES CPU_SECONDS".
+//
+// In the first three, both ends share the machine, as in a transfer on one machine.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -42,7 +47,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::size_t kBatchBytes = 65'000;
-constexpr std::size_t kMaxSegments = 64;  // UDP_MAX_SEGMENTS of older kernels
+constexpr std::size_t kMaxSegments = 64;  // UDP_MAX_SEGMENTS in older kernels
 constexpr int kSocketBytes = 8 << 20;
 constexpr std::size_t kPiece = 1U << 20U;
 constexpr std::size_t kPieces = 8;  // buffers that are used in turn
@@ -113,14 +118,14 @@ int send(const char* host, const char* port, std::size_t datagram, double second
     const auto end = Clock::now() + Seconds(seconds);
     std::uint64_t sent = 0;
     while (Clock::now() < end) {
-        const ssize_t n = ::send(fd, bytes.data(), bytes.size(), 0);  // lost is what does not fit there
+        const ssize_t n = ::send(fd, bytes.data(), bytes.size(), 0);  // the receiver's buffer drops what does not fit
         if (n > 0) sent += static_cast<std::uint64_t>(n);
     }
     std::printf("%llu\n", static_cast<unsigned long long>(sent));
     return 0;
 }
 
-/// Seconds of a processor: of this thread.
+/// CPU seconds that this thread has used.
 double thread_seconds() {
     timespec now{};
     (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -132,7 +137,7 @@ struct Rate {
     double cpu_seconds_per_gb;
 };
 
-/// Of `work(packet number)`, each call one datagram.
+/// Measures `work(packet number)`, which handles one datagram per call.
 template <class Work>
 Rate rate_of(std::size_t datagram, double seconds, Work&& work) {
     const auto begin = Clock::now();
@@ -174,7 +179,8 @@ int aead(const std::string& name, std::size_t datagram, double seconds) {
     return 0;
 }
 
-/// `piece(buffer, offset)` reads or writes at the offset, and hashes; it returns how many bytes, 0 at the end.
+/// Calls `piece(buffer, offset)` until it returns 0. It reads or writes at the offset, hashes, and returns the number
+/// of bytes.
 template <class Piece>
 int in_pieces(Piece&& piece) {
     const auto memory = udtx::make_page_block(kPieces * kPiece);

@@ -1,4 +1,4 @@
-"""What is compared, each as one call: run(line, ...) -> Figures, or an exception that says why not."""
+"""The compared programs. Each has run(line, ...), which returns Figures or raises an exception with the reason."""
 import json
 import os
 import subprocess
@@ -13,7 +13,7 @@ from place import LOOPBACK_MTU, take_memory
 LONGEST_RUN = 60.0  # seconds
 IP_AND_UDP = 28
 LARGEST_DATAGRAM = 65_000
-# Hides AES-NI and PCLMULQDQ from OpenSSL (OPENSSL_ia32cap(3)): an end that measures its ciphers then picks ChaCha20.
+# Hides AES-NI and PCLMULQDQ from OpenSSL (OPENSSL_ia32cap(3)). An end that measures its ciphers then picks ChaCha20.
 WITHOUT_AES = {"OPENSSL_ia32cap": "~0x200000200000000"}
 CIPHERS = {"aes": "aes-256-gcm", "chacha": "chacha20-poly1305"}
 
@@ -21,13 +21,13 @@ CIPHERS = {"aes": "aes-256-gcm", "chacha": "chacha20-poly1305"}
 @dataclass
 class Figures:
     goodput: float  # bits per second
-    cpu: tuple  # seconds of sender and receiver a GB
+    cpu: tuple  # CPU seconds per GB of sender and receiver
     rss: tuple  # bytes of sender and receiver
     note: str = ""
 
 
 class Finished:
-    """A transfer with both processes ended; `until` is when it counted as done."""
+    """A finished transfer; both processes have ended. `until` is the time when the transfer counts as done."""
 
     def __init__(self, size, began, sender, receiver, until):
         self.figures = Figures(8 * size / (until - began), (1e9 * sender.cpu / size, 1e9 * receiver.cpu / size),
@@ -35,7 +35,7 @@ class Finished:
 
 
 def expect(process, what, log):
-    """Its successful end."""
+    """Waits for the process and raises RuntimeError unless it ended with 0."""
     code = process.wait(LONGEST_RUN)
     if code != 0:
         process.end()
@@ -45,11 +45,11 @@ def expect(process, what, log):
 
 
 class Entrant:
-    """A tool of bench/wan with a file to move. `slow`: gets the shorter file."""
+    """A tool of bench/wan that moves a file. `slow`: it gets the shorter file."""
 
     def __init__(self, name, tool, slow=False, confirmed=True, only=None, environment=None):
         self.name, self.tool, self.slow, self.only = name, tool, slow, only
-        self.confirmed = confirmed  # the sender's end means that the receiver has all
+        self.confirmed = confirmed  # true: when the sender ends, the receiver has the whole file
         self.environment = {**os.environ, **(environment or {})}
 
     def missing(self, mtu):
@@ -118,7 +118,7 @@ def last_json(path):
 
 
 class Iperf(Entrant):
-    """TCP, from memory to memory, without encryption."""
+    """TCP from memory to memory, without encryption."""
 
     def __init__(self, bench):
         super().__init__("iperf3 TCP", tools.Tcp(bench, "cubic"))
@@ -138,7 +138,7 @@ class Iperf(Entrant):
 
 
 class Fetching(Entrant):
-    """qcp: the client in b asks an ssh server in a."""
+    """qcp: the client in b fetches from an ssh server in a."""
 
     def run(self, line, source, size):
         self.tool.prepare(SimpleNamespace(rate=10_000, rtt=1))
@@ -150,7 +150,7 @@ class Fetching(Entrant):
             began = time.monotonic()
             client = self.spawn(line, line.b, self.tool.client(source, out), client_log)
             expect(client, "client", client_log)
-            time.sleep(0.3)  # the server's sessions end, so that their costs are counted
+            time.sleep(0.3)  # until the server's sessions have ended, so that their CPU time is counted
         finally:
             server.end()
         check_arrived(out, size)
@@ -189,7 +189,7 @@ class Rsync(Entrant):
 
 
 class Limit:
-    """The machine without a protocol: udtx-blast."""
+    """The machine's limit without a protocol, measured by udtx-blast."""
     SECONDS = 1.0
 
     def __init__(self, bench):
@@ -204,7 +204,7 @@ class Limit:
         return LARGEST_DATAGRAM if mtu == LOOPBACK_MTU else mtu - IP_AND_UDP
 
     def blast(self, line, mtu):
-        """Bytes sent; bytes received and in how many seconds; both processes, ended."""
+        """Returns bytes sent, (bytes received, seconds), and both ended processes."""
         log, send_log = (os.path.join(self.bench.work, f"blast-{end}.log") for end in ("receiver", "sender"))
         with open(log, "wb") as file:
             receiver = line.start(line.b, [self.program, "recv", str(tools.PORT)], stdout=file)
@@ -222,11 +222,11 @@ class Limit:
         return Finished(size, 0.0, sender, receiver, seconds).figures
 
     def cipher(self, cipher, mtu):
-        """The slower of sealing and opening, both at once."""
+        """Bit rate of the slower of sealing and opening, which run at the same time."""
         return 8 * min(self.alone("aead", cipher, str(self.datagram(mtu)), "0.5")[:2])
 
     def alone(self, *words):
-        """The numbers that it prints, run as urgently as the tools are."""
+        """Runs udtx-blast at the tools' priority and returns the numbers that it prints."""
         command = ["nice", "-n", net.NICE, self.program, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return [float(word) for word in done.stdout.split()]

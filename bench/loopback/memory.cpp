@@ -1,9 +1,10 @@
-// udtx-memory: one stream from memory to memory, by the public library.
+// udtx-memory: sends one stream from memory to memory through the public library.
 //
-//   udtx-memory recv HOST PORT [--copy]            prints "ready", then "BYTES SECONDS" from the first byte to the last
-//   udtx-memory send HOST PORT BYTES [--copy]      ends when the receiver has confirmed all of them
+// `udtx-memory recv HOST PORT [--copy]` prints "ready", then "BYTES SECONDS" from the stream's start to its end.
 //
-// By chunks, or with --copy by read() and write().
+// `udtx-memory send HOST PORT BYTES [--copy]` ends when the receiver has confirmed all bytes.
+//
+// Both ends pass chunks. With --copy they use read() and write().
 #include <udtx/core/chunk.hpp>
 #include <udtx/session.hpp>
 
@@ -43,7 +44,7 @@ void need(const udtx::Result<void>& result) {
 
 udtx::Credentials credentials() { return udtx::Credentials::from_psk(std::array<std::byte, 32>{std::byte{42}}); }
 
-/// 0 at the end.
+/// Takes the next bytes of the stream and returns their number, 0 at the end.
 std::size_t take(udtx::Stream& stream, bool copy) {
     static std::vector<std::byte> room(copy ? kBlockBytes : 0);
     return copy ? need(stream.read(room, kPatience)) : need(stream.read_chunk(kPatience)).size();
@@ -61,7 +62,7 @@ void receive(const std::string& host, const std::string& port, bool copy) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     need(stream.write(std::array<std::byte, 1>{}));
     need(stream.finish(kPatience));
-    session.close();  // who sends last does
+    session.close();  // the end that sends last closes the session
     std::printf("%llu %.6f\n", static_cast<unsigned long long>(bytes), seconds);
 }
 

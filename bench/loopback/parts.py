@@ -1,4 +1,4 @@
-"""What a transfer is made of, each part measured alone: the limit of one machine that is both ends."""
+"""Measures each part of a transfer alone. Their sum is the limit of one machine that is both ends."""
 import os
 
 import net
@@ -6,11 +6,11 @@ from figures import median
 
 
 class Parts:
-    """CPU seconds a GB of each part, of several rounds."""
+    """CPU seconds per GB of each part, over several rounds."""
 
     def __init__(self, limit, source, size):
         self.limit, self.source, self.size = limit, source, size
-        self.rounds = {}  # part -> [CPU seconds a GB]
+        self.rounds = {}  # part -> [CPU seconds per GB]
 
     def add_round(self, line, mtu):
         self.add("read and hash", self.a_gb("read", self.source))
@@ -34,7 +34,8 @@ class Parts:
         return 1e9 * seconds / size
 
     def datagrams(self, line, mtu):
-        """Of what was sent, and of what was received: datagrams that are lost have cost only the sender."""
+        """CPU seconds of the sender per GB sent, and of the receiver per GB received. Lost datagrams cost only the
+        sender."""
         sent, received, sender, receiver = self.limit.blast(line, mtu)
         return 1e9 * sender.cpu / sent, 1e9 * receiver.cpu / received[0]
 

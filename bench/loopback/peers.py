@@ -1,4 +1,4 @@
-"""More that is compared: libraries of QUIC (peers/), ours from memory to memory, croc, xrdcp; a load beside them."""
+"""More compared programs: QUIC libraries (peers/), udtx from memory to memory, croc, xrdcp. And a background load."""
 import os
 import shutil
 import subprocess
@@ -9,12 +9,12 @@ import tools
 from entrants import Entrant, Finished, check_arrived, expect
 
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
-# Asks of a name server fail at once and not after seconds. `ip netns exec` gives a process mounts of its own.
+# Makes name server queries fail at once instead of after seconds. `ip netns exec` gives a process its own mounts.
 WITHOUT_NAMES = ["sh", "-c", 'mount --bind /dev/null /etc/resolv.conf && exec "$@"', "sh"]
 
 
 class Pair(tools.Tool):
-    """A program with `recv` and `send` that prints "ready", and at the end "BYTES SECONDS"."""
+    """A program with the commands `recv` and `send`. It prints "ready", and "BYTES SECONDS" at the end."""
     memory = True
 
     def receiver(self, out, host, size):
@@ -28,8 +28,8 @@ class Pair(tools.Tool):
 
 
 class Quic(Pair):
-    """A library's program of peers/."""
-    mtu = 1500  # of the interface
+    """The program of peers/ that uses `library`."""
+    mtu = 1500  # the interface's
 
     def __init__(self, bench, library, memory):
         super().__init__(bench)
@@ -47,7 +47,7 @@ class Quic(Pair):
 
 
 class OurMemory(Pair):
-    """One stream of a session, by chunks or by copies."""
+    """One udtx stream, with chunks or with copies."""
     is_ours = True
 
     def __init__(self, bench, options):
@@ -66,7 +66,7 @@ class OurMemory(Pair):
 
 
 class Between(Entrant):
-    """A pair of programs. From memory to memory its rate is the receiver's, from the first byte to the last one."""
+    """A pair of programs. From memory to memory, the receiver measures the rate, from the first byte to the last."""
 
     def __init__(self, tool, only=None):
         super().__init__(f"{tool.name} memory" if tool.memory else tool.name, tool, only=only)
@@ -111,7 +111,7 @@ class CrocTool(tools.Tool):
 
 
 class Croc(Entrant):
-    """Over TCP, by a relay of its own beside the receiver, with whose costs it counts. The sender starts first."""
+    """croc over TCP with its own relay next to the receiver; the relay's costs count. The sender starts first."""
 
     def __init__(self, bench):
         home = os.path.join(bench.work, "croc")
@@ -126,7 +126,7 @@ class Croc(Entrant):
         relay = self.spawn(line, line.b, self.tool.relay(), os.path.join(self.tool.bench.work, "relay.log"))
         sender = receiver = None
         try:
-            time.sleep(0.5)  # it says nothing when it listens
+            time.sleep(0.5)  # the relay prints nothing when it listens
             sender = self.spawn(line, line.a, self.tool.client("send", "--no-local", source), send_log)
             net.wait_until(lambda: tools.said(send_log, b"On the other computer"), 10, "croc's sender")
             began = time.monotonic()
@@ -154,7 +154,7 @@ class XrdTool(tools.Tool):
         return "needs xrootd and xrdcp (Debian: xrootd-server, xrootd-client)"
 
     def server(self, out):
-        """Its command, for a directory that is the server's from now on."""
+        """The server's command. Makes the server's user the owner of `out`."""
         own = os.path.join(self.bench.work, "xrootd")
         os.makedirs(own, exist_ok=True)
         os.chmod(self.bench.work, 0o711)
@@ -171,7 +171,7 @@ class XrdTool(tools.Tool):
 
 
 class Xrdcp(Entrant):
-    """Over TCP, without encryption."""
+    """xrdcp over TCP, without encryption."""
 
     def __init__(self, bench):
         super().__init__("xrdcp", XrdTool(bench))
@@ -204,9 +204,9 @@ def of_memory(bench):
 
 
 class Load:
-    """A busy loop on each core, as urgent as the tools are, while it is entered; `on` False: nothing.
+    """A context manager that runs a busy loop on each core at the tools' priority. If `on` is false, it does nothing.
 
-    Each ends with us, and after LONGEST by itself."""
+    Each loop ends with this process, and after LONGEST by itself."""
     LONGEST = 600  # seconds
 
     def __init__(self, on):

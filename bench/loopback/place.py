@@ -1,4 +1,4 @@
-"""Where both ends meet: two namespaces with a veth pair, or one with its loopback device. Processes with what they cost."""
+"""Network between both ends: two namespaces with a veth pair, or one with its loopback device. Meters of processes."""
 import os
 import pathlib
 import select
@@ -12,7 +12,7 @@ LOOPBACK_MTU = 65535
 
 
 class Pair(net.Namespaces):
-    """`mtu` up to 65,535: veth between a and b. LOOPBACK_MTU: both ends in a, over lo."""
+    """With LOOPBACK_MTU, both ends are in a and use lo. With another `mtu` up to 65,535, veth connects a and b."""
 
     def __init__(self, mtu):
         super().__init__()
@@ -36,10 +36,10 @@ class Pair(net.Namespaces):
 
 
 def take_memory(directory, size):
-    """Has the host of a virtual machine give `size` bytes that files in `directory` may take from now on.
+    """Makes a virtual machine's host provide `size` bytes of memory, which files in `directory` can use from now on.
 
-    A guest with free page reporting hands back what is free for two seconds, and its next use costs up to five times
-    the copy itself: a figure of the host's, and another in each run."""
+    A guest with free page reporting returns pages to the host that are free for two seconds. Their next use costs up to
+    five times the copy itself. This cost belongs to the host and differs from run to run."""
     path = os.path.join(directory, "taken")
     block = bytes(1 << 20)
     room = os.statvfs(directory)
@@ -49,16 +49,16 @@ def take_memory(directory, size):
             for _ in range(size // len(block)):
                 file.write(block)
     except OSError:
-        pass  # others took the room meanwhile: this transfer then pays for its memory itself
+        pass  # others have used the space: this transfer then pays for its memory itself
     finally:
         pathlib.Path(path).unlink(missing_ok=True)
 
 
 class Meter:
-    """A process with its CPU seconds and peak memory, those of its descendants with it.
+    """A process with its CPU seconds and peak memory, including its descendants.
 
-    The peak is the sum of each process's own (VmHWM, looked at often at first and then every 100 ms, since looking takes from
-    what is measured): what wait4() reports includes the memory of the process that forked."""
+    The peak is the sum of the processes' VmHWM values. wait4() would include the memory of the process that forked.
+    VmHWM is read often at first and then every 100 ms, as reading it costs CPU time of the measured processes."""
 
     def __init__(self, process):
         self.process, self.pid = process, process.pid
@@ -91,7 +91,7 @@ class Meter:
         return self.process.returncode
 
     def wait(self, seconds):
-        """The exit code; None after so many seconds."""
+        """Returns the exit code, or None after `seconds`."""
         if self.poll() is None:
             pid = os.pidfd_open(self.pid)
             try:
@@ -101,7 +101,7 @@ class Meter:
         return self.poll()
 
     def end(self):
-        """Asks it to end, then makes it."""
+        """Terminates the process, and kills it if it does not end."""
         if self.poll() is None:
             self.process.terminate()
             if self.wait(3.0) is None:
@@ -121,7 +121,7 @@ def descendants(pid):
 
 
 def memory(pid, what="VmHWM"):
-    """Bytes, by default the peak; 0 while the process is still a fork of this one."""
+    """Bytes of field `what`, by default the peak; 0 while the process is still a fork of this one."""
     try:
         with open(f"/proc/{pid}/comm", encoding="ascii") as file:
             if file.read().startswith("python"):

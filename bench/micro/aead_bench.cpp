@@ -1,4 +1,4 @@
-// Sealing and opening one packet, by cipher and size of the datagram.
+// Cost of sealing and opening one packet, for each cipher and datagram size.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -39,7 +39,8 @@ void seal(benchmark::State& state) {
     name_cipher(state);
 }
 
-/// Opening in place destroys the packet: each time a copy of it is opened, whose cost `copy` shows.
+/// Opening in place overwrites the packet, so that each iteration opens a copy. The benchmark `copy` shows the copy's
+/// cost.
 void open(benchmark::State& state) {
     Key key(state);
     key.seal();

@@ -1,4 +1,4 @@
-// Headers and frames to bytes and back, those that a bulk transfer has in every packet.
+// Cost of encoding and decoding the headers and frames that a bulk transfer has in every packet.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ void read_stream_frame(benchmark::State& state) {
 }
 BENCHMARK(read_stream_frame);
 
-/// `count` ranges of 19 packets with one lost between them: 5 % of loss.
+/// An ACK frame with `count` ranges of 19 packets and one lost packet between them, a loss of 5 %.
 wire::AckFrame make_ack(std::size_t count) {
     wire::AckFrame ack;
     PacketNumber last = 10'000'000;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Instructions a packet of one connection, by callgrind, against bench/baseline.json.
+"""Counts the instructions per packet of one connection with callgrind, and compares them with bench/baseline.json.
 
     counts.py PROGRAM BASELINE [--update]
 
-Exit code 1 when a path takes over 5 % more than the baseline says; --update writes the baseline anew. Counts belong to a
-compiler: with another one than the baseline's the differences are shown, and nothing fails.
+Exits with 1 if a path takes over 5 % more instructions than in the baseline. --update rewrites the baseline. Counts
+depend on the compiler: with another compiler than the baseline's, the program prints the differences and exits with 0.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ PATHS = {"udtx_measured_send": "send", "udtx_measured_receive": "receive",
 
 
 def compiler_of(program):
-    """What the linker left in the program."""
+    """The compiler's name from the program's .comment section, and the machine."""
     comment = subprocess.run(["readelf", "-p", ".comment", program], capture_output=True, text=True, check=True).stdout
     machine = os.uname().machine
     names = re.findall(r"\]\s+(.*\d+\.\d+.*)", comment)
@@ -29,7 +29,7 @@ def compiler_of(program):
 
 
 def inclusive(profile):
-    """{function: instructions, with all that it calls} of the measured ones."""
+    """{measured function: instructions, including its callees}"""
     listed = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", profile], capture_output=True,
                             text=True, check=True).stdout
     return parse(listed)
@@ -45,7 +45,7 @@ def parse(listed):
 
 
 def count(program, loss):
-    """{path: instructions a data packet}, and data packets an ACK packet."""
+    """{path: instructions per data packet}, and data packets per ACK packet."""
     with tempfile.TemporaryDirectory() as work:
         profile = os.path.join(work, "profile")
         done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--collect-atstart=no",
@@ -61,7 +61,7 @@ def count(program, loss):
 
 
 def compare(measured, baseline):
-    """Rows (name, now, before or None) and what rose by too much."""
+    """Rows (name, now, before or None), and messages for the counts that rose too much."""
     rows, risen = [], []
     for name, now in measured.items():
         before = baseline.get(name)

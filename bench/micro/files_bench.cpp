@@ -1,5 +1,5 @@
-// What the kernel's copies and the hash cost a GB, by where in a page the buffer begins (docs/lab/file-cost.md).
-// Processor seconds; files of 256 MiB in /dev/shm by 1 MiB, eight buffers in turn.
+// CPU seconds per GB of the kernel's copies and of the hash, by the buffer's offset in its page
+// (docs/lab/file-cost.md). Files have 256 MiB and are in /dev/shm. Pieces of 1 MiB use eight buffers in turn.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ struct Buffers {
     std::size_t offset;
 };
 
-/// A file without a name in /dev/shm.
+/// Opens an unnamed file in /dev/shm.
 int open_file() { return ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); }
 
 bool write_pieces(int fd, const Buffers& buffers, transfer::Hasher* hasher) {
@@ -79,7 +79,7 @@ void read_file(benchmark::State& state, bool hash) {
     report(state, static_cast<double>(kPieces * kPiece));
 }
 
-/// Each time a new file: taking its pages is most of it.
+/// Writes a new file in each iteration. Most of the cost is the allocation of its pages.
 void write_file(benchmark::State& state, bool hash) {
     const Buffers buffers(state);
     transfer::Hasher hasher(transfer::HashAlgorithm::xxh3_128);
@@ -95,7 +95,7 @@ void write_file(benchmark::State& state, bool hash) {
     report(state, static_cast<double>(kPieces * kPiece));
 }
 
-/// Both ends in one thread; timed is what arrives.
+/// Both ends run on one thread. Only receiving is timed.
 void receive_datagrams(benchmark::State& state) {
     const Buffers buffers(state);
     const UniqueFd to(::socket(AF_INET, SOCK_DGRAM, 0));

@@ -1,9 +1,10 @@
-// udtx-bench-packets LOSS: one connection in virtual time whose parts are functions of their own, so that callgrind
-// says what sending, receiving and acknowledging cost a packet (bench/micro/counts.py). Prints how many packets took
-// part.
+// udtx-bench-packets LOSS: one connection in virtual time. Sending, receiving and acknowledging run in separate
+// functions, so that callgrind counts the instructions of each per packet (bench/micro/counts.py). Prints the numbers
+// of data packets and ACK packets.
 //
-// No cipher: its instructions depend on the processor, and aead_bench measures it. Without a clock, sockets and with
-// fixed seeds the counts of two runs differ by what the addresses of memory change, far below 1 %.
+// The cipher is left out: its instructions depend on the processor, and aead_bench measures it. The run has fixed seeds
+// and uses no clock and no sockets. Counts of two runs differ by far less than 1 %, only because memory addresses
+// differ.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -23,7 +24,8 @@
 #include "sim/prng.hpp"
 #include "udtx/core/endpoint.hpp"
 
-// What callgrind is told to look into; what they do must not be moved into their caller, nor they be jumped out of.
+// The functions that callgrind counts. `noinline` keeps them out of their callers, and the asm statement prevents a
+// tail call of `work`.
 #define UDTX_MEASURED(name)                                                     \
     extern "C" [[gnu::noinline]] void name(const std::function<void()>& work) { \
         work();                                                                 \
@@ -43,7 +45,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kWarmUpPackets = 20'000;
 constexpr std::uint64_t kMeasuredPackets = 40'000;
 constexpr std::uint32_t kDatagram = 1472;
-constexpr std::size_t kSegments = 44;  // of one batch
+constexpr std::size_t kSegments = 44;  // datagrams in a batch
 constexpr Duration kOneWay = 5ms;
 constexpr std::size_t kSmallestData = 1000;
 
@@ -80,7 +82,7 @@ class NoCipher final : public crypto::Provider {
     openssl::OpensslProvider openssl_;
 };
 
-/// Lets every byte go at once.
+/// Releases each byte at the next tick.
 class Drain final : public sim::App {
   public:
     void on_placed(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
@@ -99,10 +101,10 @@ class Drain final : public sim::App {
 struct Batch {
     proto::Transmit how;
     std::vector<std::byte> bytes;
-    std::vector<Instant> stamps;  // of each datagram's arrival; that of the last is the batch's
+    std::vector<Instant> stamps;  // arrival of each datagram; the batch arrives with the last one
 };
 
-/// One end with its half of the line to it.
+/// One end, and the direction of the link that leads to it.
 struct End {
     End(crypto::Provider& provider, crypto::HandshakeFactory& handshakes, std::uint64_t seed,
         const TransportConfig& config, std::shared_ptr<sim::App> its_app)
@@ -134,7 +136,7 @@ class Run {
         client_.connection->set_placed_sink(client_.app.get());
     }
 
-    /// Until so many data packets more have left.
+    /// Runs until the client has sent `packets` more data packets.
     void go(std::uint64_t packets) {
         const std::uint64_t goal = client_.data_sent + packets;
         while (client_.data_sent < goal) {
@@ -197,7 +199,7 @@ class Run {
         hear(end);
     }
 
-    /// What a turn of the driver hands to the application.
+    /// Hands events, ticks and new connections to the application, as a turn of the driver does.
     void hear(End& end) {
         while (const auto connection = end.endpoint.poll_touched()) {
             while (const auto event = connection->poll_event()) {

@@ -1,4 +1,4 @@
-// What the sender does for an acknowledgement, with 10^5 packets in flight.
+// Cost of an acknowledgement at the sender, with 10^5 packets in flight.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -16,14 +16,14 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kInFlight = 100'000;
 constexpr Duration kSpacing = 1us;
 
-/// Sender and receiver of one packet-number space. Packets take kInFlight x kSpacing to be acknowledged.
+/// Sender and receiver of one packet-number space. A packet is acknowledged kInFlight x kSpacing after it was sent.
 class Flow {
   public:
     explicit Flow(double loss) : loss_(loss) {
         while (recovery_.packets_in_flight() < kInFlight) send();
     }
 
-    /// `packets` more are sent, as many older ones arrive or are lost, and one ACK frame tells of them.
+    /// Sends `packets` new packets. As many older ones arrive or are lost, and one ACK frame reports them.
     void round(std::uint64_t packets) {
         for (std::uint64_t i = 0; i < packets; ++i, ++arriving_) {
             send();
@@ -42,7 +42,7 @@ class Flow {
         recovery_.on_sent(packet);
     }
 
-    /// The newest ranges, as many as a frame holds.
+    /// Acknowledges the newest ranges, at most kRanges.
     void acknowledge() {
         const auto intervals = received_.intervals();
         frame_.count = std::min(intervals.size(), kRanges);
@@ -66,7 +66,8 @@ class Flow {
     Instant now_{1h};
 };
 
-/// Time a packet: range(0) of them an ACK, range(1) % of loss. Sending and the receiver's range set are part of it.
+/// Time per packet with range(0) packets per ACK and a loss of range(1) %. It includes sending and the receiver's range
+/// set.
 void packet_until_acknowledged(benchmark::State& state) {
     Flow flow(static_cast<double>(state.range(1)) / 100.0);
     const auto packets = static_cast<std::uint64_t>(state.range(0));

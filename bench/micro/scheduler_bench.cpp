@@ -1,4 +1,4 @@
-// One decision of the default scheduler over several paths, none of which has room but the last.
+// Cost of one decision of the default scheduler over several paths, of which only the last one may send.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Range set and reassembler, in order and with 5 % of the packets late.
+// Cost of the range set and the reassembler, with packets in order and with 5 % of the packets late.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kPiece = 1400;
 
-/// Numbers 0 to `count` - 1 in the order of their arrival: of 100 `late` come `distance` after their turn.
+/// Numbers 0 to `count` - 1 in the order of their arrival. `late` percent of them arrive `distance` numbers late.
 std::vector<std::uint64_t> arrivals(std::uint64_t count, double late, std::uint64_t distance) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> turns;
     sim::Prng lots(1);
@@ -28,7 +28,7 @@ std::vector<std::uint64_t> arrivals(std::uint64_t count, double late, std::uint6
 
 constexpr std::uint64_t kPackets = 100'000;
 
-/// An insertion; range(0) % late by range(1) numbers.
+/// Time per insertion with range(0) % of the numbers late by range(1).
 void range_set_insert(benchmark::State& state) {
     const auto order =
         arrivals(kPackets, static_cast<double>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
@@ -50,7 +50,7 @@ void range_set_contains(benchmark::State& state) {
 }
 BENCHMARK(range_set_contains)->Arg(1)->Arg(64)->Arg(5000);
 
-/// A packet's bytes in and out again; range(0) % late by range(1) packets.
+/// Time to insert and read one packet's bytes with range(0) % of the packets late by range(1).
 void reassemble(benchmark::State& state) {
     const auto order =
         arrivals(kPackets, static_cast<double>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));

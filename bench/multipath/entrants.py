@@ -1,4 +1,4 @@
-"""The tools of the benchmark: ours over all paths and over the best one, and what others offer."""
+"""The benchmark's tools: udtx over all paths and over the best one, and other multipath tools."""
 import os
 import shutil
 import subprocess
@@ -7,10 +7,10 @@ import net
 import tools
 from tools import COPY, PORT
 
-# Of receivers that hear on all addresses; a flow beside them has another one.
+# Port of receivers that listen on all addresses. A competing flow uses another port.
 OWN_PORT = 7021
 MPTCP_PORT = 7022
-# The shell becomes the tool; what it writes to /dev/null counts as written.
+# The shell is replaced by the tool. Bytes that the tool writes to /dev/null count as written.
 TO_NULL = ["sh", "-c", 'exec "$@" > /dev/null', "sh"]
 
 
@@ -19,7 +19,7 @@ def from_file(path):
 
 
 class Ours(tools.Udtx):
-    """`pairs`: numbers of the pairs of addresses, the first one that of the URL."""
+    """`pairs`: numbers of the address pairs. The first pair is in the URL."""
 
     def __init__(self, bench, name, pairs, kind, options=()):
         super().__init__(bench, None, options)
@@ -39,7 +39,7 @@ class Ours(tools.Udtx):
 
 
 class Tcp(tools.Tcp):
-    """Over the pair of the host that it is started for."""
+    """TCP over the address pair of the host that it is started for."""
 
     def __init__(self, bench, name, controller="cubic"):
         super().__init__(bench, controller)
@@ -47,7 +47,7 @@ class Tcp(tools.Tcp):
 
 
 class Mptcp(Tcp):
-    """Linux MPTCP: the receiver announces its other addresses, the sender joins them over the lines that lead there."""
+    """Linux MPTCP: the receiver announces its other addresses, and the sender joins them over the links to them."""
 
     def __init__(self, bench, name, pairs, backup=False):
         super().__init__(bench, name)
@@ -73,7 +73,7 @@ class Mptcp(Tcp):
                 net.ip("-n", line.a, "mptcp", "endpoint", "add", net.a_address(pair), "subflow", "backup", "fullmesh")
 
     def receiver(self, out, host, size):
-        # A subflow joins the listener at another address, so that must listen on all of them.
+        # Subflows join at other addresses, so that the listener must listen on all addresses.
         if size:
             return ["mptcpize", "run", *COPY, "recv", "0.0.0.0", str(PORT), os.path.join(out, "file")]
         return ["mptcpize", "run", "iperf3", "-s", "-1", "-p", str(MPTCP_PORT), "--forceflush", "-B", "0.0.0.0", "-F",
@@ -85,7 +85,8 @@ class Mptcp(Tcp):
 
 
 class Mpquic(tools.Tool):
-    """Multipath QUIC (TQUIC) with BBR: a client in b fetches the file from a server in a, one local address a path."""
+    """Multipath QUIC (TQUIC) with BBR. A client in b fetches the file from a server in a; each path has a local
+    address."""
 
     def __init__(self, bench, name, pairs):
         super().__init__(bench)

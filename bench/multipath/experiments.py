@@ -1,30 +1,30 @@
-"""Lines, what happens to them, and what each experiment is judged by."""
+"""The experiments: their links, the changes to the links, and the figures that judge them."""
 from dataclasses import dataclass
 
 import figures
 from topology import LineSpec
 
-# Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+# Stream bytes per link byte: a datagram of 1,472 bytes carries 1,441 stream bytes and takes 1,500 bytes on the link.
 PAYLOAD = 1441.0 / 1500.0
-NEVER = 99.0  # s, where something is awaited in vain
+NEVER = 99.0  # s, stands for an event that did not happen
 EVERYONE = ("udtx", "mptcp", "mpquic", "alone", "tcp")
 ALL_PATHS = ("udtx", "mptcp", "mpquic")
 
 
 def line(mbps, rtt_ms, queue="2bdp", extra="", changes=(), paths=1):
-    """Order is free, as in netem: packets of a delay that has fallen overtake those before."""
+    """A link whose packets may be reordered, as in netem: after the delay falls, packets overtake earlier ones."""
     settings = f"rate={mbps}M,delay={rtt_ms / 2}ms,queue={queue},order=free" + ("," + extra if extra else "")
     return LineSpec(settings, tuple(changes), paths)
 
 
 def dead(begin, end=None):
-    """Nothing passes from `begin` on."""
+    """Changes that drop every packet from `begin` to `end`."""
     return [(begin, "both:loss=100%")] + ([(end, "both:loss=0%")] if end is not None else [])
 
 
 @dataclass(frozen=True)
 class Figure:
-    """`measure`: of an observed.Run; `goal`: a number, or ("alone", share): so much of that entrant's figure."""
+    """`measure` takes an observed.Run. `goal`: a number, or ("alone", share), a share of that entrant's figure."""
     label: str
     measure: object
     goal: object = None
@@ -53,11 +53,11 @@ class Experiment:
     kind: str = "ordered"  # a stream from standard input to standard output; "placed": a file
     seconds: float = 12.0
     entrants: tuple = EVERYONE
-    best: int = 0             # the line that `alone` and `tcp` have to themselves
-    size: int = None          # of a file that is awaited
-    options: tuple = ()       # of udtx-send
-    backup: bool = False      # all paths but the first are spare ones
-    beside: str = None        # a flow of this kind over the last pair of the only line
+    best: int = 0             # index of the link that `alone` and `tcp` use
+    size: int = None          # size of a file whose completion is awaited
+    options: tuple = ()       # options of udtx-send
+    backup: bool = False      # all paths but the first are standby
+    beside: str = None        # kind of a competing flow over the last pair of the only link
     quick: bool = False
 
 
@@ -66,7 +66,7 @@ def mean(label, begin, end, goal=None):
 
 
 def late(label, measure, goal=None):
-    """Seconds; what does not happen is counted as very late."""
+    """A figure in seconds. An event that does not happen counts as very late (NEVER)."""
     def measured(run):
         value = measure(run)
         return NEVER if value is None else value
@@ -96,7 +96,7 @@ FAULTS = {
     "loss": {"extra": "loss=10%"},
     "jitter": {"extra": "jitter=50ms"},
     "flap": {"changes": [(1.5 + i / 2, f"both:loss={100 * (1 - i % 2)}%") for i in range(21)]},
-    # Other traffic leaves a tenth of it, behind 2 to 20 s of queue.
+    # Simulates other traffic that leaves a tenth of the rate, behind a queue of 2 to 20 s.
     "bloat": {"queue": "2500000", "changes": [(2.0, "both:rate=1M")]},
 }
 
@@ -111,7 +111,7 @@ def unequal(fault, kind):
 
 
 def death():
-    # From 5 s on one line is left.
+    # From 5 s on, only one link works.
     return Experiment(
         "death", "2 x 50 Mbit/s, 10 ms, the first dies at 5 s, ordered", [line(50, 10, changes=dead(5.0)), line(50, 10)],
         [late("s lost of the other path", lambda run: run.cost(5.0, 10.0, 50 * PAYLOAD), 1.0),
@@ -141,7 +141,7 @@ def never():
 
 
 def bloated_file(size=100_000_000):
-    # From 2 s on other traffic leaves 2 Mbit/s of the second line, behind a queue of seconds.
+    # From 2 s on, other traffic leaves 2 Mbit/s of the second link, behind a queue of seconds.
     ideal = 2.0 + (size * 8e-6 / PAYLOAD - 200.0) / 52.0
     return Experiment(
         "file", "100 MB over 50 Mbit/s and 50, then 2 Mbit/s behind 5 MB of queue",

@@ -1,4 +1,4 @@
-"""What is read out of a run, and the table. Run by ctest."""
+"""Tests of the figures of a run, and of the table. Run by ctest."""
 import os
 import sys
 import unittest
@@ -16,7 +16,7 @@ def steady(mbps, begin, end, start_value=0.0, step=0.02):
 
 class Runs(unittest.TestCase):
     def setUp(self):
-        # 50 Mbit/s, nothing from 5 to 7 s, then 50 again.
+        # 50 Mbit/s, a pause from 5 to 7 s, then 50 Mbit/s again.
         first = steady(50, 0.0, 5.0)
         samples = first + [(t, first[-1][1]) for t in (5.5, 6.0, 6.5)] + steady(50, 7.0, 10.0, first[-1][1])
         self.run = observed.Run(samples, [{"offered_bytes": samples, "delivered_bytes": samples}])

@@ -10,7 +10,7 @@ PEERS = ("mptcp", "mpquic", "tcp")
 
 
 def mbps_of(spec):
-    """The rate that a line's settings begin with."""
+    """The rate at the beginning of a link's settings."""
     return float(re.match(r"rate=([\d.]+)M,", spec.settings)[1])
 
 
@@ -20,7 +20,7 @@ def rows(experiment, name, seed, values, copies, load):
 
 
 def table(every_row, experiments, names):
-    """One line a figure: the medians, the goal, and ours against the best of the others."""
+    """One row per figure: the medians, the goal, and udtx compared with the best of the others."""
     lines = []
     for experiment in experiments:
         for figure in experiment.judged_by:
@@ -65,7 +65,7 @@ def loads(some_rows):
 
 
 def plot(experiment, runs):
-    """Goodput of all, then for each that uses several paths what came out of each."""
+    """Panels: the goodput of all entrants, then for each multipath entrant the rate that each path delivered."""
     end, step = experiment.seconds, 0.25
     panels = [chart.Panel(experiment.title, "s", "goodput, Mbit/s", [
         report.curve(name, figures.series(run.samples, 0.0, end, step)) for name, run in runs.items()])]

@@ -1,4 +1,4 @@
-"""Several emulated lines between the two namespaces, with a pair of addresses for each path."""
+"""Several emulated links between the two namespaces, with an address pair for each path."""
 import os
 import time
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ import net
 
 @dataclass(frozen=True)
 class LineSpec:
-    """`settings`: of both directions, as the emulator takes them; `changes`: [(seconds after the flow's start, text)];
-    `paths`: how many pairs of addresses lead over it."""
+    """A link. `settings`: for both directions, in the emulator's syntax; `changes`: [(seconds after the flow's start,
+    text)]; `paths`: number of address pairs that are routed over it."""
     settings: str
     changes: tuple = ()
     paths: int = 1
@@ -17,7 +17,7 @@ class LineSpec:
 
 @dataclass
 class Place:
-    """A line with its emulator and the numbers of its pairs of addresses."""
+    """A link with its emulator and the numbers of its address pairs."""
     spec: LineSpec
     pairs: list
     emulator: net.Emulator = None
@@ -25,11 +25,11 @@ class Place:
 
 
 class EmulatedPaths(net.Namespaces):
-    """Pair i is net.a_address(i), net.b_address(i), numbered from 1 over all lines. Routes go by the destination in a, by
-    the source in b: a server in b that is reached at its second address answers over the second line, and so does a
-    client in b that binds it (QUIC: all paths lead to one address of a)."""
+    """Pair i is net.a_address(i), net.b_address(i), numbered from 1 over all links. Namespace a routes by destination,
+    b by source address. A server in b that is reached at its second address therefore answers over the second link. So
+    does a client in b that binds that address (QUIC: all paths lead to one address of a)."""
 
-    LEAD = 2.0  # seconds between the emulators' start and the flow's, which the changes are counted from
+    LEAD = 2.0  # seconds from the emulators' start to the flow's start, from which the times of changes count
 
     def __init__(self, program, specs, directory, seed):
         super().__init__()

@@ -1,5 +1,5 @@
-"""The dynamic ACK regeneration paper: its cells, tables and figures. A result is what udtx-papers-acks printed. Figures
-need bench/plot on the path."""
+"""Cells, tables and figures of the dynamic ACK regeneration paper. A result is the output of udtx-papers-acks. The
+figures need bench/plot on the path."""
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -10,7 +10,7 @@ SCHEMES = {"normal": "Normal", "ar": "AF/AR", "dar": "AF/DAR", "udtx": "udtx"}
 UPLINKS = (8, 16, 24)           # kbit/s
 BIT_ERRORS = (0.0, 1e-7, 1e-6)
 RUNS = 50
-DOWN = 3.5                      # Mbit/s; the paper's is lost
+DOWN = 3.5                      # Mbit/s; the paper's value is lost
 SWEEP = (2, 3, DOWN, 4, 5)
 FIGURE_5 = (8, 1e-7)
 PAPER = {True: ("+66 to +232 %", "+0.1 to +0.2 %"), False: ("+21 to +204 %", "+5 to +26 %")}  # without errors, with
@@ -53,11 +53,11 @@ class Results:
         return fmean(run[key] for run in self.by_cell[cell, scheme])
 
     def gain(self, cell, scheme, over):
-        """Per cent."""
+        """Gain of `scheme` over the scheme `over`, per cent."""
         return 100.0 * (self.mean(cell, scheme) / self.mean(cell, over) - 1.0)
 
     def typical(self, cell, scheme):
-        """The run nearest to the mean."""
+        """The run whose goodput is nearest to the mean."""
         mean = self.mean(cell, scheme)
         return min(self.by_cell[cell, scheme], key=lambda run: abs(run["goodput_kbps"] - mean))
 
@@ -90,7 +90,7 @@ def report(chosen, results, runs):
 
 
 def sweep_report(results, runs):
-    """A row for each rate down and rate of bit errors; gains at the three uplinks."""
+    """One row per downlink rate and bit error rate, with the gains at the three uplinks."""
     results = Results(results)
     uplinks = ", ".join(f"{uplink:g}" for uplink in UPLINKS)
     header = ["down, Mbit/s", "bit errors", f"DAR over Normal, %, at {uplinks} kbit/s", "paper", "DAR over AR, %", "paper"]
@@ -106,7 +106,8 @@ def sweep_report(results, runs):
 
 
 def draw(out, chosen, results):
-    """Figures 4 and 5 (ACKs a second that reach the sender, of the run nearest to the mean); their paths."""
+    """Writes figures 4 and 5 and returns their paths. Figure 5 shows the ACKs per second that reach the sender, in the
+    run nearest to the mean."""
     results = Results(results)
     bars = [chart.Bars(f"bit errors {errors:g}", "kbit/s", [f"{c.uplink:g} kbit/s" for c in cells], list(SCHEMES.values()),
                        [[results.mean(c, s) for s in SCHEMES] for c in cells])

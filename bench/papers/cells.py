@@ -1,8 +1,9 @@
-"""The cells of the matrix: the congestion-degree paper's figures, and how soon flows that join are treated alike."""
+"""The cells of the matrix: the figures of the congestion-degree paper, and the time until joining flows get equal
+shares."""
 from dataclasses import dataclass, field
 
 LINE_MBPS = 100
-LINE_BYTES = 1502  # of a full packet, as in cell.hpp
+LINE_BYTES = 1502  # bytes of a full packet on the link, as in cell.hpp
 ACCESS_DELAY_MS = 10
 PAPER_QUEUES = ["2500p", "8300p", "1 BDP", "2 BDP", "5 BDP"]
 CROSS_FROM_S, CROSS_ON_S, CROSS_PERIOD_S = 5, 2, 3
@@ -12,7 +13,7 @@ CROSS_FROM_S, CROSS_ON_S, CROSS_PERIOD_S = 5, 2, 3
 class Cell:
     experiment: str  # mtr, throughput, fairness or join
     name: str
-    labels: tuple    # what the first columns of the table say
+    labels: tuple    # texts of the table's first columns
     args: tuple = field(default=())
 
     @property
@@ -21,7 +22,7 @@ class Cell:
 
 
 def queue_packets(queue, rtt_ms):
-    """'2500p' or '0.1 BDP' in packets; BDP of the line's rate and the whole round trip."""
+    """Converts '2500p' or '0.1 BDP' to packets. The BDP is the bottleneck's rate times the whole round trip."""
     if queue.endswith("p"):
         return int(queue[:-1])
     share = float(queue.split()[0])
@@ -37,7 +38,7 @@ def paper_cell(experiment, delay_ms, queue, flows, cross, seconds):
 
 
 def join_cell(rtt_ms, flows, queue):
-    """Like a flow from each of several hosts: the access is ten times as fast as the line and has room."""
+    """Models flows from several hosts: the access link is ten times as fast as the bottleneck and has a long queue."""
     every_s = 5 if flows == 3 else 1
     labels = (f"{rtt_ms} ms", f"{flows}, {every_s} s apart", queue)
     args = ["--line-delay-ms", rtt_ms / 2 - ACCESS_DELAY_MS, "--access-mbps", 10 * LINE_MBPS,
@@ -57,11 +58,11 @@ def all_cells():
 
 
 def quick_cells():
-    """One cell of each figure: about a minute."""
+    """One cell of each figure. They take about a minute."""
     return [paper_cell("mtr", 60, "2500p", 1, True, 30), paper_cell("throughput", 50, "2500p", 1, True, 40),
             paper_cell("fairness", 100, "8300p", 3, True, 40), join_cell(100, 3, "1 BDP")]
 
 
 def sweep_cells():
-    """Figure 9 with cross traffic: without it the pairs' gaps hardly change, and `cd` is `udt`."""
+    """Figure 9 with cross traffic. Without it, the gaps of packet pairs hardly change and `cd` behaves as `udt`."""
     return [paper_cell("fairness", delay, queue, 3, True, 40) for delay in (50, 100) for queue in ("2500p", "8300p")]

@@ -76,7 +76,7 @@ sim::HostSetup Experiment::setup_of(const std::string& name, const Address& addr
     setup.experiment.cd_alpha = cell_.alpha;
     setup.experiment.cd_beta = cell_.beta;
     setup.experiment.udt_as_printed = cell_.printed;
-    // 1,500-byte packets from the start, as in the papers: the search for the size is not what is measured.
+    // As in the papers, packets have 1,500 bytes from the start. The search for the packet size is not measured here.
     setup.config.min_datagram = kPayloadBytes;
     setup.config.max_datagram = kPayloadBytes;
     return setup;

@@ -10,23 +10,23 @@
 
 namespace udtx::papers {
 
-/// One SYN interval; one value a flow.
+/// The figures of one SYN interval. Each vector has one value per flow.
 struct Sample {
     double end_s = 0.0;
     std::vector<double> goodput_mbps;
-    std::vector<double> pair_mbps;       ///< 1/D of the newest pair that the receiver reported
-    std::vector<double> mtr_mbps;        ///< what the controller made of it
-    std::vector<double> rate_mbps;       ///< pacing rate; 0 where the controller does not pace
-    std::vector<std::uint32_t> dropped;  ///< in the queues
-    double queue_ms = 0.0;               ///< mean, at the line's rate
+    std::vector<double> pair_mbps;       ///< 1/D of the newest packet pair that the receiver reported
+    std::vector<double> mtr_mbps;        ///< the controller's estimate of the maximum transfer rate
+    std::vector<double> rate_mbps;       ///< pacing rate; 0: the controller does not pace
+    std::vector<std::uint32_t> dropped;  ///< packets that the queues dropped
+    double queue_ms = 0.0;               ///< mean queueing delay at the bottleneck's rate
 };
 
 struct FlowTotals {
     std::uint64_t sent_packets = 0;
-    std::uint64_t dropped = 0;        ///< in the queues
-    std::uint64_t declared_lost = 0;  ///< by the sender
-    std::uint64_t spurious = 0;       ///< of those, acknowledged after all
-    bool intact = false;              ///< every byte received was the one sent, once
+    std::uint64_t dropped = 0;        ///< packets that the queues dropped
+    std::uint64_t declared_lost = 0;  ///< packets that the sender declared lost
+    std::uint64_t spurious = 0;       ///< of those, acknowledged later
+    bool intact = false;              ///< each byte received is the byte sent, and was handed over once
 };
 
 struct Run {

@@ -1,4 +1,4 @@
-"""The paper's figures from the samples of seed 1 (needs bench/plot on the path)."""
+"""Draws the paper's figures from the samples of seed 1 (needs bench/plot on the path)."""
 import os
 
 import chart
@@ -18,7 +18,7 @@ def over_samples(run, title, y, name, label, y_range=(0.0, None), style="line"):
 
 
 def mtr_figure(runs):
-    """Figure 3 (a) and then, for each controller, 3 (b), (c) and 7."""
+    """Panels of figure 3 (a), then for each controller figures 3 (b), 3 (c) and 7."""
     first = next(iter(runs.values()))
     panels = [over_samples(first, "MTR estimated by the receiver (newest pair)", "Mbit/s", "pair1", "1/D", (0.0, 120.0))]
     for name, run in runs.items():
@@ -62,7 +62,7 @@ DRAW = {"mtr": mtr_figure, "throughput": throughput_figure, "fairness": shares_f
 
 
 def draw(out, chosen, controllers, results):
-    """Writes one SVG file a cell; returns their paths."""
+    """Writes one SVG file per cell and returns their paths."""
     paths = []
     for cell in chosen:
         runs = {r["controller"]: r for r in results if r["cell"] == cell and r["seed"] == 1}

@@ -34,7 +34,7 @@ ns3::NetDeviceContainer add_line(const ns3::NodeContainer& ends, double mbps, do
     helper.SetDeviceAttribute("DataRate", ns3::DataRateValue(ns3::DataRate(static_cast<std::uint64_t>(mbps * 1e6))));
     helper.SetChannelAttribute("Delay", ns3::TimeValue(ns3::MicroSeconds(static_cast<std::uint64_t>(delay_ms * 1e3))));
     helper.SetQueue("ns3::DropTailQueue", "MaxSize", ns3::StringValue(std::to_string(packets) + "p"));
-    // Otherwise Ipv4AddressHelper puts an FqCoDel in front of the queue.
+    // With flow control, Ipv4AddressHelper would put an FqCoDel in front of the queue.
     helper.DisableFlowControl();
     return helper.Install(ends);
 }

@@ -1,4 +1,4 @@
-// A line between two nodes, and what its queue holds and drops.
+// A link between two nodes, and a watch on the fill level and the drops of its queue.
 #pragma once
 
 #include <ns3/net-device-container.h>
@@ -11,14 +11,14 @@
 
 namespace udtx::papers {
 
-/// Both ways alike, with a drop-tail queue of `packets` at either end.
+/// Adds a symmetric link with a drop-tail queue of `packets` packets at each end.
 [[nodiscard]] ns3::NetDeviceContainer add_line(const ns3::NodeContainer& ends, double mbps, double delay_ms,
                                                std::uint32_t packets);
 
-/// What a queue held over time and what it dropped.
+/// Records a queue's fill level over time and reports its drops.
 class QueueWatch {
   public:
-    /// `on_drop` hears the destination port of each packet dropped.
+    /// `on_drop` is called with the destination port of each dropped packet.
     void attach(ns3::Ptr<ns3::NetDevice> device, std::function<void(std::uint16_t port)> on_drop);
     /// Mean bytes waiting since the last call.
     [[nodiscard]] double take_mean_bytes();

@@ -1,5 +1,5 @@
-// udtx-papers: runs one cell and prints what it measured as one JSON object; with --out also the samples and the
-// throughput of each second as CSV files. Which cells make up a figure is written in matrix.py.
+// udtx-papers: runs one cell and prints its results as one JSON object. With --out it also writes CSV files with the
+// samples and with the throughput of each second. matrix.py lists the cells of each figure.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the cells of the papers' experiments in ns-3, each in a process of its own, and writes results.csv, table.md,
+"""Runs the cells of the papers' experiments in ns-3, each in its own process. Writes results.csv, table.md,
 multipath.md, acks.md and the figures (SVG).
 
     ./dev bench papers                      everything (see docs/lab/paper-congestion.md for how long that takes)
@@ -36,7 +36,8 @@ CELL_TIMEOUT_S = 900
 
 
 def measured(args, stem, command):
-    """What the binary prints; with --resume what it printed in an earlier run of the matrix."""
+    """Runs `command` and returns its JSON. With --resume, returns the JSON of an earlier run of the matrix if it
+    exists."""
     kept = stem + ".json"
     if args.resume and os.path.exists(kept):
         with open(kept, encoding="utf-8") as file:
@@ -51,7 +52,7 @@ def measured(args, stem, command):
 
 
 def run_cell(args, cell, controller, seed, extra=()):
-    """The summary of one run. Samples stay in files, for the figures."""
+    """Runs one cell and returns its summary. The samples stay in files for the figures."""
     stem = os.path.join(args.out, "runs", f"{cell.slug}-{controller}-{seed}" + "".join(extra))
     command = [args.binary, *cell.args, "--controller", controller, "--seed", str(seed), *extra, "--out", stem]
     summary = measured(args, stem, command)
@@ -64,7 +65,7 @@ def run_cell(args, cell, controller, seed, extra=()):
 
 
 def run_paths(args, cell, way, way_args, seed):
-    """The same of a cell with several paths."""
+    """Runs one cell with several paths and returns its summary."""
     mark = "".join(c if c.isalnum() else "-" for c in way)
     stem = os.path.join(args.out, "runs", f"{cell.slug}-{mark}-{seed}")
     binary = os.path.join(os.path.dirname(args.binary), "udtx-papers-paths")
@@ -83,7 +84,7 @@ def run_acks(args, cell, scheme, run):
 
 
 def run_all(args, jobs, run=run_cell):
-    """jobs: what `run` takes after `args`. Results in the order of the jobs."""
+    """Calls `run(args, *job)` for each job, in parallel. Returns the results in the order of the jobs."""
     with ThreadPoolExecutor(max_workers=args.jobs) as pool:
         pending = [pool.submit(run, args, *job) for job in jobs]
         results = []

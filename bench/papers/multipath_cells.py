@@ -1,8 +1,9 @@
 """The cells of the multipath papers: transmission status monitoring (tsm), delay-alerted path blocking (dapb) and
-SCTP's failover (sctp). docs/lab/paper-multipath.md says what the papers leave open and what was taken."""
+SCTP's failover (sctp). docs/lab/paper-multipath.md lists the parameters that the papers leave open and the values
+used."""
 from dataclasses import dataclass
 
-# (name in the tables, arguments). The papers' schedulers have no reinjection; `eds` is udtx's default, with it.
+# (name in the tables, arguments). The papers' schedulers do not reinject. `eds` is udtx's default and reinjects.
 OFF, ON = ("--reinject", "false"), ("--reinject", "true")
 RR, MINRTT, DAPB, EDS = (("--scheduler", name) for name in ("rr", "minrtt", "dapb", "eds"))
 DEFAULT = ("eds, udtx", (*EDS, *ON, "--controller", "udtx"))
@@ -20,12 +21,12 @@ ERRORS_FROM = (10, 40, 70)
 @dataclass(frozen=True)
 class Cell:
     experiment: str  # tsm, dapb or sctp
-    figure: str      # of the paper
+    figure: str      # number of the paper's figure
     name: str
-    x: float         # what the figure varies
+    x: float         # the value that the figure varies
     ways: tuple
     args: tuple
-    samples: bool = True  # kept, for the figures
+    samples: bool = True  # keep the samples for the figures
 
     @property
     def slug(self):
@@ -37,7 +38,8 @@ def option(name, **fields):
 
 
 def tsm_cell():
-    """Two of 10 Mbit/s and 10 ms; a router that drops nothing, and UDP through it."""
+    """Two links of 10 Mbit/s and 10 ms. The second link's router has a long queue that drops nothing, and carries
+    UDP."""
     args = (*option("line", mbps=10, delay_ms=10), *option("line", mbps=10, delay_ms=10, queue=20000),
             *option("cross", line=1, from_s=10, to_s=20, peak_mbps=23, mean_mbps=16),
             *option("cross", line=1, from_s=35, to_s=43, peak_mbps=25, mean_mbps=17.5),
@@ -45,7 +47,7 @@ def tsm_cell():
     return Cell("tsm", "7-8", "two of 10 Mbit/s", 0, tuple(TSM_WAYS), args)
 
 
-# The papers' "10 ms" are round trips here; 0.4 MB is the receive buffer that the paper's 27.5 Mbit/s speaks for.
+# The papers' "10 ms" are taken as round trips. The receive buffer of 0.4 MB is derived from the paper's 27.5 Mbit/s.
 DAPB_COMMON = ("--payload", "1472", "--window", "280")
 
 
@@ -70,7 +72,7 @@ def ramp_cell():
 
 
 def single_cell():
-    """What one of the two lines of figure 10 carries alone."""
+    """A connection over one of the two links of figure 10."""
     args = (*option("line", mbps=50, delay_ms=5), *DAPB_COMMON, "--seconds", "20")
     return Cell("dapb", "10", "one line alone", 0, (("eds", EDS), DEFAULT), args, samples=False)
 
@@ -90,5 +92,5 @@ def all_cells():
 
 
 def quick_cells():
-    """Some seconds of each experiment's kind: under a minute."""
+    """Some cells of each experiment. They take less than a minute."""
     return [tsm_cell(), rate_cell(50), delay_cell(80), error_cell(4, 100)]

@@ -1,4 +1,4 @@
-"""Cells and tables of several paths. Run by ctest; needs no ns-3."""
+"""Tests of the cells and tables with several paths. Run by ctest; does not need ns-3."""
 import os
 import sys
 import unittest

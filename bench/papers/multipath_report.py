@@ -1,5 +1,5 @@
-"""Tables and figures of the multipath papers' cells. A result is what udtx-papers-paths printed, with `cell`, `way` and
-`stem` added."""
+"""Tables and figures of the multipath papers' cells. A result is the output of udtx-papers-paths with the added keys
+`cell`, `way` and `stem`."""
 import os
 from statistics import fmean
 
@@ -7,7 +7,7 @@ import chart
 import table
 import tables
 
-# Figures of the papers, in the order of the columns of our tables.
+# The papers' values, in the order of our tables' columns.
 TSM_PAPER = {"rr": (12.29, 255, 2643, 149, 2446, 90, 2874), "rr, reinjection": (15.09, 135, 1316, 15, 347, 4, 423),
              "minrtt": (13.23, 264, 2324, 173, 1774, 109, 2601), "minrtt, reinjection": (15.17, 117, 693, 16, 289, 3, 163)}
 DAPB_PAPER = {"rr": (58.0, 19.5), "minrtt": (64.6, 38.9), "dapb": (68.7, None)}
@@ -63,7 +63,7 @@ def in_ramps(run):
 
 
 def worst_second(run):
-    """The least of all seconds from the third on that do not begin with a change."""
+    """The lowest rate of a second, without the first two seconds and the seconds that start with a change."""
     return min(mbps for s, mbps in enumerate(run["seconds"]) if s > 1 and s not in CHANGES)
 
 
@@ -84,7 +84,7 @@ def ramp_table(cell, single, results):
 
 
 def gain(cell, results):
-    """How much more the connection carries with the rule, in per cent."""
+    """Gain of goodput by the rule, per cent."""
     share = tables.ratio(results.mean(cell, "with", "mbps"), results.mean(cell, "without", "mbps"))
     return None if share is None else 100 * (share - 1)
 
@@ -177,7 +177,7 @@ def sctp_panel(cells, results):
 
 
 def draw(out, chosen, results):
-    """Writes the figures; returns their paths."""
+    """Writes the figures and returns their paths."""
     every = Results(results)
     figures = {}
     for cell in chosen:

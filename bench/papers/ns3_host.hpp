@@ -1,5 +1,5 @@
-// The protocol in an ns-3 node: an Application that owns a UdpSocket for each of its addresses and drives the very same
-// core as io::Driver and the simulator do, in ns-3's virtual time.
+// Runs the protocol in an ns-3 node. The ns-3 Application owns one UdpSocket per address and drives the same core as
+// io::Driver and the simulator, in ns-3's virtual time.
 #pragma once
 
 #include <ns3/application.h>
@@ -18,14 +18,14 @@ namespace udtx::papers {
 
 [[nodiscard]] Address address_of(ns3::Ipv4Address ip, std::uint16_t port);
 
-/// The core's time now: ns-3's, from the simulator's epoch on.
+/// The core's present time: ns-3's time counted from the simulator's epoch.
 [[nodiscard]] Instant virtual_now();
 
 class Ns3Host final : public ns3::Application, public sim::ProtocolHost {
   public:
     static ns3::TypeId GetTypeId();
-    /// Bound to `setup.address` and to `more`, each by the device that has the address: what is sent from there leaves
-    /// by it. `on_start` listens or connects.
+    /// Binds to `setup.address` and to each address of `more`. Each socket is bound to the device that has its address,
+    /// and sends through that device. `on_start` listens or connects.
     Ns3Host(sim::HostSetup setup, std::vector<Address> more, std::function<void(Ns3Host&)> on_start);
 
   private:

@@ -1,5 +1,5 @@
-# Sourced: repeats PROGRAM "KIND..." OPTION...: the same seed gives the same files of these kinds, another seed other
-# samples, and bytes arrive whole. The results of seed 7 are $work/a.KIND.
+# To be sourced. repeats PROGRAM "KIND..." OPTION... checks that the same seed gives the same files of these kinds, that
+# another seed gives other samples, and that all bytes arrive intact. The results of seed 7 are $work/a.KIND.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

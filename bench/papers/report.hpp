@@ -1,4 +1,4 @@
-// A run as text.
+// Writes a run as text.
 #pragma once
 
 #include <iosfwd>
@@ -10,9 +10,9 @@ namespace udtx::papers {
 
 /// One JSON object on one line.
 void write_summary(std::ostream& out, const Cell& cell, const Run& run);
-/// CSV, a row for each SYN interval.
+/// CSV with one row per SYN interval.
 void write_samples(std::ostream& out, const Run& run);
-/// CSV, a row for each second: Mbit/s of each flow, Jain's index of those that had joined.
+/// CSV with one row per second: Mbit/s of each flow, and Jain's index of the flows that had joined.
 void write_seconds(std::ostream& out, const Run& run);
 
 }  // namespace udtx::papers

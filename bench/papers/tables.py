@@ -1,4 +1,4 @@
-"""Means over seeds, the tables in Markdown, and what they say about the paper's claims."""
+"""Means over seeds, the tables in Markdown, and checks of the paper's claims."""
 import csv
 from statistics import fmean
 
@@ -7,11 +7,11 @@ import cells
 PAPER_GAIN = 2.17  # "+117 % fairness" read as a ratio of deviations from the fair share
 EQUAL = 0.03       # single-flow throughput counts as equal within this
 FAIR = 0.98
-SETTLE_S = 0.5     # after the cross traffic switches
+SETTLE_S = 0.5     # seconds left out after the cross traffic switches on or off
 
 
 def cross_is_on(time_s):
-    """True, False, or None before the first burst and just after a switch."""
+    """Whether the cross traffic is on; None before the first burst and in the SETTLE_S seconds after a switch."""
     phase = (time_s - cells.CROSS_FROM_S) % cells.CROSS_PERIOD_S
     if time_s < cells.CROSS_FROM_S or phase % cells.CROSS_ON_S < SETTLE_S:
         return None
@@ -19,7 +19,8 @@ def cross_is_on(time_s):
 
 
 def mtr_means(samples_csv):
-    """Mean of the pairs' estimate and of the controller's MTR while the cross traffic is on, and while it is off."""
+    """Means of the packet pairs' estimate and of the controller's MTR, each while the cross traffic is on and while
+    off."""
     values = {(what, on): [] for what in ("pair", "mtr") for on in (True, False)}
     with open(samples_csv, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -37,7 +38,7 @@ class Results:
             self.by_cell.setdefault((run["cell"], run["controller"]), []).append(run)
 
     def mean(self, cell, controller, key):
-        """Over the seeds; None where a seed has no value or the controller did not run."""
+        """Mean over the seeds; None if a seed has no value or the controller did not run."""
         values = [run.get(key) for run in self.by_cell.get((cell, controller), [])]
         return None if not values or None in values else fmean(values)
 
@@ -51,12 +52,12 @@ def ratio(over, under):
 
 
 def gain(results, cell, better="cd", base="udt", key="mean_deviation"):
-    """How much less the shares deviate from the fair one under `better`."""
+    """Deviation of the shares from the fair share under `base` over that under `better`."""
     return ratio(results.mean(cell, base, key), results.mean(cell, better, key))
 
 
 def unfairness_removed(results, cell):
-    """(J_cd - J_udt) / (1 - J_udt): the part of what was missing to 1 that is won, negative where it is lost."""
+    """(J_cd - J_udt) / (1 - J_udt): the part of udt's unfairness that cd removes; negative if cd is less fair."""
     udt, cd = results.mean(cell, "udt", "mean_jain"), results.mean(cell, "cd", "mean_jain")
     return None if udt is None or cd is None or udt >= 1.0 else (cd - udt) / (1.0 - udt)
 
@@ -134,7 +135,7 @@ def except_for(missed):
 
 
 def paper_checks(chosen, results):
-    """Sentences: what of the paper's claims holds, each with the number of cells."""
+    """Sentences that say which claims of the paper hold, and in how many cells."""
     both = [c for c in chosen if c.experiment != "join" and results.mean(c, "udt", "dropped") is not None
             and results.mean(c, "cd", "dropped") is not None]
     lines = []
@@ -192,7 +193,7 @@ def report(chosen, controllers, runs, seeds):
 
 
 def sweep_report(chosen, pairs, plain, swept, seeds):
-    """One row for each pair of thresholds: means and extremes over the fairness cells."""
+    """One row per pair of thresholds, with means and extremes over the fairness cells."""
     base = Results(plain)
     header = ["alpha", "beta", "Jain, mean over cells", "cells with a higher one than udt",
               "deviation udt over cd: least", "mean", "most", "losses from 10 s over udt's"]

@@ -42,7 +42,7 @@ void Topology::add_cross_traffic(const Cell& cell) {
     source.SetConstantRate(ns3::DataRate(static_cast<std::uint64_t>(payload_bps)), kPayloadBytes);
     source.SetAttribute("OnTime", ns3::StringValue("ns3::ConstantRandomVariable[Constant=2]"));
     source.SetAttribute("OffTime", ns3::StringValue("ns3::ConstantRandomVariable[Constant=1]"));
-    // It begins with a pause.
+    // The source starts with a pause.
     source.Install(nodes_.Get(1)).Start(ns3::Seconds(cell.cross_from_s - 1.0));
 }
 

@@ -1,4 +1,4 @@
-// Three nodes and two lines with drop-tail queues, watched; and the papers' cross traffic.
+// Three nodes, two links with watched drop-tail queues, and the papers' cross traffic.
 #pragma once
 
 #include <ns3/ipv4-address.h>
@@ -24,7 +24,7 @@ class Topology {
     [[nodiscard]] ns3::Ptr<ns3::Node> receiver() const { return nodes_.Get(2); }
     [[nodiscard]] ns3::Ipv4Address sender_address() const { return sender_address_; }
     [[nodiscard]] ns3::Ipv4Address receiver_address() const { return receiver_address_; }
-    /// Mean bytes waiting on the way from A to C, both queues, since the last call.
+    /// Mean bytes that waited in the two queues from A to C since the last call.
     [[nodiscard]] double take_mean_queue_bytes() { return access_.take_mean_bytes() + line_.take_mean_bytes(); }
 
   private:

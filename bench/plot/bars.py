@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws columns of a CSV file as grouped bars, one group a row, into an SVG file.
+"""Draws columns of a CSV file as grouped bars, one group per row, into an SVG file.
 
     bars.py -o out.svg --title "Goodput" --y "Mbit/s" --group cell --values udt,cd,udtx results.csv
 """

@@ -1,19 +1,19 @@
-"""Line and bar charts as SVG text, with nothing but Python's standard library.
+"""Draws line and bar charts as SVG text. Needs only Python's standard library.
 
     figure([Panel("title", x="time, s", y="Mbit/s", series=[Series("flow 1", xs, ys)])]) -> SVG text
 
-Several panels stand one below the other. lines.py and bars.py are the same from the command line.
+Panels are placed one below the other. lines.py and bars.py are the command-line versions.
 """
 import math
 from dataclasses import dataclass, field
 from html import escape
 
-# Okabe and Ito's palette: told apart by colour-blind readers, too.
+# Okabe and Ito's palette, whose colours colour-blind readers can distinguish.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"]
 WIDTH, HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 34, 44
-CHARACTER = 6.6  # pixels of an average one
-MOST_ASLANT = 26  # characters of a label that does not fit between its neighbours
+CHARACTER = 6.6  # pixels of an average character
+MOST_ASLANT = 26  # longest slanted label, in characters; labels are slanted if they do not fit between their neighbours
 STYLES = ("line", "step", "points")
 
 
@@ -47,7 +47,7 @@ class Bars:
 
 
 def nice_ticks(low, high, about=6):
-    """Round numbers (1, 2 or 5 times a power of ten apart) that lie within [low, high]."""
+    """Round numbers within [low, high]. Their distance is 1, 2 or 5 times a power of ten."""
     if not high > low:
         high = low + 1.0
     raw = (high - low) / about
@@ -63,7 +63,7 @@ def number(v):
 
 
 def bounds(values, given, from_zero):
-    """The range of an axis: what was asked for, and what the values need where nothing was asked."""
+    """The range of an axis: the given bounds, and for a missing bound the values' extreme."""
     finite = [v for v in values if v is not None and math.isfinite(v)]
     low = given[0] if given[0] is not None else min(finite, default=0.0)
     high = given[1] if given[1] is not None else max(finite, default=1.0)
@@ -75,7 +75,7 @@ def bounds(values, given, from_zero):
 
 
 class Frame:
-    """One panel's rectangle and its scales."""
+    """The rectangle and the scales of one panel."""
 
     def __init__(self, top, x_bounds, y_bounds):
         self.top, self.x_bounds, self.y_bounds = top + TOP, x_bounds, y_bounds
@@ -124,7 +124,7 @@ def legend(frame, labels):
 
 
 def path_of(frame, series):
-    """Path data; a missing value breaks the line."""
+    """SVG path data. A missing value interrupts the line."""
     parts, pen_down, last_y = [], False, None
     for x, y in zip(series.xs, series.ys):
         if x is None or y is None or not math.isfinite(y):

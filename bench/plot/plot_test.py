@@ -1,4 +1,4 @@
-"""The charts: scales, shapes and the two commands. Run by ctest."""
+"""Tests of the charts: scales, shapes and the two commands. Run by ctest."""
 import os
 import subprocess
 import sys

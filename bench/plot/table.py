@@ -1,9 +1,9 @@
-"""Columns of a CSV file by name."""
+"""Reads columns of a CSV file by name."""
 import csv
 
 
 def to_float(text):
-    """None for an empty field, so that a line breaks there."""
+    """A field's number, or None if it is empty. None interrupts a drawn line."""
     return float(text) if text not in ("", None) else None
 
 
@@ -23,6 +23,6 @@ def column(path, name):
 
 
 def span(text):
-    """'0:40', ':100' or '5:' -> (low, high), None where nothing stands"""
+    """'0:40', ':100' or '5:' -> (low, high); a missing number is None"""
     low, _, high = text.partition(":")
     return to_float(low), to_float(high)

@@ -1,10 +1,10 @@
-// udtx-scale-connections: many connections between two processes over 127.0.0.1, each process with one socket.
+// udtx-scale-connections: many connections between two processes over 127.0.0.1. Each process has one socket.
 //
-//   udtx-scale-connections listen KEY                    prints "port PORT"; ends with its standard input
-//   udtx-scale-connections dial KEY PORT COUNT BYTES     prints "connected SECONDS" after the last handshake; at a line
-//   on
-//                                                        standard input sends so many bytes over each, and prints
-//                                                        "delivered SECONDS" when all are acknowledged
+// `udtx-scale-connections listen KEY` prints "port PORT". It ends when its standard input ends.
+//
+// `udtx-scale-connections dial KEY PORT COUNT BYTES` prints "connected SECONDS" after the last handshake. When it reads
+// a line from standard input, it sends BYTES bytes over each connection. It prints "delivered SECONDS" when all of them
+// are acknowledged.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -28,7 +28,7 @@ using namespace udtx;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxConnections = 20'000;
-/// Handshakes at once: an endpoint allows one host 64.
+/// Number of concurrent handshakes. An endpoint allows 64 per host.
 constexpr std::size_t kHandshakesAtOnce = 48;
 constexpr std::size_t kBlockBytes = 1U << 20U;
 
@@ -57,7 +57,7 @@ std::unique_ptr<io::ProtocolThread> open_transport(const std::string& key) {
     return transport;
 }
 
-/// Reads what comes and forgets it.
+/// Reads and discards all bytes.
 class Sink final : public proto::ConnectionHandler {
   public:
     void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {
@@ -71,7 +71,8 @@ class Sink final : public proto::ConnectionHandler {
     void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 };
 
-/// One connection of the dialling end. `told` is called when it is connected, and again when its bytes are delivered.
+/// One connection of the end that connects. It calls `told` when it is connected, and again when its bytes are
+/// delivered.
 class Dialler final : public proto::ConnectionHandler {
   public:
     explicit Dialler(std::function<void()> told) : told_(std::move(told)) {}
@@ -100,7 +101,7 @@ class Dialler final : public proto::ConnectionHandler {
     std::shared_ptr<proto::Connection> connection_;
 };
 
-/// All of them; everything but run() happens on the protocol thread.
+/// All connections. run() runs on the caller's thread, everything else on the protocol thread.
 class Crowd {
   public:
     Crowd(io::Driver& driver, std::uint16_t port, std::size_t count) : driver_(driver), port_(port), count_(count) {}
@@ -117,7 +118,7 @@ class Crowd {
     }
 
   private:
-    /// Seconds until every connection has told of something once after `begin`.
+    /// Posts `begin` and waits until each connection has called `told` once. Returns the seconds that this took.
     double stage(const std::function<void()>& begin) {
         over_ = std::promise<void>();
         told_ = 0;

@@ -1,8 +1,8 @@
-// udtx-scale-crowd: COUNT connections of 300 kB, or so many bytes, each through one line in virtual time, 1 Mbit/s of
-// it for each. All begin at once.
+// udtx-scale-crowd: COUNT connections share one link in virtual time. The link has 1 Mbit/s per connection. Each
+// connection sends BYTES bytes, by default 300 kB, and all start at once.
 //
-//   udtx-scale-crowd COUNT [CC [BYTES]]     prints "finished N of COUNT in S s, Jain J; ..."; ends with 1 if one did
-//   not finish whole
+// `udtx-scale-crowd COUNT [CC [BYTES]]` prints "finished N of COUNT in S s, Jain J; ...". It exits with 1 if a
+// connection did not deliver all its bytes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

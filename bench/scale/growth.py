@@ -1,9 +1,9 @@
-"""How a figure grows with what it is drawn against: y = a x^b by least squares in logarithms."""
+"""Fits the growth of a figure, y = a x^b, by least squares of the logarithms."""
 import math
 
 
 def fit(xs, ys):
-    """(a, b, R^2) over the points where both are positive; None with fewer than three."""
+    """(a, b, R^2) over the points with positive x and y; None for fewer than three such points."""
     points = [(math.log(x), math.log(y)) for x, y in zip(xs, ys) if x is not None and y is not None and x > 0 and y > 0]
     if len(points) < 3:
         return None
@@ -19,7 +19,7 @@ def fit(xs, ys):
 
 
 def sentence(what, unit, by, xs, ys):
-    """One line: the fitted power and both ends as they were measured."""
+    """One line of text: the fitted power, and the first and last measured values."""
     known = [(x, y) for x, y in zip(xs, ys) if y is not None]
     if not known:
         return f"{what}: not measured"

@@ -1,4 +1,4 @@
-"""The programs that the curves are measured with, each run as one call -> dictionary of figures."""
+"""Runs the programs that measure the curves. Each run is one call that returns a dictionary of figures."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ RATE = re.compile(r"goodput ([0-9.]+) Mbit/s")
 
 
 def figures(size, seconds, cpu, rss):
-    """`size`: bytes that were moved; `rss`: of the sender and the receiver, or of one process for both."""
+    """`size`: bytes moved; `rss`: peak memory of sender and receiver, or of the one process that is both."""
     return {"goodput_mbps": 8 * size / seconds / 1e6, "cpu_s_per_gb": 1e9 * cpu / size if size else None,
             "rss_mb": max(rss) / 1e6, "seconds": seconds}
 
@@ -35,7 +35,7 @@ def start(command, log, **options):
 
 
 class Copy:
-    """Our tools between 127.0.0.1 and itself, packets of 1,500 bytes."""
+    """The udtx tools over 127.0.0.1 with packets of 1,500 bytes."""
 
     def __init__(self, bench):
         self.apps, self.work, self.key = os.path.join(bench.build, "apps"), bench.work, bench.key()
@@ -44,7 +44,7 @@ class Copy:
         return os.path.join(self.work, f"{end}.log")
 
     def receiver(self, target):
-        """(process, port)"""
+        """Starts the receiver and returns (process, port)."""
         command = [os.path.join(self.apps, "udtx-recv"), "--listen", "127.0.0.1:0", "--one-off", "--psk-file", self.key,
                    *target]
         with open(os.devnull, "wb") as nothing:
@@ -73,18 +73,18 @@ class Copy:
         return figures(size, sender.ended - began, sender.cpu + receiver.cpu, (sender.peak, receiver.peak))
 
     def files(self, sources, size, options=()):
-        """Into a directory that is removed afterwards."""
+        """Copies files into a directory that is removed afterwards."""
         with net.work_directory(self.work) as out:
             return self.run(sources, size, ["--dir", out], options=options)
 
     def zeros(self, size):
-        """From a pipe into nothing: for sizes that fit nowhere."""
+        """Copies zeros from a pipe to /dev/null, for sizes that do not fit on the machine."""
         with subprocess.Popen(["head", "-c", str(size), "/dev/zero"], stdout=subprocess.PIPE) as source:
             return self.run(["-"], size, ["-"], url="zeros", stdin=source.stdout)
 
 
 class Connections:
-    """udtx-scale-connections: handshakes, memory at rest, and `size` bytes over all of them together."""
+    """udtx-scale-connections: measures handshakes, idle memory, and `size` bytes over all connections together."""
 
     def __init__(self, bench):
         self.program = os.path.join(bench.build, "bench", "scale", "udtx-scale-connections")
@@ -96,7 +96,7 @@ class Connections:
 
     @staticmethod
     def answer(meter):
-        """The number at the end of the next line."""
+        """The number at the end of the next output line."""
         line = meter.process.stdout.readline().split()
         if not line:
             raise RuntimeError("udtx-scale-connections ended early")
@@ -125,7 +125,8 @@ class Connections:
 
 
 def crowd(bench, count):
-    """So many connections of 300 kB in virtual time, 1 Mbit/s of a line for each, all ends in one process."""
+    """`count` connections of 300 kB in virtual time on a link with 1 Mbit/s per connection. All ends are in one
+    process."""
     log = os.path.join(bench.work, "crowd.log")
     process = start([os.path.join(bench.build, "bench", "scale", "udtx-scale-crowd"), str(count)], log, stdin=subprocess.DEVNULL)
     try:
@@ -138,7 +139,8 @@ def crowd(bench, count):
 
 
 def simulated(bench, rate, rtt_ms, seconds, loss=0.0):
-    """One flow in virtual time, both ends in one process; `rate` in bit/s. Goodput of the second half."""
+    """One flow in virtual time, with both ends in one process. `rate` is in bit/s. Goodput is that of the second
+    half."""
     command = [os.path.join(bench.build, "bench", "sim", "udtx-sim-flows"), "--rate", f"{rate:.0f}", "--rtt", f"{rtt_ms:g}",
                "--loss", f"{loss:g}", "--flows", "udtx", "--seconds", f"{seconds:g}", "--from", f"{seconds / 2:g}"]
     log = os.path.join(bench.work, "sim.log")

@@ -1,4 +1,4 @@
-"""The fitted growth. Run by ctest."""
+"""Tests of the fitted growth. Run by ctest."""
 import os
 import sys
 import unittest

@@ -13,9 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 using namespace udtx::sim;
 
-constexpr double kPayload = 0.96;  // of a full line's bytes are a stream's
+constexpr double kPayload = 0.96;  // part of a full link's bytes that are stream bytes
 
-/// A line, and a run over it.
+/// Parameters of the link that a run uses.
 struct Line {
     double mbps = 100.0;
     Duration rtt = 100ms;
@@ -51,7 +51,7 @@ FlowSpec own(const Maker& maker, Duration start = {}, Duration rtt = {}) {
     return flow;
 }
 
-/// Part of what the line could carry of a stream.
+/// Goodput of all flows over the goodput that the link could carry.
 double goodput(const FlowRig& rig, const Line& line, Duration from, Duration to) {
     return rig.goodput(from, to).bps() / (kPayload * line.mbps * 1e6 * (1.0 - line.loss));
 }
@@ -79,7 +79,7 @@ Run one(const One& what) {
     };
 }
 
-/// Its goodput in [from, to).
+/// Measures the flow's goodput in [from, to), relative to the link.
 std::function<double(const FlowRig&)> carried(const Line& line, Duration from, Duration to) {
     return [=](const FlowRig& rig) { return goodput(rig, line, from, to); };
 }
@@ -88,7 +88,7 @@ Run alone(const Line& line, Duration from, Duration to) {
     return one({.line = line, .to = to, .measure = carried(line, from, to)});
 }
 
-/// By how little a round trip and 5 ms grow by its queue; less where the line is not full.
+/// (rtt + 5 ms) / (rtt + 5 ms + mean queueing delay). The number is reduced if the link is less than 95 % full.
 Run queue_alone(const Line& line, Duration from, Duration to) {
     return one({.line = line, .to = to, .measure = [=](const FlowRig& rig) {
                     const double free = to_seconds(line.rtt) + 5e-3;
@@ -97,8 +97,8 @@ Run queue_alone(const Line& line, Duration from, Duration to) {
                 }});
 }
 
-/// Jain's index of `n` flows that start `apart`, from `after` the last join on, times the part of the line that is
-/// used.
+/// `n` flows start `apart` from each other. The number is their Jain's index times the link's utilisation, measured for
+/// `length` from `after` the last start.
 Run joins(const Line& line, std::size_t n, Duration apart, Duration after, Duration length) {
     return [=](const Maker& maker, std::uint64_t seed) {
         FlowRigSetup made = setup(line, seed);
@@ -110,7 +110,7 @@ Run joins(const Line& line, std::size_t n, Duration apart, Duration after, Durat
     };
 }
 
-/// Twice the smaller share of two; `first`: the controller under test comes first.
+/// Two flows share the link. The number is twice the smaller share. `first`: the controller under test starts first.
 Run beside(const Line& line, const char* rival, bool first) {
     return [=](const Maker& maker, std::uint64_t seed) {
         FlowRigSetup made = setup(line, seed);
@@ -127,7 +127,8 @@ void set_rate(FlowRig& rig, double mbps) {
     rig.bottleneck().change([mbps](LinkParams& p) { p.bits_per_second = static_cast<std::uint64_t>(mbps * 1e6); });
 }
 
-/// The line's rate changes at times; goodput in [from, to) by what the line could carry then.
+/// The link's rate changes at the times of `rates`, which are in Mbit/s. The number is the goodput in [from, to) over
+/// the goodput that the link could carry in that time.
 Run changing(const Line& line, const std::vector<std::pair<Duration, double>>& rates, Duration from, Duration to) {
     double megabits = 0.0;
     double now = line.mbps;
@@ -153,7 +154,7 @@ Run changing(const Line& line, const std::vector<std::pair<Duration, double>>& r
                     }});
 }
 
-/// A rate drawn anew each second, from 5 to 60 Mbit/s in steps; the same for all.
+/// A random walk of the rate between 5 and 60 Mbit/s with a step each second. It is the same for all seeds.
 std::vector<std::pair<Duration, double>> walk(Duration length) {
     Prng prng(7);
     std::vector<std::pair<Duration, double>> rates;
@@ -165,7 +166,7 @@ std::vector<std::pair<Duration, double>> walk(Duration length) {
     return rates;
 }
 
-/// A change of the bottleneck at a time.
+/// Changes the bottleneck at time `when`.
 std::function<void(FlowRig&)> at(Duration when, const std::function<void(LinkParams&)>& edit) {
     return [=](FlowRig& rig) { rig.at(when, [&rig, edit] { rig.bottleneck().change(edit); }); };
 }
@@ -206,7 +207,7 @@ Run late_threads() {
                 }});
 }
 
-/// Datagrams take half of the line, 2 s on and 1 s off: two thirds of it are left.
+/// Cross traffic takes half of the link, 2 s on and 1 s off. On average two thirds of the link remain.
 Run cross() {
     return one(
         {.line = {.access_mbps = 100},
@@ -215,7 +216,7 @@ Run cross() {
          .prepare = [](FlowRigSetup& made) { made.cross = {.bits_per_second = 50'000'000}; }});
 }
 
-/// Others leave 1.8 s of queue behind.
+/// A burst of cross traffic leaves a queue of 1.8 s.
 Run after_burst() {
     const Line line{.mbps = 10, .rtt = 20ms, .access_mbps = 10, .queue_bytes = 30'000'000};
     return one({.line = line,
@@ -231,7 +232,7 @@ Run after_burst() {
                     }});
 }
 
-/// 0.46 s are three round trips and the bytes' own time.
+/// The ideal time of 0.46 s is three round trips and the transmission time of the bytes.
 Run short_file() {
     return one(
         {.line = {},
@@ -248,7 +249,8 @@ double rtt_mix(const Maker& maker, std::uint64_t seed) {
     return rig.jain(15s, 35s);
 }
 
-/// A fair share of one CUBIC beside three, at most 1.
+/// One CUBIC flow shares the link with three flows under test. The number is CUBIC's share over a fair share, at
+/// most 1.
 double cubic_among(const Maker& maker, std::uint64_t seed) {
     FlowRigSetup made = setup({}, seed);
     made.flows = {{.cc = "cubic"}, own(maker, 1s), own(maker, 2s), own(maker, 4s)};
@@ -257,7 +259,7 @@ double cubic_among(const Maker& maker, std::uint64_t seed) {
     return std::min(1.0, 4.0 * rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps());
 }
 
-/// The queue and the shares of ten for minutes.
+/// Ten flows run for 15 minutes. The number combines Jain's index and the queueing delay of the last 5 minutes.
 double ten_for_long(const Maker& maker, std::uint64_t seed) {
     FlowRigSetup made = setup({.mbps = 50, .rtt = 20ms, .queue = 8.0}, seed);
     for (int i = 0; i < 10; ++i) made.flows.push_back(own(maker, i * 300ms));

@@ -1,4 +1,4 @@
-// Scenarios that judge the default controller, each by one number: named, in virtual time, any seed.
+// Named scenarios in virtual time. Each judges the controller under test by one number and takes any seed.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ using Maker = CongestionFactory;
 
 struct Cell {
     std::string_view name;
-    std::string_view what;  ///< the line, and what its number is
-    /// The number: the more, the better.
+    std::string_view what;  ///< describes the link and the number
+    /// Runs the scenario and returns its number. A larger number is better.
     std::function<double(const Maker& maker, std::uint64_t seed)> run;
 };
 
-/// All of them.
+/// All scenarios.
 [[nodiscard]] const std::vector<Cell>& cells();
 
 }  // namespace udtx::bench

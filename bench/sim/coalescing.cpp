@@ -1,5 +1,5 @@
-// udtx-sim-coalescing: what flows share, and what each believes of the line, behind cards that hand packets over at
-// intervals.
+// udtx-sim-coalescing: measures flows behind network cards that coalesce interrupts: how they share the link, and how
+// exactly each estimates the link's rate (MTR).
 //
 //     udtx-sim-coalescing --rates 20 100 --periods 0 200 --flows 1 3
 #include <CLI/CLI.hpp>
@@ -42,7 +42,7 @@ FlowRigSetup line(const Options& options, std::uint64_t mbps, std::int64_t perio
     return setup;
 }
 
-/// Of the flow that is farthest off, with its sign.
+/// The relative error of the MTR with the largest absolute value among all flows.
 double worst_error(const FlowRig& rig, double payload, std::size_t flows, Duration from) {
     double worst = 0.0;
     for (std::size_t flow = 0; flow < flows; ++flow) {

@@ -1,4 +1,4 @@
-// udtx-sim-flows: flows through one bottleneck in virtual time (tests/sim/flows.hpp), figures on stdout.
+// udtx-sim-flows: runs flows through one bottleneck in virtual time (tests/sim/flows.hpp) and prints figures on stdout.
 //
 //     udtx-sim-flows --rate 100M --rtt 100 --queue-bdp 1 --flows cubic bbr:5 udt:10:20 --seconds 40 --csv /tmp/run.csv
 #include <CLI/CLI.hpp>
@@ -47,7 +47,7 @@ std::uint64_t bits(const std::string& text) {
     return static_cast<std::uint64_t>(parsed.value().bps());
 }
 
-/// A number of a description, not negative.
+/// Parses `text`, a number of at least 0. `whole` is the description for the error message.
 double number(const std::string& whole, const std::string& text) {
     std::istringstream in(text);
     double value = 0.0;
@@ -63,7 +63,8 @@ std::vector<std::string> split(const std::string& text) {
     return parts;
 }
 
-/// cc[:start s[:rtt ms[:bytes]]]; "low" and "high" in place of cc: the policy; "tcp-bbr": TCP with Linux's BBR
+/// Parses cc[:start s[:rtt ms[:bytes]]]. In place of cc, "low" and "high" select that policy, and "tcp-bbr" selects TCP
+/// with Linux's BBR.
 FlowSpec parse_flow(const std::string& text) {
     const std::vector<std::string> parts = split(text);
     if (parts.empty() || parts.size() > 4)
@@ -146,7 +147,7 @@ void write_csv(const FlowRig& rig, const Options& options) {
 
 void check(const Options& options) {
     const auto within = [](const char* name, double value, double most) {
-        if (value >= 0.0 && value <= most) return;  // not so for NaN
+        if (value >= 0.0 && value <= most) return;  // false for NaN
         std::ostringstream text;
         text << name << " must lie between 0 and " << most;
         throw std::runtime_error(text.str());

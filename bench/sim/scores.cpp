@@ -1,4 +1,4 @@
-// udtx-sim-scores: the scenarios of cells.hpp, each a number, and a column for each controller.
+// udtx-sim-scores: runs the scenarios of cells.hpp. Prints one number per scenario, with a column per controller.
 //
 //     udtx-sim-scores --seeds 3 --controllers udtx bbr cubic
 //     udtx-sim-scores --only loss jitter-10
@@ -49,7 +49,7 @@ struct Task {
     double result = 0.0;
 };
 
-/// udtx, and udtx without each of its parts.
+/// Columns for udtx and for udtx without each of its parts.
 std::vector<Column> ablation() {
     using congestion::kUdtxParts;
     std::vector<Column> out;
@@ -81,7 +81,7 @@ bool chosen(const Options& options, std::string_view cell) {
            std::ranges::any_of(options.only, [&](const std::string& name) { return cell.starts_with(name); });
 }
 
-/// A name that fits nothing is a slip, also where others fit.
+/// Throws if a name of --only matches no scenario, even if other names match.
 void check_names(const Options& options) {
     for (const std::string& name : options.only) {
         if (std::ranges::none_of(cells(), [&](const Cell& cell) { return cell.name.starts_with(name); }))
@@ -89,7 +89,7 @@ void check_names(const Options& options) {
     }
 }
 
-/// In the child: every jobs-th task from the `job`-th on.
+/// Runs in the child process. It does every jobs-th task, starting with number `job`, and writes the results to `out`.
 [[noreturn]] void work(const std::vector<Task>& tasks, const std::vector<Column>& columns, unsigned job, unsigned jobs,
                        int out) {
     for (std::size_t i = job; i < tasks.size(); i += jobs) {
@@ -99,7 +99,8 @@ void check_names(const Options& options) {
     _exit(0);
 }
 
-/// Processes take the tasks in turn: what a run keeps in static memory is its own. A child that dies closes its pipe.
+/// Distributes the tasks over child processes, so that runs in different processes share no static memory. If a child
+/// dies, its pipe closes and read() fails.
 void run_all(std::vector<Task>& tasks, const std::vector<Column>& columns, unsigned jobs) {
     std::vector<int> results;
     for (unsigned job = 0; job < jobs; ++job) {
@@ -128,7 +129,7 @@ double median(const std::vector<Task>& tasks, std::size_t cell, std::size_t colu
     return sim::spread(values).median;
 }
 
-/// By how much the scenarios' medians change without a part: the sum, and the single ones from kTold on.
+/// Prints how much the scenarios' medians change without each part: the sum, and each change of at least kTold.
 void print_ablation(const std::vector<Task>& tasks, const std::vector<Column>& all, const Options& options) {
     constexpr double kTold = 0.015;
     for (std::size_t column = 1; column < all.size(); ++column) {

@@ -1,7 +1,8 @@
-// udt4-copy: the smallest file copier on UDT 4.11, as a peer in the WAN benchmark.
+// udt4-copy: a minimal file copier on UDT 4.11, as a peer in the WAN benchmark.
 //
-//   udt4-copy recv PORT FILE        prints "ready", takes one file, ends
-//   udt4-copy send HOST PORT FILE   ends when the receiver has confirmed all
+// `udt4-copy recv PORT FILE` prints "ready", receives one file and ends.
+//
+// `udt4-copy send HOST PORT FILE` ends when the receiver has confirmed the whole file.
 #include <fcntl.h>
 #include <netdb.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@
 
 namespace {
 
-constexpr int kBufferBytes = 256 << 20;  // more than 500 Mbit/s x 200 ms x 9: windows must not limit the peer
+constexpr int kBufferBytes = 256 << 20;  // more than 500 Mbit/s x 200 ms x 9, so that windows do not limit UDT
 constexpr int kFlightPackets = 200'000;
 constexpr int kSocketBytes = 4 << 20;
 constexpr std::size_t kChunk = 1 << 20;

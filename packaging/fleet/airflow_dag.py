@@ -1,5 +1,6 @@
-# One tree by Airflow 3, a shard a task. The workers have udtx-send, the tree and a common directory for the plan.
-# A shard that fails is tried again and continues where it was, on whatever worker. The file cannot be called airflow.py: that hides Airflow itself.
+# Sends one tree with Airflow 3, one task per shard. The workers need udtx-send, the tree and a common directory for the
+# plan. A failed shard is retried on any worker and continues where it stopped. This file must not be named airflow.py,
+# as that name would hide Airflow itself.
 import os
 import subprocess
 from datetime import timedelta
@@ -8,7 +9,8 @@ from airflow.sdk import dag, task
 from airflow.sdk.exceptions import AirflowFailException
 
 SHARDS = 8
-# Code 13 says that a newer run of the shard has taken over; with the others another run would fail as well.
+# Exit codes after which a retry is useless. 13: a newer run of the shard has taken over. With the others a retry would
+# fail.
 FINAL = {1, 12, 13, 40, 41}
 
 
@@ -20,7 +22,7 @@ def run(*command, **options):
         raise RuntimeError(f"{command[0]} ended with code {code}")
 
 
-# One run at a time: two plans at the same time would leave gaps.
+# Only one run at a time: two runs with different plans would leave gaps.
 @dag(
     schedule=None,
     max_active_runs=1,

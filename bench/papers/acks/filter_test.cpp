@@ -1,4 +1,4 @@
-// The filter of acknowledgements before a narrow line.
+// Tests the acknowledgement filter in front of a narrow link.
 #include <ns3/ppp-header.h>
 
 #include "acks/relay.hpp"
@@ -8,7 +8,7 @@ using udtx::papers::AckFilterQueue;
 
 namespace {
 
-/// As it stands before the line: a segment of the connection from this port, with so many bytes of data.
+/// A segment as the link's queue holds it: of the connection from `port`, with `bytes` bytes of data.
 ns3::Ptr<ns3::Packet> segment(std::uint16_t port, std::uint32_t ack, std::uint32_t bytes = 0) {
     const auto packet = ns3::Create<ns3::Packet>(bytes);
     ns3::TcpHeader tcp;

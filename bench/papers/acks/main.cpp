@@ -1,4 +1,4 @@
-// udtx-papers-acks: one transfer over a line whose way back is narrow, with ns-3's TCP or with udtx; prints one JSON
+// udtx-papers-acks: one transfer over a link with a narrow return path, with ns-3's TCP or with udtx. Prints one JSON
 // object.
 #include <ns3/boolean.h>
 #include <ns3/bulk-send-application.h>
@@ -36,8 +36,8 @@ namespace {
 
 constexpr std::uint16_t kPort = 9000;
 
-/// The paper's lines are lost. On 3.5 Mbit/s the gains are those that it prints, and 200 packets hold the end of slow
-/// start: with fewer the overflow hides what acknowledgements do.
+/// The paper's link parameters are lost. At 3.5 Mbit/s the gains match those that it prints. A queue of 200 packets
+/// holds the end of slow start; in a smaller one the overflow hides the effect of the acknowledgements.
 struct Options {
     std::string scheme = "normal";
     double down_mbps = 3.5;
@@ -51,7 +51,7 @@ struct Options {
     std::uint64_t seed = 1;
 };
 
-/// Sender, its router, the receiver's router, receiver.
+/// Four nodes in a chain: sender, its router, the receiver's router, receiver.
 class Run {
   public:
     explicit Run(const Options& options) : options_(options) {
@@ -178,7 +178,7 @@ class Run {
     std::uint64_t seen_ = 0;
 };
 
-/// The TCP of the paper's time: no selective acknowledgements, no time stamps.
+/// TCP as it was when the paper was written: no selective acknowledgements, no timestamps.
 void set_tcp(const Options& options) {
     ns3::Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpNewReno"));
     ns3::Config::SetDefault("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(options.segment));

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::uint16_t kIpv4 = 0x0800;
 constexpr std::uint8_t kTcp = 6;
-constexpr std::uint32_t kAckStep = 2;  // segments: AR does not know borders, a receiver acknowledges every second one
+// Segments per acknowledgement that AR makes: a receiver acknowledges every second segment, and AR does not know where
+// the segments end.
+constexpr std::uint32_t kAckStep = 2;
 
 struct Segment {
     ns3::Ipv4Header ip;
@@ -22,7 +24,7 @@ struct Segment {
     std::uint32_t bytes = 0;
 };
 
-/// Behind the header of the line.
+/// Expects a packet without the link's header.
 std::optional<Segment> parse(const ns3::Ptr<ns3::Packet>& packet) {
     Segment s;
     if (packet->GetSize() < 40 || packet->RemoveHeader(s.ip) == 0 || s.ip.GetProtocol() != kTcp) return std::nullopt;
@@ -82,7 +84,7 @@ void AckRelay::hand_up(ns3::Ptr<ns3::NetDevice> device, ns3::Ptr<const ns3::Pack
                                                      ns3::NetDevice::PACKET_HOST);
 }
 
-/// Bytes since the first number seen; no run moves as much as 2^31.
+/// Bytes since the first sequence number seen. A run moves less than 2^31 bytes.
 std::uint64_t AckRelay::position(ns3::SequenceNumber32 number) {
     if (!origin_) origin_ = number;
     const std::int32_t since = number - *origin_;
@@ -120,7 +122,7 @@ void AckRelay::on_ack(const Ack& ack) {
         return;
     }
     const auto series = series_for(ack.number);
-    if (scheme_ == Scheme::dar) flush();  // what is late leaves before what comes now
+    if (scheme_ == Scheme::dar) flush();  // delayed acknowledgements leave before the new ones
     for (std::size_t i = 0; i < series.acks.size(); ++i) {
         Ack made = ack;
         made.number = series.acks[i];
@@ -139,14 +141,15 @@ recovery::AckRegenerator::Series AckRelay::series_for(std::uint64_t ack) {
     return scheme_ == Scheme::dar ? regenerator_.on_ack(virtual_now(), ack) : reconstruct(virtual_now(), ack);
 }
 
-// AR (RFC 3449, section 5.2.3): every second segment's worth, spread over the mean interval.
+// ACK reconstruction (AR, RFC 3449, section 5.2.3): makes one acknowledgement for every two segments and spreads them
+// over the mean interval.
 recovery::AckRegenerator::Series AckRelay::reconstruct(Instant now, std::uint64_t ack) {
     recovery::AckRegenerator::Series series;
     if (ack > last_) {
         if (last_at_) mean_ = mean_ > Duration::zero() ? (7 * mean_ + (now - *last_at_)) / 8 : now - *last_at_;
         last_at_ = now;
         const std::uint64_t step = std::uint64_t{kAckStep} * segment_bytes_;
-        // As with DAR, and for its reason: not after repeated ones.
+        // As DAR and for the same reason, AR makes none after repeated acknowledgements.
         const std::uint64_t from = std::exchange(repeated_, false) ? ack : last_ + step;
         for (std::uint64_t made = from; made < ack; made += step) series.acks.push_back(made);
         last_ = ack;

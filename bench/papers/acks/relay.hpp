@@ -1,5 +1,5 @@
-// The two ends of a narrow line in a node of ns-3: the filter before it and the regeneration of TCP acknowledgements
-// behind it.
+// The two ends of a narrow link in ns-3: the acknowledgement filter in front of it, and the node behind it that
+// regenerates TCP acknowledgements.
 #pragma once
 
 #include <ns3/event-id.h>
@@ -20,8 +20,8 @@ namespace udtx::papers {
 
 enum class Scheme { normal, ar, dar };
 
-/// AF: of the acknowledgements that wait here only the newest stays, and those that repeat it (RFC 3449,
-/// section 5.2.2).
+/// ACK filtering (AF, RFC 3449, section 5.2.2): a new acknowledgement removes the older ones of its connection from the
+/// queue. Repeats of the newest acknowledgement stay.
 class AckFilterQueue final : public ns3::Queue<ns3::Packet> {
   public:
     static ns3::TypeId GetTypeId();
@@ -31,24 +31,24 @@ class AckFilterQueue final : public ns3::Queue<ns3::Packet> {
     [[nodiscard]] ns3::Ptr<const ns3::Packet> Peek() const override { return DoPeek(GetContainer().begin()); }
 };
 
-/// The node at the far end, between the sender's line and the narrow one.
+/// The node between the sender's link and the narrow link.
 class AckRelay {
   public:
     AckRelay(Scheme scheme, std::uint32_t segment_bytes) : scheme_(scheme), segment_bytes_(segment_bytes) {}
     AckRelay(const AckRelay&) = delete;
     AckRelay& operator=(const AckRelay&) = delete;
 
-    /// From now on it sees data that come in by `from_sender` and acknowledgements by `from_receiver`.
+    /// From now on the relay sees the data that arrive at `from_sender` and the acknowledgements at `from_receiver`.
     void attach(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> from_sender, ns3::Ptr<ns3::NetDevice> from_receiver);
 
-    [[nodiscard]] std::uint64_t acks() const noexcept { return acks_; }  ///< that went on to the sender
-    [[nodiscard]] std::uint64_t made() const noexcept { return made_; }  ///< of those
-    /// Made ones that left behind a higher one.
+    [[nodiscard]] std::uint64_t acks() const noexcept { return acks_; }  ///< acknowledgements forwarded to the sender
+    [[nodiscard]] std::uint64_t made() const noexcept { return made_; }  ///< of those, made by the relay
+    /// Forwarded acknowledgements that left after one with a higher number.
     [[nodiscard]] std::uint64_t overtaken() const noexcept { return overtaken_; }
 
   private:
     struct Ack {
-        ns3::Ptr<const ns3::Packet> packet;  ///< as it came
+        ns3::Ptr<const ns3::Packet> packet;  ///< as it arrived
         ns3::Address from;
         std::uint64_t number = 0;
     };
@@ -80,7 +80,7 @@ class AckRelay {
     std::deque<Waiting> waiting_;
     std::uint64_t next_id_ = 0;
 
-    // AR
+    // State of AR: newest acknowledgement, and the smoothed interval between acknowledgements.
     std::uint64_t last_ = 0;
     bool repeated_ = false;
     std::optional<Instant> last_at_;

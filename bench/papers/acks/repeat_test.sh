@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# repeat_test.sh UDTX_PAPERS_ACKS: the same seed gives the same numbers, another seed others; regeneration makes
-# acknowledgements, and none that is overtaken.
+# repeat_test.sh UDTX_PAPERS_ACKS: checks that the same seed gives the same numbers and another seed others, and that
+# regeneration makes acknowledgements, none of which a higher one overtakes.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

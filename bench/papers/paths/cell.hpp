@@ -1,4 +1,4 @@
-// One cell of the multipath papers' experiments: what goes over which lines, and what happens to them.
+// One cell of the multipath papers' experiments: the connection, its links, and the changes to the links.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,18 @@
 
 namespace udtx::papers::paths {
 
-// Sender --access-- router --line-- receiver, one such chain a path. The access is as fast as the line and has no
-// delay: what the sender alone has too much waits there, what it shares with other traffic in the router.
+// Each path is a chain: sender --access-- router --line-- receiver. The access link is as fast as the line and has no
+// delay. The sender's own excess waits in the access queue. Where it competes with other traffic, it waits in the
+// router.
 struct Line {
     double mbps = 10.0;
     double delay_ms = 10.0;            ///< one way
-    std::uint32_t queue = 100;         ///< packets, of the router
-    std::uint32_t access_queue = 100;  ///< packets, of the sender
+    std::uint32_t queue = 100;         ///< packets in the router's queue
+    std::uint32_t access_queue = 100;  ///< packets in the sender's queue
 };
 
-/// UDP through a router to the receiver: at `peak_mbps` of the line or silent, for times drawn at random.
+/// UDP traffic through a router to the receiver. It alternates between `peak_mbps` on the line and silence; the
+/// durations are drawn at random.
 struct CrossTraffic {
     std::size_t line = 0;
     double from_s = 0.0;
@@ -27,7 +29,7 @@ struct CrossTraffic {
     double mean_mbps = 0.0;
 };
 
-/// A line's delay goes in a straight line from what it was to `delay_ms`.
+/// Changes a line's delay linearly from its present value to `delay_ms`.
 struct Ramp {
     std::size_t line = 0;
     double from_s = 0.0;
@@ -35,7 +37,7 @@ struct Ramp {
     double delay_ms = 0.0;
 };
 
-/// Each packet on the line, either way, is damaged with probability `rate`.
+/// Damages each packet on the line, in both directions, with probability `rate`.
 struct Errors {
     std::size_t line = 0;
     double from_s = 0.0;
@@ -47,7 +49,7 @@ struct Cell {
     std::string controller = "lia";
     std::string scheduler = "eds";
     bool reinject = true;
-    bool couple = true;     ///< false: each path's controller is alone
+    bool couple = true;     ///< false: the paths' controllers work independently
     bool failover = false;  ///< all paths but the first are standby
     bool silent_path_rule = true;
     std::uint32_t payload = 1400;  ///< UDP payload of a full packet
@@ -57,18 +59,18 @@ struct Cell {
     std::vector<Ramp> ramps{};
     std::vector<Errors> errors{};
     double seconds = 60.0;
-    std::uint64_t seed = 1;  ///< of the protocol, the cross traffic and the errors
+    std::uint64_t seed = 1;  ///< seed of the protocol, the cross traffic and the errors
 
-    /// Stream bytes in a full packet: the rest are udtx's header, the frame's and the AEAD's tag.
+    /// Stream bytes in a full packet. The other 38 bytes are udtx's header, the frame's header and the AEAD tag.
     [[nodiscard]] std::uint32_t stream_bytes() const noexcept { return payload - 38; }
 };
 
-/// "mbps=10,delay_ms=5": each throws std::invalid_argument for what it does not know.
+/// Parses "mbps=10,delay_ms=5". Each parser throws std::invalid_argument if it does not know a field.
 [[nodiscard]] Line parse_line(std::string_view text);
 [[nodiscard]] CrossTraffic parse_cross(std::string_view text);
 [[nodiscard]] Ramp parse_ramp(std::string_view text);
 [[nodiscard]] Errors parse_errors(std::string_view text);
-/// What is wrong with the cell, if anything.
+/// Describes the cell's first fault. Returns nothing if the cell is valid.
 [[nodiscard]] std::optional<std::string> fault_of(const Cell& cell);
 
 }  // namespace udtx::papers::paths

@@ -18,7 +18,7 @@
 namespace udtx::papers::paths {
 namespace {
 
-constexpr std::size_t kLooksPerSample = 10;  // a look each SYN interval
+constexpr std::size_t kLooksPerSample = 10;  // look() runs every SYN interval
 constexpr std::size_t kSamplesPerSecond = 10;
 
 class Experiment {

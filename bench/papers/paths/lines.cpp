@@ -25,9 +25,10 @@ namespace {
 
 constexpr std::uint16_t kFirstCrossPort = 7000;  // below kFlowPort
 constexpr const char* kMask = "255.255.255.0";
-constexpr double kRampStep =
-    0.001;  // s: changes the delay by less than a packet's time, so that none overtakes another
-constexpr double kCrossCycle = 0.5;  // s: mean of a burst and a pause
+// Seconds between two changes of a ramp. One step changes the delay by less than a packet's transmission time, so that
+// packets keep their order.
+constexpr double kRampStep = 0.001;
+constexpr double kCrossCycle = 0.5;  // s: mean sum of a burst and a pause
 constexpr double kCrossAccessMbps = 1000.0;
 
 std::string network(std::size_t chain, std::size_t part) {
@@ -36,7 +37,7 @@ std::string network(std::size_t chain, std::size_t part) {
 
 std::string exponential(double mean_s) { return "ns3::ExponentialRandomVariable[Mean=" + std::to_string(mean_s) + "]"; }
 
-/// To the network beyond the router that `device` leads to. Global routing would choose one way for all lines.
+/// Adds a route to `network` through `device` and `router`. Global routing would choose one route for all links.
 void route(ns3::Ptr<ns3::NetDevice> device, const std::string& network, ns3::Ipv4Address router) {
     const auto ip = device->GetNode()->GetObject<ns3::Ipv4>();
     const auto interface = static_cast<std::uint32_t>(ip->GetInterfaceForDevice(device));

@@ -1,4 +1,4 @@
-// The nodes and lines of a cell, and what happens to them while it runs.
+// The nodes and links of a cell, and their changes while it runs.
 #pragma once
 
 #include <ns3/error-model.h>
@@ -28,17 +28,17 @@ class Lines {
     [[nodiscard]] ns3::Ipv4Address sender_address(std::size_t line) const { return chains_.at(line).sender; }
     [[nodiscard]] ns3::Ipv4Address receiver_address(std::size_t line) const { return chains_.at(line).receiver; }
     [[nodiscard]] std::size_t count() const noexcept { return chains_.size(); }
-    /// Mean time that a packet would have waited in the router since the last call.
+    /// Mean queueing delay of the router since the last call, milliseconds.
     [[nodiscard]] double take_queue_ms(std::size_t line);
-    /// Packets of the connection that queues dropped.
+    /// Number of the connection's packets that queues dropped.
     [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
-    /// Bits of the line that other traffic has taken, headers included, millions.
+    /// Traffic that other senders have put on the links, headers included, Mbit.
     [[nodiscard]] double cross_mbit() const;
 
   private:
     struct Chain {
         double mbps = 0.0;
-        double delay_ms = 0.0;  // of the line, now
+        double delay_ms = 0.0;  // present one-way delay of the link
         ns3::Ptr<ns3::Node> router;
         ns3::Ipv4Address sender;
         ns3::Ipv4Address receiver;
@@ -58,7 +58,7 @@ class Lines {
     ns3::Ptr<ns3::Node> receiver_;
     std::vector<Chain> chains_;
     std::vector<ns3::Ptr<ns3::PacketSink>> sinks_;
-    double cross_scale_ = 0.0;  // line bits in millions a payload byte
+    double cross_scale_ = 0.0;  // Mbit on the link per payload byte
     std::uint64_t dropped_ = 0;
 };
 

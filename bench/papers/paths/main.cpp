@@ -1,5 +1,5 @@
-// udtx-papers-paths: runs one cell of the multipath papers and prints what it measured as one JSON object; with --out
-// also the samples as a CSV file. Which cells make up a figure is written in paths_cells.py.
+// udtx-papers-paths: runs one cell of the multipath papers and prints its results as one JSON object. With --out it
+// also writes the samples as a CSV file. multipath_cells.py lists the cells of each figure.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace udtx::papers::paths;
 
-/// An option that may come several times, each "name=value,...".
+/// Adds a repeatable option. Each value has the form "name=value,...".
 template <class T>
 void add_list(CLI::App& app, const std::string& name, std::vector<T>& to, T (*parse)(std::string_view),
               const std::string& help) {

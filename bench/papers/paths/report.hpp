@@ -1,4 +1,4 @@
-// A run as text.
+// Writes a run as text.
 #pragma once
 
 #include <iosfwd>
@@ -10,7 +10,7 @@ namespace udtx::papers::paths {
 
 /// One JSON object on one line.
 void write_summary(std::ostream& out, const Cell& cell, const Run& run);
-/// CSV, ten rows a second.
+/// CSV with ten rows per second.
 void write_samples(std::ostream& out, const Run& run);
 
 }  // namespace udtx::papers::paths

@@ -1,4 +1,4 @@
-// Packets on their way, by delivery time; those of one time in the order of their coming.
+// Packets in flight, ordered by delivery time. Packets with equal times keep the order of their insertion.
 #pragma once
 
 #include <algorithm>

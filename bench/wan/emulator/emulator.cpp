@@ -14,18 +14,18 @@ namespace udtx::wan {
 
 namespace {
 
-/// A sleeping thread wakes up some microseconds after its time (99 of 100 times within 16): it sleeps until so long
-/// before a deadline, and spins from there. More spinning takes a processor from the tools that are measured, and the
-/// rests below then make packets later than sleeping would. At 200 Mbit/s packets are 60 us apart.
+/// A sleeping thread wakes up some microseconds late (at most 16 us in 99 of 100 cases). It therefore sleeps until this
+/// long before a deadline, and spins for the rest. Longer spinning takes CPU time from the tools under test. The rests
+/// below would then delay packets more than sleeping does. At 200 Mbit/s packets are 60 us apart.
 constexpr Duration kSpin = std::chrono::microseconds(25);
-/// A real-time thread that is awake for 95 % of a second is stopped by the kernel for the rest of it: 50 ms without a
-/// packet. Many short rests do less harm.
+/// The kernel stops a real-time thread that runs for 95 % of a second for the remaining 50 ms. No packet would move in
+/// that time. Many short rests are less harmful.
 constexpr Duration kLongestAwake = std::chrono::microseconds(900);
 constexpr Duration kRest = std::chrono::microseconds(55);
-/// Packets taken from one device before the deadlines are looked at again.
+/// Most packets that are read from one device before the deadlines are checked again.
 constexpr int kReadBatch = 16;
 
-/// IPv4 only: what else a device sends (IPv6 neighbour discovery) goes with flow 0.
+/// Flow of an IPv4 packet. Other packets of a device (IPv6 neighbour discovery) belong to flow 0.
 FlowId flow_of(std::span<const std::byte> packet, std::size_t host_at) {
     constexpr std::size_t kAddressBytes = 4;
     const bool v4 = packet.size() >= 20 && std::to_integer<unsigned>(packet[0]) >> 4U == 4U;
@@ -56,7 +56,7 @@ Emulator::PacketPtr Emulator::take_packet() {
 
 void Emulator::give_back(PacketPtr packet) { free_.push_back(std::move(packet)); }
 
-/// Returns false when the device has nothing more.
+/// Returns false if the device has no more packets.
 bool Emulator::accept(Direction& direction) {
     for (int i = 0; i < kReadBatch; ++i) {
         PacketPtr packet = take_packet();

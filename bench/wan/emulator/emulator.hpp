@@ -1,4 +1,4 @@
-// Moves packets between two TUN devices over two modelled lines, in one thread.
+// Moves packets between two TUN devices over two modelled links, one per direction, on one thread.
 #pragma once
 
 #include <csignal>
@@ -18,7 +18,7 @@ class Emulator {
   public:
     Emulator(TunDevice a, TunDevice b, Line down, Line up, Trace trace, Instant start);
 
-    /// Until `stop` is set, by a signal handler.
+    /// Runs until a signal handler sets `stop`.
     void run(const volatile std::sig_atomic_t& stop);
 
     [[nodiscard]] const Line& down() const noexcept { return down_.line; }
@@ -38,7 +38,7 @@ class Emulator {
     struct Direction {
         TunDevice& from;
         TunDevice& to;
-        std::size_t host_at;  ///< where the far host's address begins in the IPv4 header
+        std::size_t host_at;  ///< offset of the far host's address in the IPv4 header
         Line line;
         DeliveryQueue<PacketPtr> on_the_way{};
     };

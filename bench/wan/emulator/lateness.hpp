@@ -1,4 +1,4 @@
-// How late packets were handed over against the model: what the emulator itself adds.
+// Records how much later than in the model packets were delivered. This is the delay that the emulator itself adds.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Lateness {
         ++total_;
         max_ = std::max(max_, late);
     }
-    /// Upper bound, a power of two microseconds, of what this share of the packets was late.
+    /// Upper bound of the lateness of this share of the packets: a power of two microseconds, or max() if that is less.
     [[nodiscard]] Duration quantile(double share) const noexcept {
         std::uint64_t seen = 0;
         for (std::size_t bits = 0; bits < counts_.size(); ++bits) {

@@ -26,7 +26,7 @@ Instant Line::phase_end(std::size_t phase) const {
     return phase + 1 < setup_.phases.size() ? start_ + setup_.phases[phase + 1].from : kNever;
 }
 
-/// When the last bit has left if the first one leaves at `begin`; the rate may change in between.
+/// When the last bit leaves if the first one leaves at `begin`. The rate may change between them.
 Instant Line::serialised(Instant begin, std::uint32_t bytes) const {
     double left = bytes;
     for (std::size_t phase = phase_at(begin);; ++phase) {
@@ -42,7 +42,7 @@ Instant Line::serialised(Instant begin, std::uint32_t bytes) const {
 }
 
 std::optional<Line::Service> Line::enqueue(Instant now, std::uint32_t bytes) {
-    if (busy_until_ == kNever) return std::nullopt;  // the line is down for good
+    if (busy_until_ == kNever) return std::nullopt;  // the link stays down until the end
     const bool waits = busy_until_ > now;
     if (waits && waiting_bytes_ + bytes > params_at(now).queue_bytes) return std::nullopt;
     const Instant begin = std::max(now, busy_until_);
@@ -56,7 +56,8 @@ std::optional<Line::Service> Line::enqueue(Instant now, std::uint32_t bytes) {
     return Service{begin, busy_until_};
 }
 
-/// Propagation as it is when the packet leaves. Packets of a flow keep their order unless reordering is asked for.
+/// Arrival with the propagation delay at the time of departure. Packets of a flow keep their order unless the settings
+/// ask for reordering.
 Instant Line::arrival(Instant departure, FlowId flow) {
     const LineParams& params = params_at(departure);
     Instant at = departure + params.delay + setup_.extra_delay[flow];
@@ -73,7 +74,8 @@ Instant Line::arrival(Instant departure, FlowId flow) {
     return last_arrival_[flow];
 }
 
-/// When the receiver's card hands over what has come: its timer runs on, whatever comes, in whatever order.
+/// When the receiver's card hands over a packet that arrived at `at`. The card's timer is periodic and does not depend
+/// on the packets.
 Instant Line::interrupt(Instant at) const {
     const Duration period = params_at(at).coalesce;
     if (period <= Duration::zero()) return at;
@@ -81,7 +83,7 @@ Instant Line::interrupt(Instant at) const {
     return into == Duration::zero() ? at : at + (period - into);
 }
 
-/// Gilbert-Elliott: the state moves once a packet, then decides.
+/// Gilbert-Elliott loss model: the state may change once per packet, then the new state's loss applies.
 bool Line::lost_in_burst(const sim::BurstLoss& burst) {
     if (burst.enter <= 0.0) return false;
     if (prng_.chance(bad_state_ ? burst.leave : burst.enter)) bad_state_ = !bad_state_;
@@ -130,7 +132,7 @@ void Line::serve(Instant now) {
     }
 }
 
-/// The first moment at or after `from` at which a packet of the cross traffic may arrive.
+/// Earliest time at or after `from` when a packet of the cross traffic may arrive.
 Instant Line::next_cross(Instant from) const {
     for (std::size_t phase = phase_at(from); phase < setup_.phases.size(); ++phase) {
         const CrossTraffic& cross = setup_.phases[phase].params.cross;

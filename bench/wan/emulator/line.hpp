@@ -1,10 +1,10 @@
-// One direction of the emulated line as a pure model: time and packet sizes in, fates and delivery times out.
+// Model of one direction of the emulated link. Inputs are times and packet sizes; outputs are fates and delivery times.
 //
-// A packet's fate: random loss, burst loss (before the queue, so that they take no line time), queue limit, then
-// serialisation, propagation, jitter, reordering, duplication. Because the schedule of changes is known beforehand, a
-// packet's departure is known exactly when it arrives, also across changes of the rate.
+// A packet passes these stages: random loss, burst loss, queue limit, serialisation, propagation, jitter, reordering,
+// duplication. Both losses happen before the queue, so that lost packets use no link time. The schedule of changes is
+// known beforehand. A packet's departure is therefore known exactly when it arrives, also across changes of the rate.
 //
-// Order of calls: times never go back; offer() for each packet; on_delivered() when it is handed over.
+// Order of calls: offer() for each packet, then on_delivered() when it is handed over. Times must not decrease.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ enum class Verdict : std::uint8_t { delivered, lost, lost_in_burst, queue_full }
 
 struct Fate {
     Verdict verdict = Verdict::delivered;
-    Instant at;                        ///< delivery, if delivered
-    std::optional<Instant> duplicate;  ///< a copy's
+    Instant at;                        ///< time of delivery, if delivered
+    std::optional<Instant> duplicate;  ///< time of delivery of a copy
 };
 
-/// Real packets only, except where cross traffic is named.
+/// Counters of real packets, except those that name cross traffic.
 struct LineCounters {
     std::uint64_t offered = 0;
     std::uint64_t offered_bytes = 0;
@@ -37,9 +37,9 @@ struct LineCounters {
     std::uint64_t dropped_burst = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t reordered = 0;
-    std::uint64_t cross_bytes = 0;  ///< phantom bytes that passed the queue
+    std::uint64_t cross_bytes = 0;  ///< cross-traffic bytes that passed the queue
     std::uint64_t cross_dropped = 0;
-    double wait_seconds = 0.0;  ///< sum over the queued packets of the time before their own serialisation
+    double wait_seconds = 0.0;  ///< sum of the queued packets' waiting times before their serialisation
 };
 
 class Line {
@@ -49,7 +49,7 @@ class Line {
     Fate offer(Instant now, std::uint32_t bytes, FlowId flow);
     void on_delivered(FlowId flow, std::uint32_t bytes);
 
-    /// Bytes that wait at this moment, cross traffic included. Brings the cross traffic up to `now`.
+    /// Bytes that wait at `now`, cross traffic included. Advances the cross traffic to `now`.
     std::uint64_t queue_bytes(Instant now);
     /// Largest queue since the last call.
     std::uint64_t take_queue_peak();
@@ -58,7 +58,7 @@ class Line {
 
   private:
     struct Waiting {
-        Instant service;  // begin of its serialisation
+        Instant service;  // start of its serialisation
         std::uint32_t bytes;
     };
     struct Service {

@@ -1,4 +1,4 @@
-// What one direction of the emulated line does to packets, and when that changes.
+// Parameters of one direction of the emulated link, and their changes over time.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace udtx::wan {
 
-/// Packets of nobody that take line time and queue space: constant rate, `on` long, then silent for `off`, again and
-/// again from `from` after the start.
+/// Simulated packets that use link time and queue space and are never delivered. From `from` after the start, they have
+/// a constant rate for `on` and pause for `off`, periodically.
 struct CrossTraffic {
     Rate rate{};  ///< zero: none
     Duration on = std::chrono::hours(1);
@@ -22,19 +22,20 @@ struct CrossTraffic {
     std::uint32_t packet_bytes = 1500;
 };
 
-/// All of it per IP packet; bytes are IP bytes.
+/// All values apply to IP packets. Bytes are bytes of IP packets.
 struct LineParams {
-    Rate rate = Rate::infinite();                                           ///< zero: the line is down, packets wait
-    Duration delay{};                                                       ///< propagation, one way
-    std::uint64_t queue_bytes = std::numeric_limits<std::uint64_t>::max();  ///< waiting, without the one being sent
+    Rate rate = Rate::infinite();  ///< zero: the link is down, packets wait
+    Duration delay{};              ///< propagation, one way
+    std::uint64_t queue_bytes =
+        std::numeric_limits<std::uint64_t>::max();  ///< waiting bytes, without the packet in transmission
     double loss = 0.0;
     sim::BurstLoss burst{};
     Duration jitter{};       ///< extra delay, uniform in [0, jitter]
-    bool keep_order = true;  ///< false: what jitter or a falling delay brings sooner overtakes, as in netem
-    double reorder = 0.0;    ///< probability of ...
-    Duration reorder_by{};   ///< ... this much extra delay, later packets overtaking
+    bool keep_order = true;  ///< false: jitter or a falling delay may reorder packets, as in netem
+    double reorder = 0.0;    ///< probability that a packet is delayed by `reorder_by`
+    Duration reorder_by{};   ///< extra delay that lets later packets overtake
     double duplicate = 0.0;
-    Duration coalesce{};  ///< between two interrupts of the receiver's card, at which all that has come is handed over
+    Duration coalesce{};  ///< period of the receiver's interrupts; each hands over all packets that have arrived
     CrossTraffic cross{};
 };
 
@@ -47,8 +48,8 @@ using FlowId = std::uint8_t;  ///< last byte of the far host's address
 inline constexpr std::size_t kFlows = 256;
 
 struct LineSetup {
-    std::vector<Phase> phases = std::vector<Phase>(1);  ///< the first from zero, rising
-    std::array<Duration, kFlows> extra_delay{};         ///< of one far host, so that flows of unequal RTT share a queue
+    std::vector<Phase> phases = std::vector<Phase>(1);  ///< in ascending order; the first starts at zero
+    std::array<Duration, kFlows> extra_delay{};  ///< added per far host, so that flows of unequal RTT share a queue
     std::uint64_t seed = 1;
 };
 

@@ -1,5 +1,5 @@
-// udtx-wan-emulator: a long line between two TUN devices. Prints "ready" when they exist, then works until it gets
-// SIGINT or SIGTERM and prints its counters as one JSON object.
+// udtx-wan-emulator: emulates a long link between two TUN devices. Prints "ready" when they exist. It runs until SIGINT
+// or SIGTERM, then prints its counters as one JSON object.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -75,7 +75,8 @@ Result<ScenarioSettings> scenario(const Options& o) {
     return settings;
 }
 
-/// Wake-ups on time matter more than anything else here; without the right to it the emulator is less exact.
+/// Asks for exact wake-ups: a small timer slack and a real-time priority. Without the privilege for the priority, the
+/// emulator continues and is less exact.
 void become_punctual(bool realtime) {
     ::prctl(PR_SET_TIMERSLACK, 1UL);
     sched_param priority{};

@@ -29,7 +29,7 @@ bool cut_suffix(std::string_view& text, std::string_view suffix) {
     return true;
 }
 
-/// The part before `separator`; `text` keeps what follows it.
+/// Returns the part before `separator`. `text` keeps the part after it.
 std::string_view cut(std::string_view& text, char separator) {
     const std::size_t at = text.find(separator);
     const std::string_view head = text.substr(0, at);
@@ -68,14 +68,14 @@ Result<void> read_rate(std::string_view text, Rate& out) {
     return {};
 }
 
-/// enter/leave[/loss in the bad state]
+/// Parses enter/leave[/loss in the bad state].
 Result<void> read_burst(std::string_view text, sim::BurstLoss& out) {
     if (auto done = read_probability(cut(text, '/'), out.enter); !done) return done;
     if (auto done = read_probability(cut(text, '/'), out.leave); !done) return done;
     return text.empty() ? Result<void>{} : read_probability(text, out.loss_in_bad);
 }
 
-/// rate[/on/off[/from]]
+/// Parses rate[/on/off[/from]].
 Result<void> read_cross(std::string_view text, CrossTraffic& out) {
     out = CrossTraffic{};
     if (auto done = read_rate(cut(text, '/'), out.rate); !done) return done;

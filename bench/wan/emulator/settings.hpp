@@ -1,4 +1,4 @@
-// The line as the command line describes it: "rate=100M,delay=50ms,queue=1bdp,loss=0.1%".
+// Parses the link's settings from the command line: "rate=100M,delay=50ms,queue=1bdp,loss=0.1%".
 #pragma once
 
 #include <array>
@@ -11,27 +11,28 @@
 
 namespace udtx::wan {
 
-/// "20ms", "1.5s", "300us".
+/// Parses "20ms", "1.5s" or "300us".
 Result<Duration> parse_duration(std::string_view text);
-/// "0.01" or "1%".
+/// Parses "0.01" or "1%".
 Result<double> parse_probability(std::string_view text);
 
 class ScenarioSettings {
   public:
     enum class Side { down, up, both };  ///< down: from A to B
 
-    /// Settings valid from `at` on; those not named stay. To be called with rising times.
+    /// Sets the named settings from `at` on and keeps the others. `at` must not decrease from call to call.
     Result<void> apply(Duration at, Side side, std::string_view text);
-    /// "5s:down:rate=50M"
+    /// Applies a change such as "5s:down:rate=50M".
     Result<void> apply_change(std::string_view text);
-    /// "3:delay=40ms": extra delay each way of the host of B whose address ends in 3
+    /// Applies "3:delay=40ms": the host of B whose address ends in 3 gets this extra delay in each direction.
     Result<void> apply_host(std::string_view text);
 
     struct Lines {
         LineSetup down;
         LineSetup up;
     };
-    /// Multiples of the bandwidth-delay product become bytes of rate x (delay down + delay up).
+    /// Both directions. Queues in bandwidth-delay products become bytes: the multiple of rate x (delay down + delay
+    /// up).
     [[nodiscard]] Result<Lines> lines(std::uint64_t seed) const;
 
   private:

@@ -1,5 +1,6 @@
-// What happened on the lines, every so often, as CSV: one row a line and moment, and one a flow. Counters run from the
-// start; queue_peak and wait_ms are those of the interval before. time is that of the machine's monotonic clock.
+// Samples the links at intervals and writes CSV: one file with a row per link and sample, another with a row per flow
+// that moved bytes. Counters start with the run. queue_peak and wait_ms cover the last interval. time is the
+// machine's monotonic clock.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace udtx::wan {
 
 class Trace {
   public:
-    /// Empty names: not written.
+    /// An empty name means that the file is not written.
     static Result<Trace> open(const std::string& line_file, const std::string& flow_file, Duration interval);
 
     [[nodiscard]] Duration interval() const noexcept { return interval_; }

@@ -1,5 +1,5 @@
-// A TUN device of this process. Without IFF_VNET_HDR the kernel segments and checksums before it hands packets over, so
-// that what is read are packets as they would be on a wire.
+// A TUN device of this process. Without IFF_VNET_HDR the kernel segments and checksums packets before it hands them
+// over. The process therefore reads packets as they would be on a wire.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace udtx::wan {
 
 class TunDevice {
   public:
-    /// Makes the device; it goes away with this object. Its namespace, addresses and state are the caller's matter.
+    /// Creates the device, which exists as long as this object. The caller sets its namespace, addresses and state.
     static Result<TunDevice> make(const std::string& name);
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    /// One packet; 0 when there is none now.
+    /// Reads one packet and returns its size, or 0 if none is available.
     [[nodiscard]] std::size_t read(std::span<std::byte> buffer) noexcept;
-    /// False when the device is down or the host's backlog is full: the packet is gone.
+    /// Returns false if the device is down or the host's backlog is full. The packet is then lost.
     [[nodiscard]] bool write(std::span<const std::byte> packet) noexcept;
 
   private:

@@ -1,4 +1,4 @@
-"""One tool on one line, and the matrix of lines."""
+"""Runs of one tool on one link, and the matrix of links."""
 import itertools
 import os
 import shutil
@@ -11,19 +11,19 @@ import tools
 from sampler import Sampler
 
 STEADY_AFTER = 5.0  # seconds from the start of the sender
-BACK_QUEUE = 20000  # bytes, before a narrow way back
+BACK_QUEUE = 20000  # bytes, queue of a narrow return path
 
 
 @dataclass(frozen=True)
 class Cell:
     rate: float   # Mbit/s
     rtt: float    # ms
-    loss: float   # %, on the way of the data
-    queue: float  # BDP, each way
-    back: float = 0.0       # kbit/s of the way back; 0: as wide as the way of the data
-    back_loss: float = 0.0  # %, on the way back
-    faults: str = ""        # what else befalls the data: "jitter=3ms,reorder=1%/5ms"
-    changes: tuple = ()     # in mid-run: "8s:down:rate=50M"
+    loss: float   # %, in the direction of the data
+    queue: float  # BDP, in each direction
+    back: float = 0.0       # kbit/s of the return path; 0: as fast as the direction of the data
+    back_loss: float = 0.0  # %, on the return path
+    faults: str = ""        # other impairments of the data: "jitter=3ms,reorder=1%/5ms"
+    changes: tuple = ()     # changes during the run: "8s:down:rate=50M"
 
     def line(self, seed):
         narrow = f"rate={self.back}k,queue={BACK_QUEUE}," if self.back else ""
@@ -34,7 +34,7 @@ class Cell:
                 "--seed", str(seed)]
 
     def row(self, tool, run):
-        """What names a run in a table."""
+        """The columns that identify a run in a table."""
         return {"tool": tool, "rate": self.rate, "rtt": self.rtt, "loss": self.loss, "queue": self.queue, "run": run}
 
     def named(self):
@@ -47,7 +47,7 @@ def cells(rates, rtts, losses, queues, faults="", changes=()):
 
 
 def key(row):
-    """Of a run in a table."""
+    """The values that identify a run in a table."""
     return tuple(row[name] for name in ("tool", "rate", "rtt", "loss", "queue", "run"))
 
 
@@ -56,7 +56,7 @@ def load():
 
 
 def steady(bench, tool, cell, seconds, seed, steady_after=STEADY_AFTER):
-    """A running transfer observed for `seconds`; its figures from `steady_after` on."""
+    """Observes a running transfer for `seconds` and returns its figures from `steady_after` on."""
     size = int(cell.rate * 1e6 / 8 * (seconds + 5))
     source = bench.source(size)
     tool.prepare(cell)
@@ -66,7 +66,7 @@ def steady(bench, tool, cell, seconds, seed, steady_after=STEADY_AFTER):
         while time.monotonic() < limit and flow.sender.poll() is None:
             time.sleep(0.05)
         end = min(time.monotonic(), limit)
-        # A transfer that ends early has failed: the source is larger than the line can carry.
+        # A transfer that ends early has failed, as the source is larger than the link can carry in this time.
         failed = flow.sender.poll() is not None
         said = flow.stop()
         if failed:
@@ -89,7 +89,7 @@ def steady(bench, tool, cell, seconds, seed, steady_after=STEADY_AFTER):
 
 
 def transfer(bench, tool, cell, size, limit, seed):
-    """Seconds for a whole file, None if it took longer than `limit`."""
+    """Seconds for a whole file; None if it took longer than `limit`."""
     source = bench.source(size)
     tool.prepare(cell)
     with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, Sampler() as sampler:
@@ -111,7 +111,7 @@ def transfer(bench, tool, cell, size, limit, seed):
 
 
 def check_copy(bench, source):
-    """A peer that loses bytes is not faster."""
+    """Raises RuntimeError if the copy's size is wrong: a peer that loses bytes must not look faster."""
     out = os.path.join(bench.work, "out-1")
     (name,) = os.listdir(out)
     if os.path.getsize(os.path.join(out, name)) != os.path.getsize(source):

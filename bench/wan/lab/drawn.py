@@ -1,19 +1,19 @@
-"""Lines drawn by a seeded Latin hypercube, and who is ahead on each."""
+"""Links drawn with a seeded Latin hypercube, and the best tool on each."""
 import random
 
 import cells
 import figures
 
 LINES = 60
-# From, to, and whether each factor is as likely as any other (or each difference).
+# Lowest value, highest value, and whether the distribution is uniform in the logarithm (else in the value).
 RANGES = {"rate": (5.0, 800.0, True), "rtt": (5.0, 600.0, True), "loss": (0.0, 5.0, False), "queue": (0.1, 8.0, True),
           "jitter": (0.0, 10.0, False)}
-LEVEL = 0.98        # of the best peer's goodput,
-SHORT_QUEUE = 0.5   # with less than so much of its queue
+LEVEL = 0.98        # "level": at least this part of the best peer's goodput ...
+SHORT_QUEUE = 0.5   # ... with less than this part of its queueing delay
 
 
 def draw(seed, lines=LINES):
-    """Each range is cut into as many parts as there are lines; each part is taken once (McKay 1979)."""
+    """Draws links. Each range has as many parts as there are links, and each part is used once (McKay 1979)."""
     dice = random.Random(seed)
     columns = {}
     for name, (low, high, by_factor) in RANGES.items():
@@ -26,7 +26,7 @@ def draw(seed, lines=LINES):
 
 
 def judge(own, peers):
-    """won, level or lost against the best of `peers`, and by what factor; rows of figures, of which some may be missing."""
+    """Returns "won", "level" or "lost" against the best of `peers`, and the ratio. Rows may lack figures."""
     known = [row for row in peers if row["goodput_mbps"]]
     if own is None or own["goodput_mbps"] is None or not known:
         return "no figure", None
@@ -40,7 +40,7 @@ def judge(own, peers):
 
 
 def table(rows, ours):
-    """A line of figures for each drawn line, and what became of all."""
+    """One row of figures per drawn link, and a summary of all."""
     by_line = {}
     for row in rows:
         by_line.setdefault(cells.key(row)[1:-1], {})[row["tool"]] = row

@@ -1,4 +1,4 @@
-"""Several flows on one line: who gets what."""
+"""Measures the shares of several flows on one link."""
 import time
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ LEAST_SECONDS = JUDGED_SECONDS + 5.0
 @dataclass
 class Member:
     tool: object
-    starts: float = 0.0      # seconds after the first
+    starts: float = 0.0      # seconds after the first flow
     extra_rtt: float = 0.0   # ms
 
 
@@ -23,7 +23,7 @@ class Scenario:
     name: str
     members: list
     rate: float = 100.0
-    rtt: float | None = None  # None: that of the line asked for
+    rtt: float | None = None  # None: the RTT that the caller asks for
     queue: float | None = None
     seconds: float = 40.0
     judged_from: float = 20.0
@@ -36,8 +36,8 @@ class Scenario:
 
 
 def scenarios(bench, controller, rate, rtt, queue, seconds):
-    """What the fairness of a controller is judged by, on a line of rate Mbit/s, rtt ms and queue BDP. Members of one
-    scenario start 0.2 s apart unless said otherwise."""
+    """The scenarios that judge a controller's fairness, on a link of `rate` Mbit/s, `rtt` ms and `queue` BDP. Members
+    of a scenario start 0.2 s apart unless it says otherwise."""
     def ours(**named):
         return Member(tools.Udtx(bench, controller), **named)
 
@@ -60,7 +60,7 @@ def scenarios(bench, controller, rate, rtt, queue, seconds):
 
 
 def run(bench, scenario, seed):
-    """The flows' shares; for a plot the series of each flow, and the queue's."""
+    """Runs a scenario. Returns the flows' shares, and for a plot the series of each flow and of the queue."""
     size = int(scenario.rate * 1e6 / 8 * (scenario.seconds + 5))
     source = bench.source(size)
     with net.EmulatedLine(bench.emulator, scenario.line(seed), bench.work, len(scenario.members)) as line, \

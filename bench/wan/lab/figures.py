@@ -1,11 +1,11 @@
-"""From counters to figures. No I/O besides reading a CSV file."""
+"""Computes figures from counters. Its only I/O is reading CSV files."""
 import csv
 import math
 import re
 
 
 def median(values):
-    """None when there is no value; the mean of the middle two when their number is even."""
+    """Median of the known values: for an even number the mean of the middle two, without values None."""
     known = sorted(v for v in values if v is not None)
     if not known:
         return None
@@ -14,14 +14,14 @@ def median(values):
 
 
 def jain(shares):
-    """Jain's index: 1 when all are equal, 1/n when one has everything; None without flows or bytes."""
+    """Jain's index: 1 if all shares are equal, 1/n if one flow has everything; None without flows or bytes."""
     squares = sum(s * s for s in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares > 0 else None
 
 
 def at(samples, time):
-    """A counter's value at a time, straight between its samples [(time, value)]; None before the first and after the
-    last one."""
+    """A counter's value at `time`, interpolated linearly between its samples [(time, value)]; None before the first
+    and after the last one."""
     if not samples or time < samples[0][0] or time > samples[-1][0]:
         return None
     before = samples[0]
@@ -34,7 +34,7 @@ def at(samples, time):
 
 
 def rate(samples, start, end):
-    """Bits per second of a byte counter between two times; a counter that ended earlier stands still."""
+    """Bits per second of a byte counter between two times. After its last sample the counter keeps its value."""
     if not samples or end <= start:
         return 0.0
     clamp = lambda t: min(max(t, samples[0][0]), samples[-1][0])  # noqa: E731
@@ -42,9 +42,9 @@ def rate(samples, start, end):
 
 
 def stepped_rate(samples, start, end):
-    """Bits per second of a byte counter that moves in steps (a receiver that writes pieces of 1 MiB, 0.4 s apart at
-    20 Mbit/s): from the first step between two times to the last one. A longer silence after that than any between
-    steps is a stop, and counts."""
+    """Bits per second of a byte counter that moves in steps, from the first step between two times to the last one. (A
+    receiver may write pieces of 1 MiB, 0.4 s apart at 20 Mbit/s.) If the pause after the last step is longer than any
+    pause between steps, the flow has stopped and the pause counts."""
     steps = [now for before, now in zip(samples, samples[1:]) if start <= now[0] <= end and now[1] != before[1]]
     if len(steps) < 3:
         return rate(samples, start, end)
@@ -64,8 +64,8 @@ def series(samples, start, end, step):
 
 
 def settles_after(samples_of_flow, others, join, fair_share, tolerance, window, limit):
-    """Seconds after `join` from which on a flow stays within `tolerance` of its share of what all flows carry, in
-    windows of `window` seconds until `join + limit`; None if it does not."""
+    """Seconds from `join` until a flow's share of the total stays within `tolerance` of `fair_share`. The share is
+    taken in windows of `window` seconds until `join + limit`. Returns None if it does not settle."""
     settled = None
     for i in range(int(limit / window + 1e-9)):
         low, high = join + i * window, join + (i + 1) * window
@@ -91,7 +91,7 @@ class LineTrace:
         return [row for row in self.rows if start <= row["time"] <= end]
 
     def mean_wait_ms(self, start, end):
-        """Mean queueing delay of the packets that passed the queue in between; None if there were none."""
+        """Mean queueing delay of the packets that passed the queue between two times; None without packets."""
         rows = self.window(start, end)
         total = packets = 0.0
         for before, row in zip(rows, rows[1:]):
@@ -101,11 +101,11 @@ class LineTrace:
         return total / packets if packets > 0 else None
 
     def rate(self, start, end):
-        """Bits per second delivered, IP headers and repetitions included."""
+        """Bits per second delivered, IP headers and retransmissions included."""
         return rate([(row["time"], row["delivered_bytes"]) for row in self.rows], start, end)
 
     def dropped(self, start, end):
-        """(in the queue, at random) of the packets offered in between, as shares"""
+        """Shares of the packets offered between two times that were dropped (by the queue, at random)."""
         rows = self.window(start, end)
         if len(rows) < 2 or rows[-1]["offered"] <= rows[0]["offered"]:
             return None, None
@@ -124,7 +124,7 @@ def flow_counters(path, name="down"):
 
 
 def ratio_to_best(own, peers):
-    """None where a figure or all peers are missing."""
+    """Ratio of `own` to the best peer; None if `own` or all peers are missing."""
     known = [p for p in peers if p is not None]
     return own / max(known) if own is not None and known and max(known) > 0 else None
 
@@ -138,7 +138,7 @@ def numbers(text):
 
 
 def value(text):
-    """A field of a CSV file: a number where it is one, None where it is empty."""
+    """A field of a CSV file: a number if possible, None if empty, else the text."""
     try:
         return float(text) if text else None
     except ValueError:
@@ -150,7 +150,7 @@ def shown(value, digits=1):
 
 
 def share(part, whole):
-    """Rounded down: what misses a goal by little is not to look like it."""
+    """`part` over `whole`, rounded down, so that a value just below a goal does not look like the goal."""
     return "-" if part is None else f"{math.floor(1000.0 * part / whole) / 1000.0:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""Two network namespaces with the emulated line between them, made and removed here."""
+"""Creates and removes two network namespaces with the emulated link between them."""
 import fcntl
 import json
 import os
@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 import time
 
-# All tools, ours and others: what else runs on the machine should not be measured, and TCP's work in the kernel is done
-# at the emulator's priority anyway.
+# Priority of all tools, udtx and others, so that other processes of the machine do not influence the results. TCP's
+# work in the kernel runs at the emulator's priority anyway.
 NICE = "-15"
 
-# The emulator has one of them to itself and everything else the rest: it is the line, not a part of the two ends, and a
-# thread that shares its processor waits for it for milliseconds, in which a fast line runs dry.
+# The emulator has one processor to itself, and everything else uses the others. The emulator is the link and not a part
+# of the two ends. A thread on its processor would wait for milliseconds, in which a fast link becomes idle.
 PROCESSORS = sorted(os.sched_getaffinity(0))
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
@@ -27,7 +27,7 @@ def a_address(number):
 
 A_ADDRESS = a_address(1)
 
-# Per namespace. TCP must not be limited by its buffers: 8 BDP of queue at 500 Mbit/s x 200 ms are 100 MB.
+# Settings per namespace. Buffers must not limit TCP: 8 BDP of queue at 500 Mbit/s x 200 ms are 100 MB.
 SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 1048576 536870912",
     "net.ipv4.tcp_wmem": "4096 1048576 536870912",
@@ -41,11 +41,11 @@ def b_address(host):
 
 
 class Unavailable(Exception):
-    """The machine lacks something; the text says what."""
+    """The machine lacks something that the text names."""
 
 
 def check_machine():
-    """Raises Unavailable unless namespaces and TUN devices can be made here."""
+    """Raises Unavailable unless this process can create namespaces and TUN devices."""
     if os.geteuid() != 0:
         raise Unavailable("needs root for network namespaces and TUN devices")
     for program in ("ip", "sysctl"):
@@ -70,12 +70,13 @@ def ip(*args):
         raise RuntimeError(f"ip {' '.join(args)}: {done.stderr.strip()}")
 
 
-# What we start ends with us, even when we die of a signal that nobody can handle. The program before it becomes it.
+# Prefix of commands: the kernel ends the started process with this one, also after SIGKILL. setpriv executes the
+# command in its own process.
 WITH_US = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
 
 
 def remove_abandoned():
-    """Namespaces of runs that were killed before they could remove them; their names have the process id."""
+    """Removes namespaces of killed runs. Their names contain the process id of the run."""
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
     for name, pid in re.findall(r"^(w(\d+)x\d+-[abr])\b", listed, re.MULTILINE):
         if not os.path.exists(f"/proc/{pid}"):
@@ -83,7 +84,8 @@ def remove_abandoned():
 
 
 def work_directory(parent):
-    """A directory for one run's files, of a name that tells whose it is: what a killed run left behind is removed."""
+    """Creates a directory for one run's files. Its name contains the process id, so that directories of killed runs are
+    recognised and removed."""
     os.makedirs(parent, exist_ok=True)
     for name in os.listdir(parent):
         owner = re.match(r"udtx-bench\.(\d+)\.", name)
@@ -93,7 +95,7 @@ def work_directory(parent):
 
 
 def end(process, patience=3.0):
-    """Asks a process that we started to end, then makes it."""
+    """Interrupts a process that this program started, and kills it after `patience` seconds."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         try:
@@ -104,9 +106,9 @@ def end(process, patience=3.0):
 
 
 class Namespaces:
-    """a and b, by names of their own; everything started in them ends with them."""
+    """The namespaces a and b, with unique names. Processes started in them end with them."""
     count = 0
-    nice = NICE  # of all that is started in them
+    nice = NICE  # priority of all processes in them
 
     def __init__(self):
         Namespaces.count += 1
@@ -130,7 +132,7 @@ class Namespaces:
         return self
 
     def lay(self):
-        """What lies between a and b."""
+        """Builds the network between a and b."""
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
@@ -142,7 +144,7 @@ class Namespaces:
 
     @staticmethod
     def end_orphans(name):
-        """Processes that ours have left behind in a namespace of ours (an ssh server's sessions)."""
+        """Kills processes that are left in one of these namespaces, such as an ssh server's sessions."""
         listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout
         for pid in listed.split():
             try:
@@ -154,14 +156,15 @@ class Namespaces:
         subprocess.run(["ip", "netns", "exec", name, *command], check=True, stdout=subprocess.DEVNULL)
 
     def start(self, name, command, **options):
-        """`ip netns exec` and `nice` become the command, so its process id is the command's."""
+        """Starts a command in a namespace. `ip netns exec` and `nice` exec it, so that the process id is the
+        command's."""
         process = subprocess.Popen([*WITH_US, "ip", "netns", "exec", name, "nice", "-n", self.nice, *command],
                                    stdin=subprocess.DEVNULL, **options)
         self.processes.append(process)
         return process
 
     def wait_for_start(self):
-        """Called when the receiver is ready, before the sender starts."""
+        """Is called when the receiver is ready, before the sender starts."""
 
     def address(self, name, device, addresses):
         for address in addresses:
@@ -171,7 +174,7 @@ class Namespaces:
 
 
 class Emulator:
-    """A running udtx-wan-emulator. Its two devices appear in this namespace; the caller moves them."""
+    """A running udtx-wan-emulator. Its two devices are created in this namespace; the caller moves them."""
 
     def __init__(self, program, line, devices, trace, flows):
         self.trace, self.flows = trace, flows
@@ -182,10 +185,10 @@ class Emulator:
         if self.process.stdout.readline().strip() != "ready":
             self.end()
             raise RuntimeError("the emulator did not start")
-        self.began = time.monotonic()  # a few milliseconds after its own zero of time
+        self.began = time.monotonic()  # a few milliseconds after the emulator's own time zero
 
     def stop(self):
-        """Its closing report as a dictionary."""
+        """Stops the emulator and returns its final report as a dictionary."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -205,7 +208,7 @@ class Emulator:
 
 
 class EmulatedLine(Namespaces):
-    """`line`: arguments of udtx-wan-emulator; `hosts`: addresses of side B."""
+    """Namespaces with an emulated link. `line`: arguments of udtx-wan-emulator; `hosts`: number of addresses in b."""
 
     def __init__(self, emulator, line, directory, hosts=1):
         super().__init__()
@@ -237,7 +240,7 @@ class EmulatedLine(Namespaces):
 
 
 def wait_until(condition, seconds, what):
-    """The condition's first true value."""
+    """Polls the condition and returns its first true value. Raises RuntimeError after `seconds`."""
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:
         value = condition()

@@ -11,7 +11,7 @@ import chart  # noqa: E402
 
 
 class Output:
-    """A directory that takes everything; the table goes to standard output, too."""
+    """The directory for all results. Tables are also printed on standard output."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -29,7 +29,7 @@ class Output:
             writer.writerows(rows)
 
     def read_rows(self, name):
-        """What rows() wrote; nothing if it did not."""
+        """The rows that rows() wrote; empty if the file is missing."""
         try:
             with open(self.path(name), newline="", encoding="utf-8") as file:
                 return [{k: figures.value(v) for k, v in row.items()} for row in csv.DictReader(file)]
@@ -73,7 +73,7 @@ def share_plot(name, lines, queue):
 
 
 def matrix_table(rows, names, runs, is_ours):
-    """Median of each tool and cell; ratio of ours to the best of the others."""
+    """Medians per tool and cell, and the ratio of udtx to the best of the others."""
     by_cell = {}
     for row in rows:
         key = (row["rate"], row["rtt"], row["loss"], row["queue"])
@@ -99,7 +99,7 @@ def matrix_table(rows, names, runs, is_ours):
 
 
 def asymmetric_table(rows):
-    """Median of each tool by what the way back carries."""
+    """Medians per tool and per rate and loss of the return path."""
     names = list(dict.fromkeys(row["tool"] for row in rows))
     lines = []
     for back, loss in dict.fromkeys((row["back_kbps"], row["back_loss"]) for row in rows):

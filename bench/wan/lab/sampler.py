@@ -1,10 +1,10 @@
-"""What processes have written so far, over time."""
+"""Samples the numbers of bytes that processes have written, over time."""
 import threading
 import time
 
 
 class Sampler(threading.Thread):
-    """[(time, bytes written)] of processes."""
+    """Thread that records [(time, bytes written)] per process."""
 
     def __init__(self, interval=0.05):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""A kernel-shaped line: a - router - b on veth pairs, the router's device towards b limited by TBF or HTB."""
+"""A link shaped by the kernel: a - router - b on veth pairs. TBF or HTB limits the router's device towards b."""
 import json
 import os
 import shutil
@@ -7,18 +7,19 @@ import time
 
 import net
 
-# One packet passes at a time: a larger burst would let pairs through unshaped. TBF sends while the bucket holds the
-# packet, HTB while it is not overdrawn, so that its bucket must be empty for that. What the shaper's timer is late by, the
-# bucket holds besides, or so much of the rate would be lost (an eighth at 50 Mbit/s, three tenths at 200).
+# Bucket sizes that pass one packet at a time; a larger burst would pass packet pairs unshaped. TBF sends if the bucket
+# holds the packet, HTB if the bucket is not overdrawn, so that HTB needs an empty bucket. The bucket also holds the
+# bytes of the time by which the shaper's timer is late. Without them that part of the rate would be lost (an eighth at
+# 50 Mbit/s, three tenths at 200 Mbit/s).
 BURST_BYTES = {"tbf": 1540, "htb": 1}
 TIMER_LATE_US = 30
 QUEUE_BYTES = 500_000
-PAYLOAD, HEADERS = 1472, 42  # of a datagram; Ethernet included
+PAYLOAD, HEADERS = 1472, 42  # bytes of a datagram; the headers include Ethernet's
 SHAPERS = ("tbf", "htb")
 
 
 def check(shapers):
-    """Raises Unavailable unless this machine has all that lines of these shapers take."""
+    """Raises Unavailable if this machine lacks something that links with these shapers need."""
     if shapers and not shutil.which("iperf3"):
         raise net.Unavailable("needs iperf3, for cross traffic and to see what a shaper passes")
     for shaper in shapers:
@@ -30,7 +31,7 @@ def check(shapers):
 
 
 class ShapedLine(net.Namespaces):
-    nice = "5"  # the line is the kernel's ksoftirqd, at 0
+    nice = "5"  # below the kernel's ksoftirqd (nice 0), which is the link
 
     def __init__(self, shaper, rate):
         super().__init__()
@@ -45,15 +46,15 @@ class ShapedLine(net.Namespaces):
         for name, side in ((self.a, "a"), (self.b, "b")):
             near, far = f"{self.tag}{side}", f"{self.tag}r{side}"
             net.ip("link", "add", near, "netns", name, "type", "veth", "peer", "name", far, "netns", self.router)
-            # Packets must be those of a wire before they reach the shaper.
+            # Packets must have their size on a wire before they reach the shaper.
             net.ip("-n", name, "link", "set", near, "gso_max_segs", "1")
             net.ip("-n", self.router, "link", "set", far, "up")
         self.address(self.a, f"{self.tag}a", [net.A_ADDRESS])
         self.address(self.b, f"{self.tag}b", [net.b_address(1)])
         for address, side in ((net.A_ADDRESS, "a"), (net.b_address(1), "b")):
             net.ip("-n", self.router, "route", "add", f"{address}/32", "dev", f"{self.tag}r{side}")
-        # What the router does, it does on the last processor: on that of a sender its timers would hold up a train of
-        # packets for as long as the line takes for it.
+        # The router works on the last processor. On a sender's processor, its timers would delay a packet train by the
+        # train's transmission time.
         queues = f"/sys/class/net/{self.tag}ra/queues/rx-0/rps_cpus"
         last = net.PROCESSORS[-1]
         mask = f"{1 << last % 32:x}" + ",00000000" * (last // 32)
@@ -77,8 +78,8 @@ class ShapedLine(net.Namespaces):
         self.run(self.router, "tc", "qdisc", "add", "dev", device, "parent", "1:1", "bfifo", "limit", str(QUEUE_BYTES))
 
     def passes(self, directory, seconds=1.0):
-        """Mbit/s of payload that come through when more than the rate is offered: a shaper loses what its timer is late by
-        beyond TIMER_LATE_US."""
+        """Mbit/s of payload that pass at an offered load above the rate. A shaper loses rate if its timer is later than
+        TIMER_LATE_US."""
         ends = self.datagrams("passes", 1.2 * self.rate, int(seconds) + 2, directory)
         net.wait_until(lambda: self.counted("bytes") > QUEUE_BYTES, 10, "iperf3's flow")
         before, began = self.counted("bytes"), time.monotonic()
@@ -95,11 +96,11 @@ class ShapedLine(net.Namespaces):
         return json.loads(told.stdout)[0][counter]
 
     def start_cross(self, rate, directory):
-        """Datagrams at a constant rate from a to b, in the same queue."""
+        """Starts datagrams at a constant rate from a to b, through the same queue."""
         self.datagrams("cross", rate, 60, directory)
 
     def datagrams(self, name, rate, seconds, directory):
-        """iperf3's server and client."""
+        """Starts iperf3's server and client and returns both processes."""
         server_log = os.path.join(directory, f"{name}.server.log")
         with open(server_log, "wb") as log:
             server = self.start(self.b, ["iperf3", "-s", "-1", "-p", "7100", "--forceflush"], stdout=log, stderr=log)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The emulator on real devices: datagrams through it and back. Bounds from below only, which load cannot break.
+"""Tests the emulator on real devices: sends datagrams through it and back. All bounds are lower bounds, which hold
+under load.
 
   smoke_test.py EMULATOR
 """
@@ -28,7 +29,7 @@ def echo(address):
 
 
 def ping(address):
-    """Prints the first answer's delay and the time between the first and the last."""
+    """Prints the delay of the first answer and the time from the first answer to the last."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.settimeout(30)
         begin = time.monotonic()
@@ -63,9 +64,9 @@ def main(emulator):
             trace = figures.LineTrace(line.trace)
         leftovers = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     wire = BYTES + 28
-    # The answer to the first datagram takes two serialisations and the delays of the line and of the host.
+    # The answer to the first datagram takes two serialisations and the delays of the link and of the host.
     check(first >= 2 * (wire * 8 / RATE + DELAY + 0.02), f"the first answer came after {first} s")
-    # Late deliveries shorten it by what the first one was late, on a stopped machine by everything.
+    # If the first delivery is late, the spread is shorter by that time. On a paused machine, it may be almost zero.
     check(spread > 0, f"{DATAGRAMS} answers within {spread} s")
     for way in ("down", "up"):
         check(report[way]["delivered"] >= DATAGRAMS, f"{way}: {report[way]}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Copies a file over TCP with a chosen congestion control; the sender ends when the receiver has confirmed it all.
+"""Copies a file over TCP with a chosen congestion control. The sender ends when the receiver has confirmed the whole
+file.
 
-iperf3 does not serve here: it stops the receiver when the last byte is in the sender's buffer.
+iperf3 is not suitable: it stops the receiver when the last byte is in the sender's buffer.
 
   tcp_copy.py recv ADDRESS PORT FILE
   tcp_copy.py send ADDRESS PORT FILE CONTROLLER

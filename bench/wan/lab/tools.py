@@ -1,8 +1,8 @@
-"""The tools that are compared, each behind the same few calls.
+"""The compared tools, all with the same interface.
 
-A tool moves one file, or for iperf3 as many bytes, from namespace a to a host in namespace b. What has arrived is read
-from the receiving process's own count of written bytes (/proc/PID/io, wchar): the same measure for all, without headers,
-repetitions and encryption. iperf3 writes to /dev/null for that.
+A tool moves one file, or for iperf3 as many bytes, from namespace a to a host in namespace b. The arrived bytes are the
+receiving process's count of written bytes (/proc/PID/io, wchar). This measure is the same for all tools and does not
+include headers, retransmissions and encryption. iperf3 therefore writes to /dev/null.
 """
 import json
 import os
@@ -20,17 +20,17 @@ COPY = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 
 class Flow:
-    """A running transfer: sender and receiver process, the receiver's samples, begin."""
+    """A running transfer: the sender and receiver processes, the receiver's samples, and the start time."""
 
     def __init__(self, tool, host):
         self.tool, self.host = tool, host
         self.sender = self.receiver = None
         self.samples = []
         self.began = self.ended = None
-        self.output = None  # the sender's, when it has ended
+        self.output = None  # path of the sender's standard output
 
     def stop(self):
-        """Ends both sides; the sender's JSON, if it says any."""
+        """Ends both processes and returns the sender's JSON; empty if it printed none."""
         for process in (self.sender, self.receiver):
             net.end(process)
         try:
@@ -53,11 +53,11 @@ class Tool:
         self.bench = bench
 
     def missing(self):
-        """Why it cannot run here, or None."""
+        """Why the tool cannot run here; None if it can."""
         return None
 
     def prepare(self, cell):
-        """Called before each start on a line with one flow, for tools that want to be told of the line."""
+        """Is called before each start on a link with one flow, for tools that need the link's parameters."""
 
     def receiver(self, out, host, size):
         raise NotImplementedError
@@ -66,7 +66,7 @@ class Tool:
         raise NotImplementedError
 
     def listens(self, log, process):
-        """True when the receiver is ready."""
+        """True if the receiver is ready."""
         raise NotImplementedError
 
     def empty_directory(self, host):
@@ -91,7 +91,7 @@ class Tool:
         return flow
 
     def start_fetching(self, line, sampler, host, server_command, client_command, ready):
-        """For tools whose receiver asks: the server runs in namespace a, the client in b is sender and receiver."""
+        """Starts a tool whose receiver fetches: the server runs in a; the client in b counts as sender and receiver."""
         flow = Flow(self, host)
         log = os.path.join(self.bench.work, f"server-{host}.log")
         with open(log, "wb") as file:
@@ -115,7 +115,7 @@ def said(log, text):
 
 
 def udp_port_open(process):
-    """A UDP socket is bound to PORT in the process's namespace."""
+    """True if a UDP socket is bound to PORT in the process's namespace."""
     with open(f"/proc/{process.pid}/net/udp", encoding="ascii") as file:
         return any(f":{PORT:04X} " in row for row in file)
 
@@ -149,7 +149,7 @@ class Udtx(Tool):
 
     @staticmethod
     def help(send):
-        """All flags; builds before --help-all show them by --help."""
+        """The help text with all options. Builds before --help-all show all of them with --help."""
         texts = (subprocess.run([send, flag], capture_output=True, text=True, check=False).stdout for flag in ("--help-all", "--help"))
         return next((text for text in texts if "--cc" in text), "--cc none")
 
@@ -166,7 +166,7 @@ class Udtx(Tool):
 
 
 class Tcp(Tool):
-    """iperf3 for a steady stream, a copier of ours for a file."""
+    """TCP: iperf3 for a steady stream, tcp_copy.py for a file."""
 
     def __init__(self, bench, controller):
         super().__init__(bench)
@@ -214,7 +214,7 @@ class Udt4(Tool):
 
 class Srt(Tool):
     name = "srt"
-    # In bytes and packets; its defaults of 12 MB and 25,600 packets would limit it at 500 Mbit/s x 200 ms.
+    # Buffers in bytes, fc in packets. The defaults of 12 MB and 25,600 packets would limit SRT at 500 Mbit/s x 200 ms.
     BUFFERS = "transtype=file&sndbuf=256000000&rcvbuf=256000000&fc=200000"
 
     def missing(self):
@@ -232,7 +232,7 @@ class Srt(Tool):
 
 
 class OverSsh(Tool):
-    """A tool that starts its far end through ssh: an ssh server of its own, for a key made here."""
+    """A tool that starts its far end through ssh. It gets its own ssh server and a new key."""
     SSH_PORT = 7012
 
     def program(self, name, *more):
@@ -251,8 +251,8 @@ class OverSsh(Tool):
 
     def server(self, address):
         key = self.ssh_key()
-        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
-        # Not this account's: what its ~/.bashrc does (with pyenv a third of a second) is not of the tools.
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd needs it
+        # An empty home directory: the account's ~/.bashrc may take a third of a second (pyenv), which would be measured.
         home = os.path.join(self.bench.work, "home")
         os.makedirs(home, exist_ok=True)
         options = [f"ListenAddress={address}:{self.SSH_PORT}", f"HostKey={key}", f"AuthorizedKeysFile={key}.pub",
@@ -275,7 +275,7 @@ class OverSsh(Tool):
 
 
 class UdtxSsh(OverSsh):
-    """The whole of udtx-recv HOST:SRC, from a cold start: ssh's handshake counts. The sender is started in namespace a."""
+    """All of udtx-recv HOST:SRC from a cold start, including ssh's handshake. ssh starts the sender in namespace a."""
     name = "udtx-ssh"
 
     def program(self, name, *more):
@@ -302,7 +302,7 @@ class Qcp(OverSsh):
     name = "qcp"
     tuning = ("--congestion", "bbr")
 
-    # Its windows follow what it is told of the line. Far larger ones end with "too many gaps in stream buffer".
+    # qcp derives its windows from these options. Much larger windows end with "too many gaps in stream buffer".
     def prepare(self, cell):
         rate = str(int(cell.rate * 1e6 / 8))
         self.tuning = ["--congestion", "bbr", "--rx", rate, "--tx", rate, "--rtt", str(int(cell.rtt))]
@@ -320,7 +320,7 @@ class Qcp(OverSsh):
 
 
 def make(name, bench):
-    """udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp, scp, udtx-ssh"""
+    """Makes the tool of this name: udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp, scp or udtx-ssh."""
     if name == "udtx":
         return Udtx(bench)
     if name.startswith("udtx:"):
@@ -334,7 +334,7 @@ def make(name, bench):
 
 
 class Bench:
-    """What all runs of a benchmark share: built programs, a place for files, a key, the source file."""
+    """What all runs of a benchmark share: the built programs, the work directory, the key and the source file."""
 
     def __init__(self, build, work):
         self.build, self.work = build, work
@@ -349,7 +349,7 @@ class Bench:
         return path
 
     def source(self, size):
-        """A file of random bytes (64 MB of them, again and again)."""
+        """Path of a file of `size` bytes: 64 MiB of random bytes, repeated."""
         if size not in self.sources:
             for path in self.sources.values():
                 os.unlink(path)
@@ -363,7 +363,7 @@ class Bench:
         return self.sources[size]
 
     def usable(self, names):
-        """The tools that can run here; says which cannot."""
+        """The tools that can run here. Prints which are skipped and why."""
         tools = []
         for name in names:
             tool = make(name, self)

@@ -1,4 +1,4 @@
-"""A tree of many small files over one line: our tools, an rsync daemon, and tar by nc, both over TCP BBR."""
+"""Transfers a tree of many small files over one link: udtx, and over TCP BBR an rsync daemon and tar through nc."""
 import os
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ FILES_IN_DIRECTORY = 500
 
 
 def make_tree(directory, count, size):
-    """`count` files of `size` bytes that no compression helps; the directory's name."""
+    """Makes `count` incompressible files of `size` bytes and returns their directory."""
     source = os.path.join(directory, f"tree-{count}")
     if os.path.isdir(source):
         return source
@@ -27,13 +27,13 @@ def make_tree(directory, count, size):
 
 
 def listens_to_tcp(process):
-    """Somebody in its namespace does, at the tools' port."""
+    """True if a process in the same namespace uses the tools' port with TCP."""
     with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
         return any(f":{tools.PORT:04X} " in row for row in file)
 
 
 class Rsync(tools.Tool):
-    """rsync to a daemon, without ssh. Both ends of its connection use BBR: the namespaces are told so."""
+    """rsync to a daemon, without ssh. Both ends of its connection use BBR, which the namespaces' sysctl selects."""
     name = "rsync-bbr"
 
     def missing(self):
@@ -58,7 +58,7 @@ class Rsync(tools.Tool):
 
 
 class TarNc(tools.Tool):
-    """tar into nc, and out of it: nothing is compared, confirmed or made durable. It ends when both ends have."""
+    """tar through nc, which neither compares, confirms nor flushes files. The run ends when both ends have ended."""
     name = "tar-nc"
 
     def missing(self):

@@ -29,11 +29,11 @@ class Figures(unittest.TestCase):
         self.assertIsNone(figures.at([], 1.0))
 
     def test_a_counter_in_steps_is_measured_from_step_to_step(self):
-        # 1 MB each 0.4 s, 20 Mbit/s, looked at every 50 ms: windows of any phase agree.
+        # 1 MB every 0.4 s (20 Mbit/s), sampled every 50 ms. Windows of any phase give the same rate.
         samples = [(i * 0.05, i // 8 * 1e6) for i in range(201)]
         for shift in (0.0, 0.1, 0.25, 0.35):
             self.assertAlmostEqual(figures.stepped_rate(samples, 3.0 + shift, 7.0 + shift) / 1e6, 20.0)
-        # It stops at 6 s: the silence counts.
+        # The flow stops at 6 s, and the pause counts.
         stopped = [(t, min(v, 15e6)) for t, v in samples]
         self.assertAlmostEqual(figures.stepped_rate(stopped, 2.0, 10.0) / 1e6, 8 * 10 / 8, places=6)
         self.assertEqual(figures.stepped_rate([], 0.0, 1.0), 0.0)
@@ -59,7 +59,7 @@ class Figures(unittest.TestCase):
         late = [(10.0, 0.0), (13.0, 0.3e6), (30.0, 17.3e6)]
         self.assertEqual(figures.settles_after(late, [other], 10.0, 0.5, 0.1, 1.0, 20.0), 4.0)
         self.assertIsNone(figures.settles_after([(10.0, 0.0), (30.0, 1.0)], [other], 10.0, 0.5, 0.1, 1.0, 20.0))
-        # One that leaves its share again has not settled.
+        # A flow that leaves its share again has not settled.
         gone = [(10.0, 0.0), (25.0, 15e6), (30.0, 15e6)]
         self.assertIsNone(figures.settles_after(gone, [other], 10.0, 0.5, 0.1, 1.0, 20.0))
 
@@ -122,7 +122,7 @@ class Drawn(unittest.TestCase):
         self.assertNotEqual(lines, drawn.draw(8))
         self.assertEqual(len(lines), 60)
         losses = sorted(int(line.loss / 5.0 * 60 - 1e-9) for line in lines)
-        self.assertGreater(len(set(losses)), 55)  # but for rounding
+        self.assertGreater(len(set(losses)), 55)  # rounding may merge some
         self.assertLess(min(line.rate for line in lines), 6.0)
         self.assertGreater(max(line.rate for line in lines), 700.0)
         self.assertTrue(all(5.0 <= line.rtt <= 600.0 and 0.1 <= line.queue <= 8.0 for line in lines))

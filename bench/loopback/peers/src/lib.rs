@@ -1,11 +1,11 @@
-//! What the peers share: the command line, where bytes come from and where they go.
+//! Code that the peers share: the command line, and the sources and sinks of bytes.
 //!
 //!   peer-NAME recv ADDRESS PORT [--out FILE] [--mtu N]
 //!   peer-NAME send ADDRESS PORT --bytes N | --file FILE [--mtu N]
 //!
-//! One connection with one stream. The receiver prints "ready" when it listens and "BYTES SECONDS" at the end (from
-//! the first byte to the last one written), and confirms everything by a byte of its own; the sender ends with that.
-//! From memory to memory the receiver counts the bytes and drops them. --mtu: of the interface, with the IP header.
+//! There is one connection with one stream. The receiver prints "ready" when it listens, and "BYTES SECONDS" at the end
+//! (from the first byte to the last one written). It confirms all bytes with one byte, after which the sender ends.
+//! From memory to memory the receiver counts and drops the bytes. --mtu: the interface's MTU, with the IP header.
 use std::{
     collections::HashMap,
     fs::File,
@@ -23,10 +23,10 @@ use tokio::sync::mpsc;
 
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Flow control: far above what is in flight on one machine.
+/// Flow control window, much larger than the bytes in flight on one machine.
 pub const WINDOW: u32 = 64 << 20;
 pub const CONFIRMATION: &[u8] = b"k";
-/// The sender's last packets leave in this time; if they are lost, the receiver waits for FAREWELL.
+/// Time in which the sender's last packets leave. If they are lost, the receiver waits for FAREWELL.
 pub const PARTING: Duration = Duration::from_millis(5);
 pub const FAREWELL: Duration = Duration::from_secs(1);
 const BLOCK: usize = 1 << 20;
@@ -38,7 +38,7 @@ pub const MOST_BYTES_A_SEND: u16 = 65_507;
 pub struct Options {
     pub receives: bool,
     pub address: SocketAddr,
-    /// Of the interface.
+    /// The interface's MTU.
     pub mtu: u16,
     pub bytes: u64,
     pub file: Option<PathBuf>,
@@ -69,30 +69,30 @@ impl Options {
         self.mtu - IP_AND_UDP
     }
 
-    /// Sends can carry several such datagrams: 65,507 bytes is the most.
+    /// Whether one send call can carry several datagrams of this size, at most 65,507 bytes.
     pub fn segments(&self) -> bool {
         self.datagram() <= MOST_BYTES_A_SEND / 2
     }
 
-    /// A socket with buffers as large as allowed: bound to the address, or for a sender to any.
+    /// A socket with the largest allowed buffers. A receiver's is bound to the address, a sender's to any address.
     pub fn socket(&self) -> io::Result<UdpSocket> {
         let socket = UdpSocket::bind(if self.receives { self.address } else { SocketAddr::from(([0, 0, 0, 0], 0)) })?;
         for option in [libc::SO_RCVBUF, libc::SO_SNDBUF, libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
             let (value, size) = ((&SOCKET_BYTES as *const libc::c_int).cast(), size_of_val(&SOCKET_BYTES) as u32);
-            // SAFETY: the value outlives the call. What is not allowed fails, and leaves the size as it was.
+            // SAFETY: the value outlives the call. An option that is not allowed fails and leaves the size unchanged.
             unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, value, size) };
         }
         Ok(socket)
     }
 }
 
-/// A certificate of its own and its key, as PEM.
+/// A self-signed certificate and its key, as PEM.
 pub fn certificate() -> Result<(String, String), Error> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()])?;
     Ok((made.cert.pem(), made.signing_key.serialize_pem()))
 }
 
-/// Says that a receiver listens.
+/// Prints that the receiver listens.
 pub fn ready() {
     println!("ready");
     io::stdout().flush().expect("standard output");
@@ -107,7 +107,7 @@ pub fn run<F: std::future::Future<Output = Result<(), Error>>>(work: F) {
     }
 }
 
-/// A block whose memory goes back to the reader when nobody needs it any more.
+/// A block whose memory returns to the reader when it is no longer used.
 struct Block {
     memory: Vec<u8>,
     used: usize,
@@ -126,7 +126,7 @@ impl Drop for Block {
     }
 }
 
-/// What is sent, by blocks of 1 MiB: of a file, read ahead in a thread, or the same bytes again and again.
+/// The bytes to send, in blocks of 1 MiB: a file that a thread reads ahead, or the same memory again and again.
 pub enum Source {
     Memory(Bytes, u64),
     File(mpsc::Receiver<io::Result<Bytes>>),
@@ -168,7 +168,7 @@ impl Source {
     }
 }
 
-/// Where received bytes go: into a file, written in a thread, or nowhere.
+/// Takes the received bytes. A thread writes them to a file, or they are dropped.
 pub struct Sink {
     writer: Option<(mpsc::Sender<Vec<Bytes>>, JoinHandle<io::Result<()>>)>,
     bytes: u64,
@@ -200,7 +200,7 @@ impl Sink {
         self.bytes += pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
     }
 
-    /// put() for those who never have many pieces under way, from any thread.
+    /// As put(), for callers on any thread that never have many pieces in flight.
     pub fn put_now(&mut self, pieces: Vec<Bytes>) -> Result<(), Error> {
         self.count(&pieces);
         if let Some((sender, _)) = &self.writer {
@@ -217,7 +217,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Waits until all is written, and says how much that was.
+    /// Waits until all bytes are written, and prints their number.
     pub async fn finish(self) -> Result<(), Error> {
         if let Some((sender, thread)) = self.writer {
             drop(sender);

@@ -1,4 +1,5 @@
-//! msquic: see src/lib.rs. Built with `--features msquic`: its C sources are in the crate; they need cmake and libnuma.
+//! msquic: see src/lib.rs. Built with `--features msquic`. The crate contains its C sources, which need cmake and
+//! libnuma.
 use std::{
     ffi::c_void,
     fs,
@@ -18,10 +19,10 @@ use udtx_bench_peers::{
 };
 
 const ALPN: &str = "bench";
-/// Of 1 MiB. The library keeps them until they are acknowledged, and does not copy them.
+/// Blocks of 1 MiB. The library keeps them until they are acknowledged and does not copy them.
 const BLOCKS_IN_FLIGHT: usize = 8;
 const RECEIVE_BUFFER: u32 = 1 << 20;
-/// What it is compiled for.
+/// The largest MTU that msquic is compiled for.
 const LARGEST_MTU: u16 = 1500;
 
 fn registration() -> Result<Registration, Status> {
@@ -54,7 +55,7 @@ fn configuration(registration: &Registration, options: &Options) -> Result<Confi
     Ok(made)
 }
 
-/// Bytes that the library keeps until all of an event's are dropped.
+/// Bytes of one event. The library keeps them until all pieces of the event are dropped.
 struct Delivery {
     stream: ffi::HQUIC,
     bytes: u64,
@@ -80,7 +81,7 @@ impl AsRef<[u8]> for Piece {
     }
 }
 
-/// The event's bytes without a copy.
+/// The event's bytes, not copied.
 fn pieces_of(stream: &StreamRef, buffers: &[BufferRef], bytes: u64) -> Vec<Bytes> {
     // SAFETY: see Delivery.
     let delivery = Arc::new(Delivery { stream: unsafe { stream.as_raw() }, bytes });
@@ -88,7 +89,7 @@ fn pieces_of(stream: &StreamRef, buffers: &[BufferRef], bytes: u64) -> Vec<Bytes
     buffers.iter().map(|buffer| Bytes::from_owner(Piece(kept(buffer), delivery.clone()))).collect()
 }
 
-/// What the library's threads tell the main one.
+/// Messages from the library's threads to the main thread.
 enum News {
     Stream(usize, Sink),
     Connected,
@@ -107,7 +108,7 @@ fn take(mut sink: Option<Sink>, news: mpsc::Sender<News>) -> impl FnMut(StreamRe
                 return Err(StatusCode::QUIC_STATUS_PENDING.into());
             }
             StreamEvent::PeerSendShutdown => {
-                // SAFETY: as a number it goes to the main thread, which answers.
+                // SAFETY: the handle is sent as a number to the main thread, which answers.
                 let handle = unsafe { stream.as_raw() } as usize;
                 let _ = sink.take().map(|sink| news.send(News::Stream(handle, sink)));
             }
@@ -165,7 +166,7 @@ async fn receive(options: Options) -> Result<(), Error> {
     };
     sink.finish().await?;
     let buffers = [BufferRef::from(CONFIRMATION)];
-    // SAFETY: the stream is open until the process ends, and so long the buffer is needed, too.
+    // SAFETY: the stream is open and the buffer exists until the process ends.
     unsafe {
         let stream = std::mem::ManuallyDrop::new(Stream::from_raw(handle as ffi::HQUIC));
         stream.send(&buffers, SendFlags::FIN, std::ptr::null())?;
@@ -174,7 +175,7 @@ async fn receive(options: Options) -> Result<(), Error> {
     leave()
 }
 
-/// A block under way, which the library hands back.
+/// A block in flight. The library hands it back when it is acknowledged.
 struct Sent {
     _block: Bytes,
     buffers: [BufferRef; 1],
@@ -201,7 +202,7 @@ fn open(connection: &Connection, room: Arc<Semaphore>, news: mpsc::Sender<News>)
     let stream = Stream::open(connection, StreamOpenFlags::NONE, move |_, event| {
         match event {
             StreamEvent::SendComplete { client_context, .. } => {
-                // SAFETY: send() made it of a box.
+                // SAFETY: send() made the pointer from a box.
                 drop(unsafe { Box::from_raw(client_context as *mut Sent) });
                 room.add_permits(1);
             }
@@ -240,9 +241,9 @@ async fn send(options: Options) -> Result<(), Error> {
     leave()
 }
 
-/// Ends the process at once: to close the library's handles in its order takes time that nobody asks for.
+/// Ends the process at once. Closing the library's handles in order would take time.
 fn leave() -> ! {
-    // SAFETY: everything was written.
+    // SAFETY: all output was written.
     unsafe { libc::_exit(0) }
 }
 

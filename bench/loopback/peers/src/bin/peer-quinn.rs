@@ -15,15 +15,15 @@ use udtx_bench_peers::{
 };
 
 const PIECES: usize = 64;
-/// Unacknowledged; more is slower on one machine.
+/// Most unacknowledged bytes. A larger value is slower on one machine.
 const SEND_BUFFER: u64 = 2 << 20;
-/// It fails to shake hands with much more: its discovery finds the rest.
+/// Initial MTU. With a much larger one quinn's handshake fails; its MTU discovery finds the rest.
 const MOST_AT_FIRST: u16 = 9000;
-/// Datagrams that it gives to one call of the kernel with GSO, even if that takes fewer bytes: such calls are lost, and
-/// after a few of them it falls back to datagrams of 1,200 bytes.
+/// Datagrams that quinn passes to one GSO call, even if the kernel accepts fewer bytes. The datagrams of a failed call
+/// are lost, and after a few failures quinn falls back to datagrams of 1,200 bytes.
 const BATCH: u16 = 10;
 
-/// Believes every certificate.
+/// Accepts every certificate.
 #[derive(Debug)]
 struct Credulous(Arc<CryptoProvider>);
 

@@ -24,7 +24,7 @@ fn limits() -> Result<Limits, Error> {
 fn sockets(options: &Options) -> Result<io::Default, Error> {
     Ok(io::Default::builder()
         .with_rx_socket(options.socket()?)?
-        .with_gso(options.segments())? // or its sender crashes
+        .with_gso(options.segments())? // with GSO for larger datagrams its sender crashes
         .with_max_mtu(options.mtu)?
         .with_initial_mtu(options.mtu)?
         .build()?)
@@ -57,10 +57,10 @@ async fn receive(options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// A sender's TLS that believes every certificate.
+/// The sender's TLS, which accepts every certificate.
 fn credulous() -> Result<tls::default::Client, Error> {
     let mut builder = tls::default::Client::builder().with_empty_trust_store()?;
-    // SAFETY: both ends are this benchmark's.
+    // SAFETY: both ends belong to this benchmark.
     unsafe { builder.config_mut().disable_x509_verification()? };
     Ok(builder.build()?)
 }
