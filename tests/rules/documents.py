@@ -4,7 +4,7 @@
 - Every link leads to a file, and to a heading of it.
 - README.md has at most 900 words, docs/ without lab/ at most 20,000.
 - Pages outside of docs/lab name no commit and no date: a manual and a specification have no history.
-- Pages use the usual words of the field (docs/inside/style.md).
+- Pages keep the rules of plain_english.py.
 Exit 1 names the places.
 """
 import pathlib
@@ -22,7 +22,10 @@ COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}\b")
 CODED_COMMIT = re.compile("`" + COMMIT.pattern + "`")
 MONTH = "(January|February|March|April|May|June|July|August|September|October|November|December)"
 DATE = re.compile(rf"\b20[0-9]{{2}}-[01][0-9](-[0-3][0-9])?\b|\b[0-9]{{1,2}} {MONTH} 20[0-9]{{2}}\b|\b[0-9]+/[0-9]+/20[0-9]{{2}}\b")
-NO_PROSE_RULES = {"docs/inside/style.md"}  # its pairs show what is wrong
+# Tables, lists and headings end a sentence.
+BORDER = re.compile(r"^\|.*$|^#.*$|^ *[-*] |^ *\d+\. |\]\([^)\n]*\)|<!--.*?-->", re.M)
+NO_PROSE_RULES = {"docs/inside/style.md",  # its pairs show what is wrong
+                  "docs/lab/faults.md"}    # its table is made of the texts of the tests
 
 
 def anchor(heading):
@@ -35,9 +38,13 @@ def anchors(path):
     return {anchor(heading) for heading in HEADING.findall(re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S))}
 
 
-def without_code(text):
+def without_code(text, letter=" "):
     """Lines keep their numbers."""
-    return CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+    return CODE.sub(lambda code: re.sub(r"[^\n]", letter, code[0]), text)
+
+
+def border(match):
+    return "\n\n".ljust(len(match[0]))[:len(match[0])]
 
 
 def broken_links(root, path, text):
@@ -70,6 +77,10 @@ def problems(root):
         text = path.read_text()
         prose = without_code(text)
         yield from broken_links(root, path, prose)
+        if name not in NO_PROSE_RULES:
+            yield from found(root, path, prose, plain_english.RULES)
+            for offset, what, why in plain_english.long_sentences(BORDER.sub(border, without_code(text, "X"))):
+                yield f"{name}:{text.count(chr(10), 0, offset) + 1}: {what}: {why}"
         if name.startswith("docs/lab/"):
             continue
         for start in words:
@@ -77,8 +88,6 @@ def problems(root):
         if name.startswith("docs/") or name == "README.md":
             yield from found(root, path, text, [(CODED_COMMIT, "a commit belongs to docs/lab")])
             yield from found(root, path, prose, [(COMMIT, "a commit belongs to docs/lab"), (DATE, "a date belongs to docs/lab")])
-        if name not in NO_PROSE_RULES:
-            yield from found(root, path, prose, plain_english.RULES)
     yield from (f"{start} has {words[start]} words, at most {most}" for start, most in MOST_WORDS.items() if words[start] > most)
 
 

@@ -4,7 +4,7 @@ each test is compiled.
 
 named_tests.py SOURCE_DIR BUILD_DIR
 Names are those of ctest in this build; `loopback_pairs_*` stands for all names with this beginning. Each section of
-docs/using/security.md names the tests that hold it after "Held by:", or in each row of a table. The sections of
+docs/using/security.md names the tests that hold it after "Tests:", or in each row of a table. The sections of
 PROMISE_NOTHING need no test.
 """
 import pathlib
@@ -50,7 +50,7 @@ def unheld(text):
         title = section.splitlines()[0]
         rows = list(rows_of(section))
         yield from (cell for cell, tests in rows if not NAME.search(tests))
-        held = section.partition("Held by:")[2].partition("\n\n")[0]
+        held = section.partition("Tests:")[2].partition("\n\n")[0]
         if title not in PROMISE_NOTHING and not rows and not NAME.search(held):
             yield title
 
@@ -58,7 +58,7 @@ def unheld(text):
 def self_test():
     known = {"unit_a", "loopback_b_one"}
     assert list(claims("`unit_a` `loopback_b_*`\n`unit_b` `loopback_c_*`", known)) == [(2, "unit_b"), (2, "loopback_c_*")]
-    text = "# T\n\n## A\nx\n\nHeld by: `unit_a`\n\n## B\n`unit_a`\n\n## What is not promised\n"
+    text = "# T\n\n## A\nx\n\nTests: `unit_a`\n\n## B\n`unit_a`\n\n## What is not promised\n"
     assert list(unheld(text)) == ["B"]
     table = "## A\n| a | tests |\n|---|---|\n| held | `unit_a` |\n| bare | x |\n"
     assert list(unheld(table)) == ["bare"]

@@ -15,7 +15,7 @@ NO_SUCH = (r"(?<![Tt]here )(?<![Tt]hey )\b(is|was|are|were) (none\b|no (?!longer
            r"greater|older|newer|shorter|bigger|wider|worse|better)\w+)")
 RULES = [*((re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I), f"write '{usual}'") for pattern, usual in UNUSUAL.items()),
          (re.compile(INVERTED, re.M), "put the subject first"), (re.compile(NO_SUCH), "write 'is not a ...'")]
-SENTENCE = re.compile(r".+?(?:[.!?](?=\s+[A-Z`(])|\n\n|$)", re.S)
+SENTENCE = re.compile(r".+?(?:[.!?](?=\s+[A-Z`(*])|\n\n|$)", re.S)
 
 
 def findings(text, rules=RULES):

@@ -78,7 +78,7 @@ static void placed(udtx::Session& session, udtx::Session& peer) {
     auto piece = stream->read_piece(10s);
     for (; piece && *piece; piece = stream->read_piece(10s))
         std::ranges::copy((*piece)->data.bytes(), place.data() + (*piece)->offset);
-    const bool complete = piece.ok();  // and else piece.error() says why not
+    const bool complete = piece.ok();  // if not, piece.error() says why
     CHECK(complete && finished.get());
     CHECK(std::count(place.begin(), place.end(), std::byte{7}) == 1'000'000);
 }

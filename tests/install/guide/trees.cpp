@@ -138,7 +138,7 @@ static bool in_a_coroutine(const transfer::SendRequest& request) {
 }
 
 static void ended_in_good_order(transfer::Server& server) {
-    server.drain();  // nobody is let in any more
+    server.drain();  // refuses new clients
     if (!server.wait(60s)) server.cancel();
     CHECK(server.wait(10s));
 }
