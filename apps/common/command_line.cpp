@@ -17,28 +17,28 @@ namespace {
 
 using OfOthers = std::function<std::vector<std::string>()>;
 
-constexpr const char* kNotCompressed = "what is sent is not compressed, leave it out";
-constexpr const char* kTimesKept = "times are kept in any case, leave it out";
-constexpr const char* kNeverFollowed = "symbolic links are sent as links or left out (--no-links), never followed";
+constexpr const char* kNotCompressed = "udtx does not compress: leave it out";
+constexpr const char* kTimesKept = "udtx always preserves timestamps of files: leave it out";
+constexpr const char* kNeverFollowed = "udtx sends symbolic links as links, or skips them with --no-links";
 /// Flags of rsync, scp and ascp that udtx does not have, with advice.
 constexpr std::array<std::pair<std::string_view, const char*>, 17> kHabits{
     {{"-z", kNotCompressed},
      {"-C", kNotCompressed},
      {"--compress", kNotCompressed},
-     {"--partial", "what has come of a file is kept and continued in any case, leave it out"},
+     {"--partial", "udtx always keeps and continues partial files: leave it out"},
      {"-t", kTimesKept},
      {"--times", kTimesKept},
      {"-L", kNeverFollowed},
      {"--copy-links", kNeverFollowed},
-     {"-e", "--ssh COMMAND names another ssh"},
-     {"--rsh", "--ssh COMMAND names another ssh"},
-     {"-u", "newer files there are not spared; --overwrite never keeps all that stand there"},
-     {"--update", "newer files there are not spared; --overwrite never keeps all that stand there"},
-     {"--inplace", "of a changed file only the blocks that differ are sent, leave it out"},
-     {"-Q", "--policy fair is the default, leave it out"},
-     {"-T", "what is sent is always encrypted"},
-     {"-d", "a directory that is missing there is made, leave it out"},
-     {"--dirs", "of --files-from, directories are sent without what is in them; others always with it"}}};
+     {"-e", "use --ssh COMMAND"},
+     {"--rsh", "use --ssh COMMAND"},
+     {"-u", "use --overwrite never, which keeps all existing files"},
+     {"--update", "use --overwrite never, which keeps all existing files"},
+     {"--inplace", "udtx sends only the changed blocks of a file: leave it out"},
+     {"-Q", "--policy fair is the default: leave it out"},
+     {"-T", "udtx always encrypts"},
+     {"-d", "udtx creates missing directories: leave it out"},
+     {"--dirs", "with --files-from directories are sent without their contents, otherwise with them"}}};
 
 /// The second name of a flag, and the flag that it means.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames{{{"streams", "threads"}}};
@@ -96,7 +96,7 @@ std::optional<Error> missing_value(const CLI::App& app, const std::vector<std::s
         if (word.size() < 4 || !word.starts_with("--") || word.find('=') != word.size() - 1) continue;
         const std::string flag = word.substr(0, word.size() - 1);
         if (option_named(app, std::string_view(flag).substr(2)) == nullptr) continue;
-        return Error{ErrorCode::invalid_argument, flag + ": nothing follows '='"};
+        return Error{ErrorCode::invalid_argument, flag + ": the value after '=' is missing"};
     }
     return std::nullopt;
 }

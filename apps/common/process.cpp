@@ -41,7 +41,7 @@ void end_cleanly_without_memory() noexcept {
             if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
             if (none_left) throw std::bad_alloc();
         } catch (const std::bad_alloc&) {
-            constexpr std::string_view kText = "no memory left to go on with\n";
+            constexpr std::string_view kText = "out of memory\n";
             [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText.data(), kText.size());
             std::_Exit(static_cast<int>(ExitCode::file_io));
         } catch (...) {

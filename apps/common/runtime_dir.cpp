@@ -22,7 +22,7 @@ Result<std::string> runtime_directory() {
     }
     // Any user can create this name below /tmp first.
     if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0077U) != 0) {
-        return Error{ErrorCode::file_io, path + " is not a directory of ours with mode 0700"};
+        return Error{ErrorCode::file_io, path + " must be a directory of this user with mode 0700"};
     }
     return path;
 }

@@ -40,7 +40,7 @@ bool looks_like_ssh(std::string_view text) noexcept {
 
 Result<SshTarget> parse_ssh_target(std::string_view text) {
     const std::size_t colon = separator(text);
-    if (colon == std::string_view::npos) return no_target(text, "a host and a colon come first");
+    if (colon == std::string_view::npos) return no_target(text, "start it with a host and a colon");
     SshTarget target;
     target.path = text.substr(colon + 1);
     std::string_view login = text.substr(0, colon);
@@ -52,8 +52,9 @@ Result<SshTarget> parse_ssh_target(std::string_view text) {
     if (login.starts_with('[')) login = login.substr(1, login.size() - 2);
     target.host = login;
     if (target.host.empty()) return no_target(text, "the host is missing");
-    if (!harmless(target.host) || !harmless(target.user)) return no_target(text, "ssh takes no such host or user");
-    if (target.path.find('\0') != std::string::npos) return no_target(text, "the path holds a zero byte");
+    if (!harmless(target.host) || !harmless(target.user))
+        return no_target(text, "ssh does not accept this host or user");
+    if (target.path.find('\0') != std::string::npos) return no_target(text, "the path contains a NUL");
     return target;
 }
 

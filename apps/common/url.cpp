@@ -55,9 +55,9 @@ Result<Url> parse_url(std::string_view text) {
     std::string_view where = rest.substr(0, slash);
     Url url;
     if (slash != std::string_view::npos) url.path = percent_decode(rest.substr(slash + 1));
-    if (url.path.find('\0') != std::string::npos) return no_url(text, "the path holds a zero byte");
+    if (url.path.find('\0') != std::string::npos) return no_url(text, "the path contains a NUL");
     if (where.find('@') != std::string_view::npos)
-        return no_url(text, "no user name can be given, keys say who you are");
+        return no_url(text, "leave the user name out, the key identifies you");
 
     std::optional<std::string_view> port;
     if (where.starts_with('[')) {
@@ -65,7 +65,7 @@ Result<Url> parse_url(std::string_view text) {
         if (close == std::string_view::npos) return no_url(text, "']' is missing after the IPv6 address");
         url.host = where.substr(1, close - 1);
         const std::string_view after = where.substr(close + 1);
-        if (!after.empty() && after.front() != ':') return no_url(text, "after ']' comes :PORT or /");
+        if (!after.empty() && after.front() != ':') return no_url(text, "continue after ']' with :PORT or /");
         if (!after.empty()) port = after.substr(1);
     } else {
         const std::size_t colon = where.find(':');

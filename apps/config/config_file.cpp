@@ -113,7 +113,7 @@ Result<std::optional<ConfigFile>> read_config(const std::string& path) {
             ErrorCode::invalid_argument,
             path + " can be changed by others and is not read: chown it to yourself and 'chmod go-w " + path + "'"};
     }
-    if (!S_ISREG(status.st_mode)) return Error{ErrorCode::file_io, "cannot read " + path + ": it is no file"};
+    if (!S_ISREG(status.st_mode)) return Error{ErrorCode::file_io, "cannot read " + path + ": it is not a file"};
     const auto text = read_file(path);
     if (!text) return text.error();
     auto parsed = parse_config(*text, path);

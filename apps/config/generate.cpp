@@ -234,7 +234,7 @@ Result<std::string> generate_text(const CLI::App& app, const Subcommands& subcom
         if (name == what) return make(app, subcommands);
     }
     return Error{ErrorCode::invalid_argument,
-                 "--generate: '" + what + "' is unknown; there is: " + joined_texts(", ") + ", man-COMMAND"};
+                 "--generate: '" + what + "' is unknown; use one of " + joined_texts(", ") + ", man-COMMAND"};
 }
 
 }  // namespace udtx::apps

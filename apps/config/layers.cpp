@@ -52,8 +52,8 @@ Result<void> shape(Chosen& chosen, const CLI::Option& option, const std::string&
     if (is_flag(option)) {
         const auto word = truth(chosen.value);
         if (!word) {
-            return Error{ErrorCode::invalid_argument,
-                         chosen.origin + ": '" + chosen.flag.substr(2) + "' is yes or no, not '" + chosen.value + "'"};
+            return Error{ErrorCode::invalid_argument, chosen.origin + ": '" + chosen.flag.substr(2) +
+                                                          "' must be yes or no, not '" + chosen.value + "'"};
         }
         chosen.value = *word;
         return {};
@@ -108,8 +108,7 @@ Result<void> check_keys(const Layers& layers) {
                 const auto guess = nearest(setting.key, layers.known);
                 return Error{ErrorCode::invalid_argument,
                              file.name + ":" + std::to_string(setting.line) + ": unknown setting '" + setting.key +
-                                 "'" +
-                                 (guess ? "; did you mean " + *guess + "?" : "; the long names of flags are known")};
+                                 "'" + (guess ? "; did you mean " + *guess + "?" : "; use the long name of a flag")};
             }
         }
     }

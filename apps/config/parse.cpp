@@ -60,7 +60,7 @@ Result<Layers> process_layers(const std::string& named_file, std::vector<std::st
         if (file.value()) {
             layers.files.push_back(std::move(**file));
         } else if (path == named_file) {
-            return Error{ErrorCode::invalid_argument, "--config: there is no file " + path};
+            return Error{ErrorCode::invalid_argument, "--config: file " + path + " does not exist"};
         }
     }
     return layers;
@@ -74,7 +74,7 @@ Result<void> Configured::place(Url& url) const {
     const auto number = parse_port(port->value);
     if (!number) {
         return Error{ErrorCode::invalid_argument,
-                     "Port '" + port->value + "' is no number from 1 to 65535 (set by " + port->origin + ")"};
+                     "Port '" + port->value + "' is not a number from 1 to 65535 (set by " + port->origin + ")"};
     }
     url.port = *number;
     return {};

@@ -35,10 +35,10 @@ ControlSocket::Handler control_handler(RateGovernor* rates, ControlStatus status
         if (line == "describe") return status.lines();
         if (rates == nullptr) {
             return Error{ErrorCode::invalid_argument,
-                         "the sender keeps the cap that it was started with; there is: status"};
+                         "the rate of a transfer that fetches cannot be changed; use status"};
         }
         if (line.starts_with(kRate)) return set_rate(*rates, line.substr(kRate.size()));
-        return Error{ErrorCode::invalid_argument, "'" + line + "' is unknown; there is: rate RATE|off|auto, status"};
+        return Error{ErrorCode::invalid_argument, "'" + line + "' is unknown; use rate RATE|off|auto or status"};
     };
 }
 

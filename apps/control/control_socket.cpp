@@ -195,7 +195,8 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(Handler handler) {
             new ControlSocket(std::make_unique<Impl>(path, std::move(listener), wake, std::move(handler))));
     } catch (const std::system_error& failed) {
         ::unlink(path.c_str());
-        return Error{ErrorCode::file_io, std::string("no thread for the control socket: ") + failed.what()};
+        return Error{ErrorCode::file_io,
+                     std::string("cannot start the thread of the control socket: ") + failed.what()};
     }
 }
 

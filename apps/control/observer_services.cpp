@@ -24,7 +24,7 @@ Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, 
     if (!options.observing.metrics) return std::unique_ptr<HttpServer>();
     auto server = HttpServer::start(*options.observing.metrics, [page = std::move(page)](const HttpRequest& request) {
         if (request.target == "/metrics" || request.target == "/") return HttpReply{200, kMetricsType, page()};
-        return HttpReply{404, "text/plain; charset=utf-8", "there is /metrics\n"};
+        return HttpReply{404, "text/plain; charset=utf-8", "use /metrics\n"};
     });
     if (!server) return Error{server.error().code, "--metrics: " + server.error().message};
     log.info("metrics on http://" + (*server)->address() + "/metrics");

@@ -21,7 +21,7 @@ Rate RateGovernor::update(Instant now, bool active) {
 
 Result<void> RateGovernor::set(std::optional<Rate> wish) {
     if (settings_.fixed && wish && wish->is_infinite()) {
-        return Error{ErrorCode::invalid_argument, "with --policy fixed there must be a rate"};
+        return Error{ErrorCode::invalid_argument, "--policy fixed needs a rate"};
     }
     const std::lock_guard lock(mutex_);
     wish_ = wish;

@@ -14,7 +14,7 @@ std::string explain_over_ssh(const Error& error, const DialContext& context, con
     const std::string silence = "nothing came back from " + where + " within " + format_elapsed(context.patience);
     switch (error.code) {
         case ErrorCode::network:
-            return "ssh reaches " + host + ", but " + where + " is refused on the way there: open inbound " + port +
+            return "ssh reaches " + host + ", but " + where + " is refused on the path: open inbound " + port +
                    " in its firewall, or name an open one with -O PORT or -O PORT-PORT";
         case ErrorCode::udp_blocked:
             if (context.heard) {
@@ -60,11 +60,11 @@ std::string explain(const Error& error, const DialContext& context) {
             return "nothing answers on " + where + ": start udtx-recv there, or check host and port";
         case ErrorCode::udp_blocked:
             return "nothing came back from " + where + " within " + format_elapsed(context.patience) +
-                   ": UDP is blocked on the way or the host is down; open UDP port " + port +
+                   ": UDP is blocked on the path or the host is down; open UDP port " + port +
                    " in its firewall, and check host and port";
         case ErrorCode::timeout:
             return "the handshake with " + where + " did not finish within " + format_elapsed(context.patience) +
-                   ": the path loses most packets, or something else answers on that port";
+                   ": the path loses most packets, or another program answers on that port";
         default:
             return error.message;
     }

@@ -45,12 +45,12 @@ Finding largest_packet(const PathStats& path, const std::optional<LocalLink>& li
     if (finding.good) return finding;
     if (link && link->mtu < kTunnelMtu && link->mtu <= mtu + kSearchStep) {
         finding.what += ", the MTU of " + link->name + " here is " + format_count(link->mtu);
-        finding.remedy = "raise it, unless it is a tunnel through a line that carries no more: sudo ip link set " +
-                         link->name + " mtu " + std::to_string(kUsualMtu);
+        finding.remedy = "raise it, unless it is a tunnel over a link with this limit: sudo ip link set " + link->name +
+                         " mtu " + std::to_string(kUsualMtu);
         return finding;
     }
-    finding.what += ", larger packets vanish on the way";
-    finding.remedy = "raise the MTU of the tunnel on the way: sudo ip link set DEV mtu " + std::to_string(kUsualMtu) +
+    finding.what += ", larger packets are lost on the path";
+    finding.remedy = "raise the MTU of the tunnel on the path: sudo ip link set DEV mtu " + std::to_string(kUsualMtu) +
                      "; a firewall there should let ICMP \"packet too big\" through";
     return finding;
 }

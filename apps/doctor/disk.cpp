@@ -82,7 +82,7 @@ std::vector<Finding> examine_disk(const std::string& directory) {
     return {{true,
              "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +
                  " with sync, " + speed_text("reads", static_cast<std::uint64_t>(read), read_time) +
-                 " (of what may be in memory)",
+                 " (perhaps from memory)",
              ""}};
 }
 

@@ -51,7 +51,7 @@ std::vector<Finding> examine_clock() {
     std::vector<Finding> findings;
     const Duration late = timer_lateness();
     findings.push_back({late < kSlowTimer, "timers: a sleep of 1 ms ends " + format_milliseconds(late) + " late",
-                        late < kSlowTimer ? "" : "the machine is busy, or its processors sleep deeply"});
+                        late < kSlowTimer ? "" : "the machine is busy, or its processors use deep sleep states"});
 #ifdef __linux__
     const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     const bool slow = source == "hpet" || source == "acpi_pm" || source == "jiffies";

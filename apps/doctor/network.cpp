@@ -21,7 +21,7 @@ Finding examine_buffers(const UdpSupport& udp) {
 
 Finding examine_offload(bool good, const char* what) {
     return {good, std::string(what) + (good ? ": the kernel has it" : ": the kernel does not have it"),
-            good ? "" : "a kernel of 5.0 or later has it; without, a processor moves some 2 Gbit/s"};
+            good ? "" : "use Linux 5.0 or later; without it one processor reaches about 2 Gbit/s"};
 }
 
 void examine_interfaces(std::vector<Finding>& findings) {
@@ -35,8 +35,7 @@ void examine_interfaces(std::vector<Finding>& findings) {
         const auto mtu = mtu_of(name);
         if (!mtu || state == "down") continue;
         Finding finding{*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu), ""};
-        if (!finding.good)
-            finding.remedy = "below 1280 udtx does not pass; fix with: sudo ip link set " + name + " mtu 1500";
+        if (!finding.good) finding.remedy = "udtx needs 1280; fix with: sudo ip link set " + name + " mtu 1500";
         if (finding.good && *mtu < kUsualMtu) finding.what += " (less than usual: a tunnel?)";
         findings.push_back(std::move(finding));
     }

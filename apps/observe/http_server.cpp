@@ -134,7 +134,8 @@ class HttpServer::Impl {
         try {
             thread_ = std::thread([this] { run(); });
         } catch (const std::system_error& failed) {
-            return Error{ErrorCode::network, std::string("no thread for the page and the metrics: ") + failed.what()};
+            return Error{ErrorCode::network,
+                         std::string("cannot start the thread of the page and the metrics: ") + failed.what()};
         }
         return {};
     }

@@ -53,7 +53,7 @@ void HttpVisit::begin() {
 void HttpVisit::refuse(Error error) {
     const bool spoken = error.category() == http::make_error_code(http::error::bad_value).category();
     if (!spoken || error == http::error::end_of_stream || error == http::error::partial_message) return;
-    HttpReply reply{400, "text/plain; charset=utf-8", "this is no request\n"};
+    HttpReply reply{400, "text/plain; charset=utf-8", "not a request\n"};
     if (error == http::error::body_limit) reply = {413, reply.type, "the body is too long\n"};
     // If the first line has no end, the target is empty.
     if (error == http::error::header_limit && parser_.get().target().empty())
@@ -70,8 +70,8 @@ HttpReply HttpVisit::reply_to(bool head) const {
     const std::string host(request[http::field::host]);
     if (!is_own_host(host, visitors_->own_name)) {
         return {421, kText,
-                "ask by an address, by localhost or by a name of this host; --http NAME:PORT, --metrics NAME:PORT let "
-                "another in\n"};
+                "use an address, localhost or a name of this host; --http NAME:PORT or --metrics NAME:PORT allow "
+                "another name\n"};
     }
     return visitors_->handler({std::string(request.target()), host});
 }
@@ -81,7 +81,7 @@ void HttpVisit::answer() {
     HttpReply reply = reply_to(head);
     if (!reply.events || head) return send(std::move(reply), !head);
     if (visitors_->streams.size() < HttpServer::kMaxStreams) return open_stream(std::move(reply));
-    send({503, "text/plain; charset=utf-8", "too many are watching\n"}, true);
+    send({503, "text/plain; charset=utf-8", "too many visitors\n"}, true);
 }
 
 void HttpVisit::send(HttpReply reply, bool with_body) {

@@ -66,7 +66,7 @@ std::string partial_message(const FinalReport& report, const char* failed, bool 
     if (outcome.failed_count == 0) {
         const std::size_t kinds = outcome.unset.size();
         if (kinds == 1) return describe(outcome.unset.front());
-        return "all was delivered, but " + std::to_string(kinds) + " kinds of what belongs to it could not be set" +
+        return "everything was delivered, but " + std::to_string(kinds) + " kinds of attributes could not be set" +
                (quiet && kinds > 0 ? ", the first is: " + describe(outcome.unset.front()) : "");
     }
     if (outcome.failed_count == 1 && outcome.failed.size() == 1) {

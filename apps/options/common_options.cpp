@@ -55,7 +55,7 @@ void CommonOptions::add_to(CLI::App& app) {
     rates.add_to(app, transport_group);
     app.add_option("--timeout", timeout_text,
                    "Give up after this time without progress (default 600). A connection ends when the other end "
-                   "is silent for half of it, at most 60 s; the rest is for reconnecting")
+                   "does not answer for half of it, at most 60 s; the rest is for reconnecting")
         ->type_name("SECONDS")
         ->group(transport_group);
     app.add_option("--cc", congestion, "Congestion controller (default " + congestion + ")")
@@ -94,7 +94,7 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);
     app.add_flag("--json", json, "Print one JSON object at the end")->group(output);
     observing.add_to(app, output);
-    app.add_flag("--progress", progress, "Show progress even if standard error is no terminal")->group(output);
+    app.add_flag("--progress", progress, "Show progress even if standard error is not a terminal")->group(output);
     app.add_option("--log", log_text, "Write messages with timestamps to a file, too")
         ->type_name("FILE")
         ->group(output);
@@ -125,11 +125,11 @@ Result<void> CommonOptions::check_rates() {
     const auto* found = std::find_if(kPolicies.begin(), kPolicies.end(),
                                      [this](const auto& known) { return known.first == policy_text; });
     if (found == kPolicies.end()) {
-        return usage("--policy: '" + policy_text + "' is unknown; there is: fair, high, low, fixed");
+        return usage("--policy: '" + policy_text + "' is unknown; use fair, high, low or fixed");
     }
     policy = found->second;
     if (policy == Policy::fixed && rate.is_infinite()) {
-        return usage("--policy fixed holds the rate that --rate gives: add --rate");
+        return usage("--policy fixed needs --rate");
     }
     if (policy == Policy::fixed && !min_rate_text.empty()) {
         return usage("--policy fixed and --min-rate exclude each other: the rate is fixed already");
@@ -155,10 +155,10 @@ Result<void> CommonOptions::check() {
     threads = *parsed_threads;
     const auto known = congestion_controller_names();
     if (std::find(known.begin(), known.end(), congestion) == known.end()) {
-        return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known, ", "));
+        return usage("--cc: '" + congestion + "' is unknown; use one of " + joined(known, ", "));
     }
     if (checksum != "xxh128" && checksum != "sha256") {
-        return usage("--checksum: '" + checksum + "' is unknown; there is: xxh128, sha256");
+        return usage("--checksum: '" + checksum + "' is unknown; use xxh128 or sha256");
     }
     if (ipv4 && ipv6) return usage("-4 and -6 exclude each other");
     if (ipv4) addresses = AddressChoice::v4_only;
@@ -172,7 +172,7 @@ Result<void> CommonOptions::check_no_keys(const CLI::App& app) const {
     for (const char* flag : {"--psk-file", "--identity", "--pin"}) {
         if (app.count(flag) == 0 || origins.has(flag)) continue;
         return usage(std::string(flag) +
-                     " is for udtx://: over ssh a key is made for each transfer (ssh's own key is -i)");
+                     " is for udtx://: over ssh each transfer gets its own key (-i is the key of ssh)");
     }
     return {};
 }

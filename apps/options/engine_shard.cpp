@@ -8,7 +8,7 @@
 namespace udtx::apps {
 namespace {
 
-Error doubtful(const std::string& why) { return usage("--shard auto: " + why + ": type --shard K/N"); }
+Error doubtful(const std::string& why) { return usage("--shard auto: " + why + ": give --shard K/N"); }
 
 /// The number in a variable. nullopt: the variable is not set.
 Result<std::optional<std::size_t>> number_in(const Environment& environment, const char* name) {
@@ -17,7 +17,7 @@ Result<std::optional<std::size_t>> number_in(const Environment& environment, con
     std::size_t value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     if (error != std::errc() || end != text->data() + text->size()) {
-        return doubtful(std::string(name) + " is '" + *text + "', which is no number");
+        return doubtful(std::string(name) + " is '" + *text + "', which is not a number");
     }
     return std::optional(value);
 }
@@ -49,7 +49,7 @@ Result<transfer::Shard> array_task(const Environment& environment) {
     const auto count = number_in(environment, "SLURM_ARRAY_TASK_COUNT");
     if (!count) return count.error();
     if (*least != std::size_t{0} || !*most || !*count || **count != **most + 1) {
-        return doubtful("the array of this Slurm job does not go from 0 to N - 1 without gaps, so it does not say N");
+        return doubtful("the array of this Slurm job does not go from 0 to N - 1 without gaps, so N is unknown");
     }
     for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
         const auto tasks = number_in(environment, name);

@@ -32,7 +32,7 @@ Result<std::vector<std::string>> parse_names(std::string_view text, bool by_nul)
     for (const std::string& name : names) {
         const std::filesystem::path path(name);
         if (std::find(path.begin(), path.end(), "..") != path.end()) {
-            return usage("--files-from: '" + escape_for_terminal(name) + "' leads out of the source");
+            return usage("--files-from: '" + escape_for_terminal(name) + "' is outside of the source");
         }
     }
     return names;

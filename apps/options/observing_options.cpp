@@ -37,7 +37,7 @@ void ObservingOptions::add_to(CLI::App& app, const std::string& group) {
 Result<void> ObservingOptions::check() {
     if (log_format_text != "text" && log_format_text != "json") {
         return Error{ErrorCode::invalid_argument,
-                     "--log-format: '" + log_format_text + "' is unknown; there is: text, json"};
+                     "--log-format: '" + log_format_text + "' is unknown; use text or json"};
     }
     if (const auto parsed = parse_address(metrics_text, "--metrics", metrics); !parsed) return parsed;
     if (const auto parsed = parse_address(http_text, "--http", http); !parsed) return parsed;

@@ -13,7 +13,7 @@ namespace udtx::apps {
     if (text == "never") return transfer::Overwrite::never;
     if (text == "diff") return transfer::Overwrite::diff;
     if (text == "always") return transfer::Overwrite::always;
-    return Error{ErrorCode::invalid_argument, "--overwrite: '" + text + "' is unknown; there is: never, diff, always"};
+    return Error{ErrorCode::invalid_argument, "--overwrite: '" + text + "' is unknown; use never, diff or always"};
 }
 
 }  // namespace udtx::apps

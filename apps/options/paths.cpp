@@ -41,7 +41,7 @@ Result<PathRequest> parse_path(const std::string& text) {
     PathRequest path;
     const auto parts = split(text);
     path.local = parts.front();
-    if (path.local.empty()) return malformed(text, "an address or the name of an interface comes first");
+    if (path.local.empty()) return malformed(text, "start with an address or an interface");
     bool weight_seen = false;
     for (std::size_t i = 1; i < parts.size(); ++i) {
         if (parts[i].rfind(kWeight, 0) == 0 && !weight_seen) {
@@ -52,7 +52,7 @@ Result<PathRequest> parse_path(const std::string& text) {
         } else if (i == 1 && !parts[i].empty() && parts[i].find('=') == std::string::npos) {
             path.remote = parts[i];
         } else {
-            return malformed(text, "'" + parts[i] + "' is not understood; it is LOCAL[,REMOTE][,weight=N]");
+            return malformed(text, "'" + parts[i] + "' is not understood; use LOCAL[,REMOTE][,weight=N]");
         }
     }
     return path;
@@ -73,11 +73,11 @@ void PathOptions::add_to(CLI::App& app) {
 
 Result<void> PathOptions::check() {
     if (multipath_text != "aggregate" && multipath_text != "failover") {
-        return usage("--multipath: '" + multipath_text + "' is unknown; there is: aggregate, failover");
+        return usage("--multipath: '" + multipath_text + "' is unknown; use aggregate or failover");
     }
     if (texts.size() > kMostPaths) {
         return usage("--path: " + std::to_string(texts.size()) + " paths, at most " + std::to_string(kMostPaths) +
-                     " are carried");
+                     " are possible");
     }
     for (const std::string& text : texts) {
         auto path = parse_path(text);
@@ -85,12 +85,11 @@ Result<void> PathOptions::check() {
         const bool twice = std::any_of(requests.begin(), requests.end(), [&](const PathRequest& other) {
             return other.local == path->local && other.remote == path->remote;
         });
-        if (twice)
-            return usage("--path " + text + ": there is such a path already; each has another LOCAL or another REMOTE");
+        if (twice) return usage("--path " + text + ": this path is given twice; change LOCAL or REMOTE");
         path->standby = failover() && !requests.empty();
         requests.push_back(std::move(*path));
     }
-    if (failover() && requests.size() < 2) return usage("--multipath failover needs two --path at least");
+    if (failover() && requests.size() < 2) return usage("--multipath failover needs at least two --path");
     return {};
 }
 

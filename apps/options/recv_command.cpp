@@ -23,8 +23,7 @@ Result<void> check_target(RecvCommand& command) {
     const std::vector<std::string>& targets = command.targets;
     if (targets.size() > 1 || (targets.size() == 1 && targets[0] != "-")) {
         return usage("unexpected argument '" + targets.front() +
-                     "'; the only one there is is '-', the directory is "
-                     "given by --dir");
+                     "'; give the directory with --dir, or '-' for standard output");
     }
     command.to_stdout = !targets.empty();
     if (command.to_stdout && !command.directory.empty()) return usage("--dir and '-' exclude each other");
@@ -70,7 +69,7 @@ Result<void> check_flags_of_pull(const RecvCommand& command) {
          {"--authorized-keys", !command.authorized_keys.empty()}}};
     for (const auto& [flag, set] : listening) {
         if (set && !origins.has(flag)) {
-            return usage(std::string(flag) + " is for a receiver that listens, and not for a pull (HOST:SRC, udtx://)");
+            return usage(std::string(flag) + " is for serving, and not for fetching (HOST:SRC, udtx://)");
         }
     }
     // The remote sender does not know this host's local time or its other transfers.
@@ -78,8 +77,7 @@ Result<void> check_flags_of_pull(const RecvCommand& command) {
         {{"--schedule", !rates.schedule_text.empty()}, {"--host-rate", !rates.host_rate_text.empty()}}};
     for (const auto& [flag, set] : sending) {
         if (set && !origins.has(flag)) {
-            return usage(std::string(flag) +
-                         " is for a sender and not for a pull (HOST:SRC, udtx://); --rate is for both");
+            return usage(std::string(flag) + " is for senders, and not for fetching (HOST:SRC, udtx://); use --rate");
         }
     }
     return {};
@@ -100,7 +98,7 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
     }
     if (typed("--cc")) return usage("--cc is for senders: a server chooses the controller of what it sends");
     if (command.pin.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --pin go together: own key, and the server's public key");
+        return usage("--identity and --pin need each other: own key, and the server's public key");
     }
     return {};
 }
@@ -118,8 +116,8 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     }
     if (command.destination.empty()) return usage("the destination is an empty string");
     if (looks_like_ssh(command.destination) || looks_like_url(command.destination)) {
-        return usage("the destination " + command.destination + " is on another host: one end is here (./" +
-                     command.destination + " for a local name)");
+        return usage("the destination " + command.destination + " is on another host: give a local one (./" +
+                     command.destination + " is a local name)");
     }
     command.to_stdout = command.destination == "-";
     command.one_off = true;
@@ -130,7 +128,7 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     if (const auto chosen = command.tree.shards.choose_server(command.server); !chosen) return chosen;
     if (command.tree.shards.needs_split()) {
         return usage(
-            "--shard needs --plan FILE here, from where the sources are: udtx-send plan -N COUNT SRC... >FILE");
+            "--shard needs --plan FILE to fetch: run udtx-send plan -N COUNT SRC... >FILE where the sources are");
     }
     if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
     std::error_code ignored;
@@ -168,7 +166,7 @@ Result<void> check_flags_of_server(const CLI::App& app, const RecvCommand& comma
     for (const char* flag : {"--pin", "--path", "--multipath", "--checksum"}) {
         if (!pulling && app.count(flag) > 0 && !origins.has(flag)) pulling = flag;
     }
-    if (pulling) return usage(*pulling + " is for a pull (HOST:SRC... or udtx://HOST/SRC..., and DEST)");
+    if (pulling) return usage(*pulling + " is for fetching (HOST:SRC... or udtx://HOST/SRC..., and DEST)");
     return {};
 }
 
@@ -198,13 +196,13 @@ Result<void> check(const CLI::App& app, RecvCommand& command) {
     command.sandbox = *sandbox;
     if (const auto checked = check_target(command); !checked) return checked;
     if (!command.common.receipt_text.empty() && (command.to_stdout || !command.one_off)) {
-        return usage("--receipt is of one transfer into a directory: it needs --one-off and --dir");
+        return usage("--receipt needs --one-off and --dir");
     }
     if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --authorized-keys go together: own key, and whom to let in");
+        return usage("--identity and --authorized-keys need each other: own key, and keys of clients");
     }
     if (command.allow_read && !command.authorized_keys.empty()) {
-        return usage("--allow-read is for --psk-file: in the file of --authorized-keys each key has its rights");
+        return usage("--allow-read needs --psk-file: in --authorized-keys give each key the right 'read'");
     }
     return {};
 }
@@ -216,13 +214,13 @@ Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command
     if (!command.pulls()) {
         if (!typed("--preserve")) return {};
         return Error{ErrorCode::invalid_argument,
-                     "--preserve is for what is fetched, HOST:SRC... DEST; with --listen the senders say it"};
+                     "--preserve is for fetching (HOST:SRC... DEST); with --listen each sender decides"};
     }
     for (const char* flag : {"--one-off", "--max-rate", "--min-free", "--protocol-threads", "--sandbox",
                              "--allow-delete", "--allow-set-id", "--allow-read"}) {
         if (!typed(flag)) continue;
         return Error{ErrorCode::invalid_argument,
-                     std::string(flag) + " is for a receiver that listens, and not for what is fetched, HOST:SRC"};
+                     std::string(flag) + " is for serving, and not for fetching (HOST:SRC, udtx://)"};
     }
     return {};
 }

@@ -51,7 +51,7 @@ Result<Schedule> Schedule::parse(std::string_view text) {
         }
         const auto same = [&](const Entry& other) { return other.minute == *minute; };
         if (std::any_of(schedule.entries_.begin(), schedule.entries_.end(), same)) {
-            return bad(entry, "there is another entry for the same time");
+            return bad(entry, "another entry has the same time");
         }
         schedule.entries_.push_back({*minute, rate});
     }

@@ -60,15 +60,15 @@ Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     command.sources.pop_back();
     const bool here = !looks_like_ssh(last) && !looks_like_url(last);
     if (here && !command.sources.empty() && is_remote(command.sources.front())) {
-        return usage("what is on another host is fetched by udtx-recv: udtx-recv " + command.sources.front() + " " +
-                     last);
+        return usage("the source is on another host; fetch it: udtx-recv " + command.sources.front() + " " + last);
     }
     if (const auto taken = take_place(app, command, last); !taken) return taken;
     if (command.probe_only) {
         if (app.count("--report") > 0 && !command.common.origins.has("--report"))
             return usage("--report is for transfers, not for --probe-only");
-        return command.sources.empty() ? Result<void>()
-                                       : usage("--probe-only sends nothing: '" + command.sources[0] + "' is too much");
+        return command.sources.empty()
+                   ? Result<void>()
+                   : usage("--probe-only sends nothing: '" + command.sources[0] + "' is not needed");
     }
     if (command.sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
     for (const std::string& source : command.sources) {
@@ -109,14 +109,14 @@ void add_path_options(CLI::App& app, SendCommand& command) {
 
 Result<void> check_paths(SendCommand& command) {
     if (const auto made = make_path_scheduler(command.scheduler); !made) {
-        return usage("--scheduler: '" + command.scheduler + "' is unknown; there is: " + joined_schedulers(", "));
+        return usage("--scheduler: '" + command.scheduler + "' is unknown; use one of " + joined_schedulers(", "));
     }
     if (command.reinject_text != "on" && command.reinject_text != "off") {
-        return usage("--reinject: '" + command.reinject_text + "' is neither on nor off");
+        return usage("--reinject: '" + command.reinject_text + "' is unknown; use on or off");
     }
     const auto known = [&](const auto& c) { return c.first == command.coupling_text; };
     if (std::none_of(kCouplings.begin(), kCouplings.end(), known)) {
-        return usage("--coupling: '" + command.coupling_text + "' is unknown; there is: detect, lia, none");
+        return usage("--coupling: '" + command.coupling_text + "' is unknown; use detect, lia or none");
     }
     return command.paths.check();
 }
@@ -143,7 +143,7 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     }
     if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
     if (!command.remote && command.pin.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --pin go together: own key, and the receiver's public key");
+        return usage("--identity and --pin need each other: own key, and the receiver's public key");
     }
     return {};
 }

@@ -48,10 +48,10 @@ void ShardOptions::add_to(CLI::App& app) {
 
 Result<void> ShardOptions::check() {
     if (text.empty()) {
-        if (!plan_file.empty()) return usage("--plan goes with --shard K/N: which part is this?");
-        if (!job.empty()) return usage("--job goes with --shard K/N");
-        if (!rate_text.empty()) return usage("--job-rate goes with --shard K/N; of one process it is --rate");
-        return servers_text.empty() ? Result<void>() : usage("--servers goes with --shard K/N");
+        if (!plan_file.empty()) return usage("--plan needs --shard K/N");
+        if (!job.empty()) return usage("--job needs --shard K/N");
+        if (!rate_text.empty()) return usage("--job-rate needs --shard K/N; limit one process with --rate");
+        return servers_text.empty() ? Result<void>() : usage("--servers needs --shard K/N");
     }
     if (!rate_text.empty()) {
         const auto parsed = parse_rate(rate_text);
@@ -74,11 +74,11 @@ Result<void> ShardOptions::check() {
     if (!plan) return usage("--plan: " + plan.error().message);
     auto parsed = transfer::Split::parse(*plan);
     if (!parsed)
-        return usage("--plan " + plan_file + ": " + parsed.error().message + ": make it again by udtx-send plan");
+        return usage("--plan " + plan_file + ": " + parsed.error().message + ": make it again with udtx-send plan");
     split = std::move(*parsed);
     if (split.count() == shard->count) return {};
     return usage("--shard " + text + ": the plan in " + plan_file + " is for " + std::to_string(split.count()) +
-                 " shards, not " + std::to_string(shard->count) + ": start so many, or make a plan for these");
+                 " shards, not " + std::to_string(shard->count) + ": change --shard, or make another plan");
 }
 
 std::optional<transfer::PathRange> ShardOptions::part() const {
@@ -114,13 +114,13 @@ transfer::JobShard ShardOptions::of_job(const std::vector<std::string>& sources,
 
 Result<void> ShardOptions::choose_server(std::optional<Url>& url) const {
     if (servers_text.empty()) return {};
-    if (!url) return usage("--servers is for udtx://HOST, and not for what is started over ssh");
+    if (!url) return usage("--servers is for udtx://HOST, and not for ssh");
     std::vector<Url> servers;
     for (std::size_t at = 0; at <= servers_text.size();) {
         const std::size_t end = std::min(servers_text.find(',', at), servers_text.size());
         const auto server = parse_url("udtx://" + servers_text.substr(at, end - at) + "/");
         if (!server) return usage("--servers: " + server.error().message);
-        if (!server->path.empty()) return usage("--servers takes hosts and ports, and the path stands in the URL");
+        if (!server->path.empty()) return usage("--servers takes hosts and ports: put the path into the URL");
         servers.push_back(*server);
         at = end + 1;
     }

@@ -32,8 +32,7 @@ Result<void> SshOptions::check() {
         const auto port = parse_port_range(port_text);
         if (!port || port->first != port->last)
             return usage("--ssh-port: '" + port_text +
-                         "' is no port from 1 to 65535, which -P takes as that of scp does; what -P of rsync is for "
-                         "needs no flag");
+                         "' is not a port from 1 to 65535 (-P is the port of ssh; for -P of rsync leave it out)");
     }
     if (!udp_port_text.empty()) {
         const auto ports = parse_port_range(udp_port_text);

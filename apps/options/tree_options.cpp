@@ -118,7 +118,7 @@ Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t
         return usage("--links, --safe-links and --no-links exclude each other");
     }
     if (archive) hard_links = attributes = owner = true;
-    if (names_by_nul && names_file.empty()) return usage("--from0 goes with --files-from");
+    if (names_by_nul && names_file.empty()) return usage("--from0 needs --files-from");
     if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
     if (!names_file.empty() && erase) {
         return usage("--delete and --files-from exclude each other: a list does not name what to delete");

@@ -65,7 +65,7 @@ HttpReply page_file(const PageAssets& assets, std::string_view target) {
         reply.body = target == "/page.js" ? assets.script : assets.chart;
     } else {
         reply.status = 404;
-        reply.body = "there is the page at /\n";
+        reply.body = "the page is at /\n";
     }
     return reply;
 }

@@ -24,7 +24,7 @@ struct Assignment {
 Result<Assignment> understand(const BootstrapRequest& request) {
     const auto shape = parse_source_shape(request.fields.get("shape"));
     const auto transfer = request.fields.number("transfer");
-    if (!shape || !transfer) return Error{ErrorCode::protocol, "the request over ssh says not what is to come"};
+    if (!shape || !transfer) return Error{ErrorCode::protocol, "the request over ssh does not say what arrives"};
     Assignment assignment;
     // Applies the flags that the sender's user set for this side, as if they had been typed here.
     std::vector<std::string> arguments = request.fields.all("argument");

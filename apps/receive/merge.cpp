@@ -32,7 +32,7 @@ Error cannot_write(const std::string& path, const std::string& why) {
 Result<std::string> place_of(const std::string& path) {
     struct stat st = {};
     if (::stat(path.c_str(), &st) != 0) return path;
-    if (!S_ISREG(st.st_mode)) return cannot_write(path, "it is no regular file; give OUT another name");
+    if (!S_ISREG(st.st_mode)) return cannot_write(path, "it is not a regular file; give OUT another name");
     std::error_code failed;
     const auto real = std::filesystem::canonical(path, failed);
     return failed ? path : real.string();

@@ -53,7 +53,7 @@ FinalReport make_report(const Fetching& fetching, const PullRoute& route, const 
     const bool spared = command.tree.erase && (!facts.missing.empty() || transfer.outcome().missing > 0);
     FinalReport report = attempt_report(std::move(facts), *fetching.observers, waiter, transfer);
     if (spared) {
-        report.outcome.warnings.emplace_back("--delete: nothing is deleted, since not all sources can be read");
+        report.outcome.warnings.emplace_back("--delete: nothing is deleted, because not all sources can be read");
     }
     return report;
 }

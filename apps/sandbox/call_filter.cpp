@@ -189,7 +189,7 @@ Result<void> take(std::vector<sock_filter> lines, unsigned flags) {
 Result<void> enter_call_filter() { return take(program(), 0); }
 Result<void> refuse_local_sockets() { return take(program_of_sockets(), SECCOMP_FILTER_FLAG_TSYNC); }
 #else
-Result<void> enter_call_filter() { return Error{ErrorCode::file_io, "seccomp: of Linux, on x86-64 and 64-bit ARM"}; }
+Result<void> enter_call_filter() { return Error{ErrorCode::file_io, "seccomp needs Linux on x86-64 or 64-bit ARM"}; }
 Result<void> refuse_local_sockets() { return enter_call_filter(); }
 #endif
 

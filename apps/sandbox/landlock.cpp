@@ -103,7 +103,7 @@ Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlace
     // An older kernel rejects fields that it does not know.
     const std::size_t size = version >= 6 ? sizeof attributes : sizeof attributes.handled_fs;
     const UniqueFd ruleset(static_cast<int>(::syscall(kCreateRuleset, &attributes, size, 0)));
-    if (!ruleset) return failed("no rules");
+    if (!ruleset) return failed("cannot create the rules");
     Rules rules(ruleset.get(), attributes.handled_fs);
     constexpr std::uint64_t kNames = access::kMakeFile | access::kRemoveFile;
     constexpr std::uint64_t kContent = access::kWriteFile | access::kTruncate;
@@ -116,13 +116,13 @@ Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlace
     rules.allow(places.links, access::kMakeFile);
     // Shares of the host's rate are files that are opened for locking.
     rules.allow(places.runtime, kNames | access::kWriteFile | access::kMakeSocket);
-    if (::syscall(kRestrictSelf, ruleset.get(), 0) != 0) return failed("not taken");
+    if (::syscall(kRestrictSelf, ruleset.get(), 0) != 0) return failed("cannot apply the rules");
     return std::move(rules).left_out();
 }
 #else
 int landlock_version() noexcept { return 0; }
 Result<std::vector<PlaceLeftOut>> enter_landlock(int /*version*/, const SandboxPlaces& /*places*/) {
-    return Error{ErrorCode::file_io, "Landlock is of Linux"};
+    return Error{ErrorCode::file_io, "Landlock needs Linux"};
 }
 #endif
 

@@ -29,8 +29,9 @@ bool give_up_new_rights() {
 Result<std::vector<PlaceLeftOut>> keep_to(const SandboxPlaces& places) {
     const int version = landlock_version();
     if (version < kLeastLandlock) {
-        return Error{ErrorCode::file_io,
-                     "this system has no Landlock (Linux 5.19 or newer, among its security modules)"};
+        return Error{
+            ErrorCode::file_io,
+            "this system has no Landlock: it needs Linux 5.19 or later, and Landlock in its list of security modules"};
     }
     return enter_landlock(version, places);
 }
@@ -41,16 +42,15 @@ Result<SandboxMode> parse_sandbox_mode(std::string_view text) {
     if (text == "auto") return SandboxMode::automatic;
     if (text == "on") return SandboxMode::on;
     if (text == "off") return SandboxMode::off;
-    return Error{ErrorCode::invalid_argument,
-                 "--sandbox: '" + std::string(text) + "' is unknown; there is: auto, on, off"};
+    return Error{ErrorCode::invalid_argument, "--sandbox: '" + std::string(text) + "' is unknown; use auto, on or off"};
 }
 
 Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
     if (mode == SandboxMode::off) return Sandbox{"no sandbox: --sandbox off"};
     if (mode == SandboxMode::automatic && kInstrumented) return Sandbox{"no sandbox: an instrumented build"};
     if (!give_up_new_rights()) {
-        if (mode == SandboxMode::on) return Error{ErrorCode::file_io, "--sandbox on: the system has none"};
-        return Sandbox{"no sandbox: the system has none"};
+        if (mode == SandboxMode::on) return Error{ErrorCode::file_io, "--sandbox on: this system has no sandbox"};
+        return Sandbox{"no sandbox: this system has none"};
     }
     // Landlock comes first, because it handles files by name. The filter distinguishes only calls.
     const auto kept = keep_to(places);

@@ -70,7 +70,7 @@ Result<void> choose(const BootstrapFields& fields, Assignment& assignment) {
     assignment.what.what = std::move(*selection);
     if (!assignment.what.what.names) return {};
     if (assignment.what.what.sources.size() != 1) {
-        return Error{ErrorCode::file_io, "a list of names takes one directory"};
+        return Error{ErrorCode::file_io, "a list of names needs one directory"};
     }
     assignment.shape = SourceShape::contents;
     return {};

@@ -207,7 +207,8 @@ std::vector<std::string> describe(const PathProbe& probe) {
                     probe.stats->congestion + ", " + probe.stats->cipher);
     if (probe.gentle) {
         lines.push_back(
-            "kept to 5 % of what packet pairs show of the line, 500 kbit/s to 5 Mbit/s: --rate R measures up to R");
+            "limited to 5 % of the link rate that packet pairs show, 500 kbit/s to 5 Mbit/s: --rate R measures up to "
+            "R");
     } else if (const std::string line = limit_line(probe.limits); !line.empty()) {
         lines.push_back(line);
     }

@@ -93,7 +93,7 @@ transfer::SendOptions what_to_send(const Sending& sending) {
     transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
     options.planned = plan_listing(run.log, listing_of(run.command.tree, run.command.common, false));
     if (options.what.erase && !sending.sources.failed.empty()) {
-        run.log.warn("--delete: nothing is deleted, since not all sources can be read");
+        run.log.warn("--delete: nothing is deleted, because not all sources can be read");
         options.what.erase = false;
     }
     if (run.command.resumable() && !run.command.tree.dry_run) options.sent = sending.sent;

@@ -64,7 +64,7 @@ Result<transfer::OfferOptions> Access::pull(const transfer::Client& client) cons
         return Error{ErrorCode::refused, "this key may not read here: it lacks the right 'read'"};
     }
     if (rights == nullptr && !command_.allow_read) {
-        return Error{ErrorCode::refused, "nothing is fetched from here: the server has to run with --allow-read"};
+        return Error{ErrorCode::refused, "the server does not send files: start it with --allow-read"};
     }
     if (command_.to_stdout) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
     return transfer::OfferOptions{command_.directory, rights == nullptr ? std::string() : rights->directory};

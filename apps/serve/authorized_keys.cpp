@@ -33,7 +33,7 @@ Result<Option> take_option(std::string_view& text) {
     option.name = text.substr(0, end);
     text.remove_prefix(end);
     if (!text.starts_with('=')) return option;
-    if (!text.starts_with("=\"")) return bad("the value of '" + option.name + "' must stand in quotation marks");
+    if (!text.starts_with("=\"")) return bad("the value of '" + option.name + "' must be in quotation marks");
     text.remove_prefix(2);
     option.value.emplace();
     while (!text.empty() && text.front() != '"') {
@@ -41,7 +41,7 @@ Result<Option> take_option(std::string_view& text) {
         *option.value += text.front();
         text.remove_prefix(1);
     }
-    if (text.empty()) return bad("the value of '" + option.name + "' has no end");
+    if (text.empty()) return bad("the value of '" + option.name + "' has no closing quotation mark");
     text.remove_prefix(1);
     return option;
 }
@@ -62,7 +62,7 @@ Result<void> set_directory(KeyRights& rights, const std::string& value) {
 
 /// Takes a size in the format of --min-free.
 Result<void> set_quota(KeyRights& rights, const std::string& value) {
-    const std::string wrong = "quota=\"" + value + "\" is no number of bytes above 0: write it as in quota=\"100G\"";
+    const std::string wrong = "quota=\"" + value + "\" is not a size above 0: write it as in quota=\"100G\"";
     std::string bytes = value;
     try {
         if (!CLI::AsSizeValue(true)(bytes).empty()) return bad(wrong);
@@ -94,7 +94,7 @@ Result<void> apply(const Option& option, KeyRights& rights, Seen& seen) {
         return set_quota(rights, *option.value);
     } else {
         return bad("the option '" + option.name +
-                   "' is unknown; there is: dir=\"DIR\", read, write, rate=\"RATE\", quota=\"SIZE\"");
+                   "' is unknown; use dir=\"DIR\", read, write, rate=\"RATE\", quota=\"SIZE\"");
     }
     return {};
 }
@@ -111,7 +111,7 @@ Result<KeyRights> parse_options(std::string_view& line) {
             continue;
         }
         if (line.empty() || kBlank.find(line.front()) == std::string_view::npos) {
-            return bad("options end with a blank before the key");
+            return bad("a blank between the options and the key is missing");
         }
         line = trim(line);
         break;
@@ -144,7 +144,7 @@ Result<AuthorizedKeys> AuthorizedKeys::parse(std::string_view text, const std::s
         const auto key = PublicKey::parse(line);
         if (!key) return bad(where + key.error().message);
         rights->name = comment_of(line);
-        if (!out.keys_.emplace(*key, std::move(*rights)).second) return bad(where + "this key stands here twice");
+        if (!out.keys_.emplace(*key, std::move(*rights)).second) return bad(where + "this key is listed twice");
     }
     return out;
 }

@@ -36,7 +36,7 @@ void RefusalLog::finish() {
 
 void RefusalLog::tell_rest() {
     if (untold_ == 0) return;
-    log_.warn(format_count(std::exchange(untold_, 0)) + " more were refused within about a second; -v names all");
+    log_.warn(format_count(std::exchange(untold_, 0)) + " more were refused within about a second; -v lists all");
 }
 
 }  // namespace udtx::apps

@@ -16,7 +16,7 @@ Result<Sandbox> confine(const RecvRun& run, const SandboxPlaces& places) {
     if (!sandbox) return sandbox;
     sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
     for (const PlaceLeftOut& place : sandbox->left_out) {
-        const std::string line = "the sandbox forbids to write " + place.path + ": " + place.why;
+        const std::string line = "the sandbox forbids writing to " + place.path + ": " + place.why;
         // The directory existed a moment ago, so its loss is an error. A missing directory of a key affects only that
         // key.
         if (place.path == run.command.directory) return Error{ErrorCode::file_io, line};

@@ -149,7 +149,7 @@ bool ServerRun::tell(const WatchedTransfer& watched) {
     const auto& job = report.progress.job;
     if (job && job->done == job->count) run_.log.info(job_line(*job));
     if (transfer.kind() == transfer::ServedTransfer::Kind::measure) {
-        run_.log.info(watched.peer() + " has measured the line to here");
+        run_.log.info(watched.peer() + " has measured the path to this host");
         return false;
     }
     observers_.ended(watched, report);
@@ -169,7 +169,7 @@ bool ServerRun::on_signal(int signal, Instant now) {
             server_->drain();
             if (const auto in = server_->transfers(); !in.empty()) {
                 run_.log.info("SIGTERM: no new transfers; " + format_count(in.size()) +
-                              " under way go on to their end, another SIGTERM ends them");
+                              " running ones continue, another SIGTERM ends them");
             }
             return true;
         case ServerEnd::Wish::wind_up:

@@ -74,8 +74,8 @@ Result<void> KnownPlaces::check(const std::string& directory) const {
     if (at == known_.end() || ::stat(directory.c_str(), &st) != 0) return {};
     if (at->second == std::pair(st.st_dev, st.st_ino)) return {};
     return Error{ErrorCode::refused,
-                 "the directory here is not the one that it was at the start (mounted again, or replaced), and the "
-                 "server's sandbox lets nothing be written there: the server has to be started again"};
+                 "the directory was replaced or mounted again after the start, and the sandbox of the server forbids "
+                 "writing there: start the server again"};
 }
 
 }  // namespace udtx::apps

@@ -45,7 +45,7 @@ void TotalReport::drained() {
 }
 
 std::string TotalReport::delivery() const {
-    if (total_.transfers == 0) return "no transfer was under way";
+    if (total_.transfers == 0) return "no transfer was running";
     if (one_off_) return describe_delivery(total_);
     return describe_delivery(total_) + " in " + format_count(total_.transfers) +
            (total_.transfers == 1 ? " transfer" : " transfers");

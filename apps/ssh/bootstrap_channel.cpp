@@ -98,7 +98,7 @@ Result<BootstrapRequest> BootstrapChannel::await() {
                 const auto greeting = parse_greeting(*line);
                 if (!greeting) return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
                 if (const auto same = check_greeting(*greeting); !same) {
-                    return Error{same.error().code, "the other side " + same.error().message};
+                    return Error{same.error().code, "the other end " + same.error().message};
                 }
                 greeted = true;
                 continue;
@@ -113,7 +113,7 @@ Result<BootstrapRequest> BootstrapChannel::await() {
         pollfd entry{in_, POLLIN, 0};
         if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
     }
-    return Error{ErrorCode::timeout, "nothing was asked for over ssh; '--bootstrap' is for udtx over ssh only"};
+    return Error{ErrorCode::timeout, "no request arrived over ssh; '--bootstrap' is only for udtx over ssh"};
 }
 
 void BootstrapChannel::answer(const BootstrapFields& fields) const {

@@ -90,7 +90,7 @@ Result<std::optional<BootstrapFields>> BootstrapFieldReader::feed(std::string_vi
     bytes_ += line.size() + sizeof(std::pair<std::string, std::string>);
     const std::string_view name = take_word(line);
     if (name.empty() || bytes_ > kMaxBytes) {
-        return Error{ErrorCode::protocol, "the other end said something unexpected over ssh"};
+        return Error{ErrorCode::protocol, "the other end sent something unexpected over ssh"};
     }
     fields_.add(std::string(name), percent_decode(line));
     return std::optional<BootstrapFields>();

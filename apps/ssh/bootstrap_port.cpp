@@ -23,7 +23,7 @@ Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& argum
             if (!ports) return ports.error();
             port.ports = *ports;
         } else {
-            return Error{ErrorCode::protocol, "'" + word + "' means nothing after --bootstrap"};
+            return Error{ErrorCode::protocol, "'" + word + "' is unknown after --bootstrap"};
         }
     }
     return port;

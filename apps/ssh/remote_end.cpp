@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 /// Time limit for a command that ends soon by itself.
 constexpr milliseconds kSoon{2000};
-constexpr const char* kSaysTooMuch = "says more over ssh than udtx would: do login scripts there print without an end?";
+constexpr const char* kSaysTooMuch = "sends too much over ssh: do login scripts there print without an end?";
 constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
                                "Too many authentication failures", "REMOTE HOST IDENTIFICATION HAS CHANGED"};
 

@@ -52,8 +52,9 @@ ExitCode keygen(Log& log, std::vector<std::string> arguments) {
         return finish_early(log, wrong_name ? ExitCode::usage : exit_code_for(made.error().code), made.error().message,
                             false);
     }
-    log.info(command.identity ? "private key in " + command.file + ", public key in " + command.file + ".pub"
-                              : "key in " + command.file + "; copy it to the other machine by a safe way such as scp");
+    log.info(command.identity
+                 ? "private key in " + command.file + ", public key in " + command.file + ".pub"
+                 : "key in " + command.file + "; copy it to the other machine with a secure tool such as scp");
     return ExitCode::ok;
 }
 

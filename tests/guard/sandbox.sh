@@ -85,8 +85,8 @@ done
 mv "$work/held/in" "$work/held/was"
 mkdir "$work/held/in"
 expect 11 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
-said 'is not the one that it was at the start .mounted again, or replaced.*has to be started again'
-grep -q 'refused 127.0.0.1.*started again' "$work/held.log" || fail "the server does not say it"
+said 'the directory was replaced or mounted again after the start.*start the server again'
+grep -q 'refused 127.0.0.1.*start the server again' "$work/held.log" || fail "the server does not say it"
 rmdir "$work/held/in"
 mv "$work/held/was" "$work/held/in"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/again"
@@ -148,7 +148,7 @@ until_true 60 grep -q ' the rate of --host-rate is not shared: cannot make ' "$w
 if grep -q -- --report "$work/help"; then
     ln -s "$work/nowhere/report.html" "$work/kept/dangling"
     take_over partly --report "$work/kept/dangling"
-    grep -q " the sandbox forbids to write $work/kept/dangling: No such file" "$work/partly.log" || fail "it does not warn"
+    grep -q " the sandbox forbids writing to $work/kept/dangling: No such file" "$work/partly.log" || fail "it does not warn"
     ! grep -E '^(out|root)-' "$work/partly.out" | grep -vE ' (EACCES|EPERM|EXDEV)$' || fail "one missing place lifts the sandbox"
     contents "$work/partly/out" | diff "$work/partly.before" - || fail "something changed outside"
     kill -TERM "$receiver"

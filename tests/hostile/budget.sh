@@ -28,10 +28,10 @@ alice=$!
 receivers+=("$alice")
 until_true 120 grep -q '^in$' "$work/alice.out"
 serve_bob during  # while the data arrives at the single thread that moves packets
-until_true 60 grep -q '^out .*remember more than' "$work/alice.out"
+until_true 60 grep -q '^out .*need more memory' "$work/alice.out"
 slowest=0
 for i in 1 2 3 4; do serve_bob "after$i"; done
-grep -q '^out .*as many connections as' "$work/alice.out" || fail "one key took all the connections that it wanted"
+grep -q '^out .*limit of connections' "$work/alice.out" || fail "one key took all the connections that it wanted"
 
 peak=$(awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$receiver/status")
 [ "$slowest" -le 2000 ] || fail "another key was served only after $slowest ms"

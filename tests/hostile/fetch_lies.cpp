@@ -64,9 +64,9 @@ std::vector<PushLie> all() {
         fetch("a list that leads out", kEnds, kBroken, "leads out", {"./"}, kNamed, names({"../outside/canary"})),
         fetch("a list through a link", Expect::waits, 0, "", {"./"}, kNamed, names({"out/canary"})),
         fetch("an absolute list", Expect::waits, 0, "", {"./"}, kNamed, names({"/etc/passwd"})),
-        fetch("a list of no request", kEnds, kBroken, "none", {"keep"}, {}, names({"keep"})),
+        fetch("a list of no request", kEnds, kBroken, "without a list", {"keep"}, {}, names({"keep"})),
         fetch("a list of a file", kEnds, kRefused, "one directory", {"keep"}, kNamed, names({"keep"})),
-        fetch("an endless list", kEnds, kBroken, "more names", {"./"}, kNamed,
+        fetch("an endless list", kEnds, kBroken, "too many names", {"./"}, kNamed,
               [](Script& s) {
                   const message::Names many{std::vector<std::string>(1000, std::string(50, 'n'))};
                   for (int i = 0; i < 500; ++i) s.put(many);

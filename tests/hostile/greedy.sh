@@ -43,4 +43,4 @@ crowd slow 12 400  # all of them are within the budget
 crowd names 4 320
 ulimit -n 512
 crowd idle 80 200
-grep -q '^out .*as many connections as' "$work/idle.crowd" || fail "idle: one key took all descriptors"
+grep -q '^out .*limit of connections' "$work/idle.crowd" || fail "idle: one key took all descriptors"

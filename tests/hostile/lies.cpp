@@ -158,7 +158,7 @@ std::vector<Lie> all() {
         // --- nothing instead of what was asked for
         {"nothing for a file", "URLa.txt .", "a.txt", with(kFile, [](Script&) {}), 23},
         {"nothing for a directory", "--no-links URLdir .", "dir", with(kDirectory, [](Script&) {}), 23},
-        {"one of two", "URLa.txt URLdir .", "dir: it was asked", with(kSeveral, file("a.txt")), 23},
+        {"one of two", "URLa.txt URLdir .", "dir: it was requested", with(kSeveral, file("a.txt")), 23},
         {"none of two", "URLa.txt URLdir .", "a.txt", with(kSeveral, [](Script&) {}), 23},
         {"nothing of a list", "--files-from names URLdir .", "in/a", with(kContents, [](Script&) {}), 23},
         {"the way to a listed name", "--files-from names URLdir .", "in/a", with(kContents, directory("in")), 23},
@@ -229,7 +229,7 @@ std::vector<Lie> all() {
          with(kDirectory, both(dir, [](Script& s) { s.hard_link("dir/y", "keep"); }))},
 
         // --- the shape, and the fields of the offer
-        {"the contents for the directory", "URLdir .", "what is in a directory", with(kContents, file(".bashrc"))},
+        {"the contents for the directory", "URLdir .", "the contents of a directory", with(kContents, file(".bashrc"))},
         {"one for several", "URLa.txt URLdir .", "one name for several", with(kFile, file("a.txt"))},
         {"a stream for a file", "URLa.txt .", "stream", with(SourceShape::stream, file("a.txt"))},
         {"another place", "URLa.txt .", "another place",
@@ -240,7 +240,7 @@ std::vector<Lie> all() {
                   m.mode = TransferMode::stream;
                   m.destination = {".bashrc"};
               })},
-        {"to delete", "URLdir/ .", "delete", with(kContents, file("x"), [](message::Offer& m) { m.erase = true; })},
+        {"to delete", "URLdir/ .", "deletion", with(kContents, file("x"), [](message::Offer& m) { m.erase = true; })},
         {"a deletion without the rules that were asked for", "--delete --exclude .* --exclude keep URLdir/ .", "",
          with(kContents, both(
                              [](Script& s) {
@@ -253,7 +253,7 @@ std::vector<Lie> all() {
                                  s.put(message::Rules{true, {{true, "*"}}});
                              },
                              file("x")))},
-        {"to delete elsewhere", "--delete URLdir .", "delete elsewhere",
+        {"to delete elsewhere", "--delete URLdir .", "deletion elsewhere",
          with(kDirectory, both(
                               [](Script& s) {
                                   s.put(message::Rules{true, {}});

@@ -31,10 +31,10 @@ for clients in "$alice" "$all"; do wait_for 0 "$clients"; done
 # This client connected first, and half of its request has not arrived yet.
 ! grep -q nothing "$work/slow.out" || fail "who spoke all the time was put out: $(cat "$work/slow.out" "$work/slow.err")"
 # Clients beyond a quarter of the server's places replaced others of the same key, or were refused.
-grep -qE '^[0-9]+ .*(others need the place|as many connections as one may have)' "$work/alice.out" ||
+grep -qE '^[0-9]+ .*(other clients are waiting|limit of connections)' "$work/alice.out" ||
     fail "one key took all it wanted: $(cat "$work/alice.out")"
 for name in alice all; do
-    grep -qE '^[0-9]+ .*nothing was asked for' "$work/$name.out" || fail "they went for another reason: $(cat "$work/$name.out")"
+    grep -qE '^[0-9]+ .*no request arrived' "$work/$name.out" || fail "they went for another reason: $(cat "$work/$name.out")"
 done
 kill -TERM "$receiver"
 wait_for 0 "$receiver"

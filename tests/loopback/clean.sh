@@ -17,7 +17,7 @@ has_parts() { [ -n "$(find "$work/dst/at" -name '*.part' 2>/dev/null)" ] && [ -n
 until_true 20 has_parts
 for at in "$work/dst" "$work/dst/at/src"; do
     clean 0 "$at"
-    said "kept .*: a transfer is under way"
+    said "kept .*: a transfer is running"
 done
 has_parts || fail "clean took what a transfer needs"
 kill -KILL "$receiver" "$sender"
@@ -56,7 +56,7 @@ clean 0 --json "$work/dst"
 [ "$(grep -o '\.part"\|\.journal"' "$work/last.out" | wc -l)" -eq "$(wc -l <"$work/listed")" ] || fail "not what was listed"
 [ "$(left)" = "$others" ] || fail "left: $(left)"
 [ -f "$work/dst/.udtx-$number.part/kept" ] && [ -f "$work/elsewhere/.x.udtx-$number.part" ] || fail "clean went too far"
-said "kept .udtx-$number.journal: it is no journal"
+said "kept .udtx-$number.journal: it is not a journal"
 
 # --- the same command starts again and succeeds
 start_recv again --dir "$work/dst" --psk-file "$work/psk"

@@ -90,7 +90,7 @@ check() {
     echo 'the second' >"$s/pair/$second"
     for run in 1 2; do
         copy 23 "$s/pair/" "$url/pair"
-        said "is the same name as another"
+        said "are the same on the receiver"
         is failed_count 1
         [ "$(entries pair)" -eq 1 ] || [ -n "$(find "$disk/pair" -name '.udtx*')" ] || fail "$rules: $(ls "$disk/pair")"
         holds "pair/$first" first

@@ -155,4 +155,4 @@ awk -v r="$(json_field "$work/last.out" reached_bps)" 'BEGIN { exit !(r > 0 && r
 [ -z "$(ls -A "$work/empty-after")" ] || fail "a probe left something"
 expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
-grep -q "measured the line" "$work/probed.log" || fail "the receiver does not tell of the probe"
+grep -q "measured the path" "$work/probed.log" || fail "the receiver does not tell of the probe"

@@ -68,8 +68,8 @@ refused "weight must be" --path 127.0.0.1,weight=0
 refused "not understood" --path 127.0.0.1,127.0.0.1,speed=3
 refused "family" --path ::1
 refused "needs two" --multipath failover --path 127.0.0.1
-refused "there is: aggregate, failover" --multipath both
-refused "there is: .*eds" --scheduler fastest
+refused "use aggregate or failover" --multipath both
+refused "use one of .*eds" --scheduler fastest
 many=()
 for i in 1 2 3 4 5 6 7 8 9; do many+=(--path "127.0.0.$i"); done
 refused "9 paths, at most 8" "${many[@]}"

@@ -72,5 +72,5 @@ cmp "$work/two" "$work/dst/alice/b/two"
 for value in 0 much -5G 1.5.5G; do
     echo "quota=\"$value\" $(cat "$work/alice.pub")" >"$work/wrong"
     expect 40 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/wrong"
-    said "wrong, line 1: quota=\"$value\" is no number of bytes above 0: write it as in quota=\"100G\""
+    said "wrong, line 1: quota=\"$value\" is not a size above 0: write it as in quota=\"100G\""
 done

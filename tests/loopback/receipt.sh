@@ -22,7 +22,7 @@ differs() { grep -qE -- "$1" "$work/last.out" || fail "verify does not say '$1':
 # A receipt replaces a regular file, also behind a link, but no other kind.
 mkfifo "$work/pipe"
 expect 11 "$send" --psk-file "$work/psk" --receipt "$work/pipe" "$work/src/" udtx://127.0.0.1:9/in
-said "no regular file"
+said "not a regular file"
 [ -p "$work/pipe" ] || fail "a pipe made way for a receipt"
 : >"$work/one.send.real"
 ln -s one.send.real "$work/one.send"
@@ -65,13 +65,13 @@ rm "$to/empty"
 verify 41
 differs '^sparse: bytes .* differ'
 differs '^d/a b: has 2999 bytes, not 3000'
-differs '^link: leads elsewhere'
+differs '^link: has another target'
 differs '^empty: missing'
 expect 41 "$recv" verify --json "$work/one.recv" "$to"
 [ "$(json_field "$work/last.out" different)" -eq 4 ] || fail "--json"
 rm -r "$to/d" && mkfifo "$to/d"
 verify 41
-differs '^d: is no directory'
+differs '^d: is not a directory'
 
 # A changed or truncated receipt does not count as evidence.
 sed 's/^file\t\([0-9]*\)\tempty/file\t\1\tother/' "$work/one.recv" >"$work/forged"

@@ -56,13 +56,13 @@ refused 41 "noise: the receipt cannot be trusted" part.0 noise
 refused 41 "nothing: the receipt cannot be trusted" nothing
 refused 41 "is in both part.0 and part.0" part.0 part.1 part.0
 refused 41 "is in both part.1 and one" part.1 one
-refused 41 "sha has other hashes than part.0" part.0 sha
+refused 41 "sha has another kind of hash than part.0" part.0 sha
 refused 11 "cannot read 'missing'" part.0 missing
 refused 11 "cannot read 'dst'" part.0 dst
 merge 11 no/dir/out part.0
 said "cannot write 'no/dir/out'"
 merge 11 dst part.0
-said "cannot write 'dst': it is no regular file"
+said "cannot write 'dst': it is not a regular file"
 [ -z "$(find . -name '*.udtx-merge*')" ] || fail "left behind: $(find . -name '*.udtx-merge*')"
 
 # --- OUT never replaces an input, a link or a non-regular file

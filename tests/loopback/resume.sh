@@ -129,7 +129,7 @@ serve after-changes
 send_all
 same_tree
 said "damaged at byte"
-said "not on disk as (it was|they were) written"
+said "damaged on disk"
 fault_case F58 "real processes, 4 bytes of a part flipped: found, the rest resumed" "$(resumed) bytes resumed, $(sent) sent"
 [ "$(resumed)" -gt 8000000 ] || fail "two pieces cost everything: $(resumed) bytes were resumed"
 stop_receiver INT

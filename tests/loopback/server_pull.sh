@@ -140,7 +140,7 @@ start_recv open --allow-read --dir "$dir" --psk-file "$work/psk"
 expect 0 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/lab/a.txt" "$work/by-psk"
 cmp "$dir/lab/a.txt" "$work/by-psk" || fail "not the same"
 expect 1 "$recv" --listen 127.0.0.1:0 --allow-read --dir "$dir" --identity "$work/server" --authorized-keys "$work/allowed"
-said "--allow-read is for --psk-file"
+said "--allow-read needs --psk-file"
 
 # --- wrong use
 wrong() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
@@ -148,12 +148,12 @@ wrong "the destination is missing" udtx://h/a
 wrong "one run fetches from one server" udtx://h/a udtx://g/b .
 wrong "is on another host" udtx://h/a udtx://h/b
 wrong "neither .*HOST" udtx://h/a far:b .
-wrong "--max-rate is for a receiver" --max-rate 5M udtx://h/a .
-wrong "--schedule is for a sender" --schedule 08:00,5M udtx://h/a .
+wrong "--max-rate is for serving" --max-rate 5M udtx://h/a .
+wrong "--schedule is for senders" --schedule 08:00,5M udtx://h/a .
 wrong "--cc is for senders" --cc udtx udtx://h/a .
 wrong "--ssh is for" --ssh x udtx://h/a .
 wrong "--pin go together" --pin x udtx://h/a .
-wrong "--exclude is for a pull" --exclude x --listen 127.0.0.1:0 --dir .
-wrong "--delete is for a pull" --delete --listen 127.0.0.1:0 --dir .
+wrong "--exclude is for fetching" --exclude x --listen 127.0.0.1:0 --dir .
+wrong "--delete is for fetching" --delete --listen 127.0.0.1:0 --dir .
 wrong "not for standard input or output" -n udtx://h/a -
 wrong "--files-from takes one SRC" --files-from "$work/allowed" udtx://h/a udtx://h/b .

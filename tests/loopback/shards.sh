@@ -115,7 +115,7 @@ expect 0 "$recv" verify "$work/of.shards" "$work/dst/noted"
 expect 0 "$recv" receipt merge "$work/again" "$work"/receipt.{3,4,1,0,2}
 cmp "$work/again" "$work/of.shards" || fail "the order of the receipts matters"
 expect 41 "$recv" receipt merge "$work/again" "$work"/receipt.{4,1,0,2}
-said "no receipt of shard 3/5"
+said "the receipt of shard 3/5 is missing"
 expect 41 "$recv" receipt merge "$work/again" "$work/receipt.1" "$work/receipt.1"
 said "are both of shard 1/5"
 head -c 1000 "$work/receipt.1" >"$work/short"
@@ -161,8 +161,8 @@ says "K from 0 to N - 1" --shard 5/5 --plan "$plan"
 says "no engine has started this process" --shard auto --plan "$plan"
 says "K from 0 to N - 1" --shard 1 --plan "$plan"
 says "--delete and --shard" --shard 0/$n --plan "$plan" --delete
-says "--plan goes with --shard" --plan "$plan"
-says "--job goes with --shard" --job x
+says "--plan needs --shard" --plan "$plan"
+says "--job needs --shard" --job x
 says "make it again" --shard 0/$n --plan "$src/a.txt"
 head -c 20 "$plan" >"$work/cut"
 says "cut short" --shard 0/$n --plan "$work/cut"
@@ -170,7 +170,7 @@ says "cannot read" --shard 0/$n --plan "$work/none"
 expect 1 "$send" --psk-file "$work/psk" --shard 0/$n --plan "$plan" - "$url/x" </dev/null
 said "for trees"
 expect 1 "$recv" --shard 0/$n --plan "$plan" --one-off --listen 127.0.0.1:0 --dir "$work/dst" --psk-file "$work/psk"
-said "--shard is for a pull"
+said "--shard is for fetching"
 expect 1 "$recv" --psk-file "$work/psk" --shard 0/$n --plan "$plan" "$url/changed" "$work/nowhere"
 said "ends in '/'"
 expect 1 "$send" --shard 0/$n --plan "$plan" "$src" host:somewhere

@@ -67,7 +67,7 @@ diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
 mkdir "$work/nothing"
 start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"
 expect 11 "$send" --shard 0/$n --job-rate 1M --psk-file "$work/psk" "$src" "udtx://127.0.0.1:$port/"
-said 'nothing is kept for other shards here'
+said 'the receiver keeps nothing for other shards'
 for wrong in "--job-rate 1M" "--servers a,b" "--shard 0/2 --job-rate 0" "--shard 0/2 --job-rate x" \
     "--shard 0/2 --servers a,,b" "--shard 0/2 --servers a/b" "--shard 0/2 --servers a:0"; do
     # shellcheck disable=SC2086

@@ -56,7 +56,7 @@ expect 0 "$recv" receipt merge "$work/all" "$work"/receipt.[0-3]
 expect 0 "$recv" verify "$work/all" "$work/dst"
 expect 0 "$recv" verify "$work/receipt.1" "$work/dst"
 expect 41 "$recv" receipt merge "$work/some" "$work"/receipt.[0-2]
-said 'no receipt of shard 3/4'
+said 'the receipt of shard 3/4 is missing'
 # The same receipt as that of one process.
 mkdir "$work/one"
 start_recv one --dir "$work/one" --psk-file "$work/psk"
@@ -166,5 +166,5 @@ diff -r "$src" "$work/narrow/src" || fail "within a quota the tree differs"
 mkdir "$work/nothing"
 start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"
 expect 23 "$send" --shard 1/$n --plan "$work/plan" --psk-file "$work/psk" "$src" "udtx://127.0.0.1:$port/"
-said 'cut between shards.*--no-resume'
+said 'divided between shards.*--no-resume'
 [ ! -e "$work/nothing/src/large" ] || fail "a part of a file has its name"

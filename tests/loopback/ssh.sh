@@ -87,20 +87,20 @@ cmp "$work/file" "$home/noisy" || fail "noise"
 # Endless output ends the run.
 far_program endless "exec yes 'Welcome to far'"
 expect 12 "$send" "${ssh[@]}" --remote-bin "$work/endless" "$work/file" far:
-said "udtx-recv on far says more over ssh than udtx would"
+said "udtx-recv on far sends too much over ssh"
 
 # --- wrong use
 wrong() { expect 1 "$send" "${@:2}"; said "$1"; last_line; }
 wrong "^udtx-send: -O/--udp-port: " -O 0 "$work/file" far:
 wrong "--ssh-port: 'x'" -P x "$work/file" far:
 wrong "for \[user@\]HOST:PATH" -P 22 "$work/file" udtx://127.0.0.1/
-wrong "^udtx-send: --psk-file is for udtx://.*a key is made" --psk-file "$work/none" "$work/file" far:
-wrong "^udtx-send: --pin is for udtx://.*a key is made" --pin "$work/none" "$work/file" far:
+wrong "^udtx-send: --psk-file is for udtx://.*gets its own key" --psk-file "$work/none" "$work/file" far:
+wrong "^udtx-send: --pin is for udtx://.*gets its own key" --pin "$work/none" "$work/file" far:
 wrong "needs a name.* far:NAME" - far:
 wrong "needs a name.* far:d/NAME" - far:d/
 wrong "needs a name.* far:d/../NAME" - far:d/..
 wrong "needs a name.* far:~/NAME" - 'far:~'
-wrong "no such host" "$work/file" -- "-oProxyCommand=true:x"
+wrong "does not accept this host" "$work/file" -- "-oProxyCommand=true:x"
 
 # --- a key in a settings file is for servers, and does not disturb a run over ssh
 echo "psk-file $work/none" >"$work/settings"

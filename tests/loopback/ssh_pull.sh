@@ -89,13 +89,13 @@ lie '' 0 far:pw lies/pw
 kept=$(sed -n 's/^selection //p' "$work/request")
 rm lies/pw
 lie 's/^source .*/source .bashrc/' 12 far:a.txt lies/
-said "'.bashrc', which was not asked for"
+said "'.bashrc', which was not requested"
 lie 's/^source .*/source tree\//' 12 far:a.txt lies/
-said "what is in a directory for the directory"
+said "the contents of a directory in place of the directory"
 lie 's/^source .*/source .bashrc/' 12 'far:*' lies/
-said "'.bashrc', which was not asked for"
+said "'.bashrc', which was not requested"
 lie "s|^selection .*|selection $kept|" 12 --no-links far:pw lies/
-said "'pw', which was not asked for: links are left out"
+said "'pw', which was not requested: links are excluded"
 [ -z "$(ls -A lies)" ] || fail "something came that was not asked for: $(ls -A lies)"
 lie '' 0 'far:a.*' 'far:~/b.txt' lies/
 rm "$home/.bashrc" "$home/pw"
@@ -121,7 +121,7 @@ wrong() { expect 1 "$recv" "${@:2}"; said "$1"; }
 wrong "the destination is missing" far:a.txt
 wrong "one run fetches from one host" far:a near:b .
 wrong "is on another host" far:a near:b
-wrong "--listen is for a receiver" --listen :0 far:a .
+wrong "--listen is for serving" --listen :0 far:a .
 wrong "--path is for udtx://" --path lo far:a .
 wrong "not for standard input or output" --delete far:a -
 wrong "--udp-port is for" -O 7000 --listen :0 --dir .

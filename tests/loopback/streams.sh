@@ -18,7 +18,7 @@ cmp "$work/data" "$work/nameless.out" || fail "stdin to stdout without a name"
 # Such a receiver accepts no tree.
 start_recv one --one-off --psk-file "$work/psk" -
 expect 11 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
-said "writes one stream"
+said "takes one stream"
 never_said "same command"
 wait_for 11 "$receiver"
 

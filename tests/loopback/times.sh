@@ -32,7 +32,7 @@ mkdir "$work/dst"
 start_recv r --dir "$work/dst" --allow-read --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port
 copy 0 -a "$src/" "$url/a"
-never_said "could not be kept"
+never_said "could not be preserved"
 diff <(times "$src") <(times "$work/dst/a") || fail "times differ"
 copy 0 -a "$src/" "$url/a"
 is files 0
@@ -55,16 +55,16 @@ as_on_a_coarse_disk() {  # NAME COUNT
     on "$1"
     copy 0 "$src/" "$url/a"
     is files 6
-    said "receiver: the time of $2 entries could not be kept as it is: the file system holds .* for .* UTC, first '"
-    [ "$(grep -c 'could not be kept' "$work/last.err")" -eq 1 ] || fail "it is said more than once"
-    grep -q 'could not be kept as it is' "$work/$1.log" || fail "the receiver does not say so"
+    said "receiver: the time of $2 entries could not be preserved: the file system has .* for .* UTC, first '"
+    [ "$(grep -c 'could not be preserved' "$work/last.err")" -eq 1 ] || fail "it is said more than once"
+    grep -q 'could not be preserved' "$work/$1.log" || fail "the receiver does not say so"
     expect 0 "$send" -n --psk-file "$work/psk" "$src/" "$url/a"
     ! grep -q '^<f' "$work/last.out" || fail "a dry run would send: $(cat "$work/last.out")"
     copy 0 "$src/" "$url/a"
     is files 0
     is unchanged 7
     is resumed_bytes 0
-    never_said "could not be kept"
+    never_said "could not be preserved"
     # a real change is not taken for the disk's rounding of a time
     echo nwo >"$src/now"
     touch -d '2024-05-06 07:08:12.5 UTC' "$src/now"
@@ -105,7 +105,7 @@ if [ "$(id -u)" -eq 0 ] && has_fuse; then
     on ignore
     copy 0 "$src/" "$url/a"
     is files 6
-    said "the time of 6 entries could not be kept"
+    said "the time of 6 entries could not be preserved"
     copy 0 "$src/" "$url/a"
     is sent_bytes 0
     cmp "$src/now" "$work/ignore/a/now" || fail "the contents differ"

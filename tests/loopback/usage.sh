@@ -10,22 +10,22 @@ wrong_recv() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
 wrong_send "'--rat'.*--rate" --rat 5M "$work/file" $url
 wrong_send "'--pskfile'.*--psk-file" --pskfile x "$work/file" $url
 for flag in -z -C -avz -rzP --compress; do
-    wrong_send "^udtx-send: unknown flag '(-z|-C|--compress)'; what is sent is not compressed, leave it out$" "$flag" "$work/file" $url
+    wrong_send "^udtx-send: unknown flag '(-z|-C|--compress)'; udtx does not compress: leave it out$" "$flag" "$work/file" $url
 done
 wrong_send "^udtx-send: unknown flag '-W'; see --help$" -W "$work/file" $url
-wrong_send "^udtx-send: unknown flag '--partial'; what has come of a file is kept" --partial "$work/file" $url
-wrong_send "^udtx-send: -P/--ssh-port: '$work/file' is no port.* -P of rsync .*needs no flag$" -avP "$work/file" host:dst
+wrong_send "^udtx-send: unknown flag '--partial'; udtx always keeps" --partial "$work/file" $url
+wrong_send "^udtx-send: -P/--ssh-port: '$work/file' is not a port.* -P of rsync leave it out\)$" -avP "$work/file" host:dst
 wrong_send "unknown flag '--authorized-keys'; it is a flag of udtx-recv" --authorized-keys x "$work/file" $url
 wrong_recv "unknown flag '--policy'; it is a flag of udtx-send" --policy low host:src "$work/dst"
 for flag in exclude rate receipt log; do  # the word after it is not its value
-    wrong_send "^udtx-send: --$flag: nothing follows '='$" --$flag= -n "$work/file" $url
+    wrong_send "^udtx-send: --$flag: the value after '=' is missing$" --$flag= -n "$work/file" $url
 done
 for flag in rate bwlimit min-rate schedule timeout overwrite files-from exclude receipt mtu; do
     wrong_send "^udtx-send: --$flag: the value is empty$" --$flag "" "$work/file" $url
 done
 wrong_send "leave one of them out" -n --receipt "$work/receipt" "$work/file" $url
 [ ! -e "$work/receipt" ] || fail "a dry run left a receipt"
-wrong_send "fetched by udtx-recv: udtx-recv host:x \.$" host:x .
+wrong_send "fetch it: udtx-recv host:x \.$" host:x .
 wrong_send "--files-from: cannot read '$work/dst': Is a directory" --files-from "$work/dst" "$work/file" $url
 wrong_send "--exclude-from: cannot read '$work/dst': Is a directory" --exclude-from "$work/dst" "$work/file" $url
 expect 11 "$recv" verify "$work/dst" "$work/dst"
@@ -41,7 +41,7 @@ wrong_send "time 'soon'" --timeout soon "$work/file" $url
 wrong_send "MTU '900'" --mtu 900 "$work/file" $url
 wrong_send "--cc: 'cubik'.*udt" --cc cubik "$work/file" $url
 wrong_send "--policy: 'greedy'.*fixed" --policy greedy "$work/file" $url
-wrong_send "add --rate" --policy fixed "$work/file" $url
+wrong_send "needs --rate" --policy fixed "$work/file" $url
 wrong_send "exclude" --policy fixed --rate 5M --min-rate 1M "$work/file" $url
 wrong_send "--min-rate 5M is above --rate 4M" -m 5M -l 4M "$work/file" $url
 wrong_send "--min-rate: .*'slow'" --min-rate slow "$work/file" $url
@@ -52,12 +52,12 @@ wrong_send "--host-rate: .*'fast'" --host-rate fast "$work/file" $url
 wrong_send "--metrics: .*'?nowhere" --metrics nowhere "$work/file" $url
 wrong_send "--log-format: 'xml'.*json" --log-format xml "$work/file" $url
 wrong_send "--probe-only" --probe-only "$work/file" $url
-wrong_send "--overwrite: 'often'.*never, diff, always" --overwrite often "$work/file" $url
+wrong_send "--overwrite: 'often'.*never, diff or always" --overwrite often "$work/file" $url
 wrong_send "--links.*exclude each other" --links --no-links "$work/file" $url
-wrong_send "--from0 goes with --files-from" -0 "$work/file" $url
+wrong_send "--from0 needs --files-from" -0 "$work/file" $url
 wrong_send "--files-from: cannot read '$work/none': No such file or directory" --files-from "$work/none" "$work/dst" $url
 printf '../outside\n' >"$work/names"
-wrong_send "'../outside' leads out" --files-from "$work/names" "$work/dst" $url
+wrong_send "'../outside' is outside of the source" --files-from "$work/names" "$work/dst" $url
 wrong_send "--files-from takes one SRC" --files-from "$work/names" "$work/dst" "$work/file" $url
 wrong_send "not for standard input" -n - udtx://127.0.0.1:9/name
 wrong_send "--exclude: pattern '/': it is empty" --exclude / "$work/file" $url
@@ -90,12 +90,12 @@ wrong_recv "'--directory'" --listen 127.0.0.1:0 --directory "$work/dst"
 wrong_recv "--one-off" --listen 127.0.0.1:0 -
 wrong_recv "exclude" --listen 127.0.0.1:0 --one-off --dir "$work/dst" -
 wrong_recv "--overwrite: 'often'" --overwrite often --listen 127.0.0.1:0 --dir "$work/dst"
-wrong_recv "--preserve is for what is fetched" -p --listen 127.0.0.1:0 --dir "$work/dst"
+wrong_recv "--preserve is for fetching" -p --listen 127.0.0.1:0 --dir "$work/dst"
 expect 1 "$send" -k 4 "$work/psk" host:dst
 said "-k: "
 for flag in --one-off --max-rate=5M --allow-delete --allow-set-id --allow-read; do
     expect 1 "$recv" "$flag" host:src "$work/dst"
-    said "${flag%%=*} is for a receiver that listens"
+    said "${flag%%=*} is for serving"
 done
 wrong_recv "unexpected argument" --listen 127.0.0.1:0 --dir "$work/dst" surplus
 expect 1 "$recv" --listen 127.0.0.1:0 --dir "$work/dst"

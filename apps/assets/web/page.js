@@ -31,7 +31,7 @@ function watch() {
     if (state.over) events.close();
   });
   events.addEventListener('error', () => {
-    notify('The tool does not answer: it has ended, or the line to it is down. Trying again.');
+    notify('The tool does not answer: it has ended, or the connection to it is lost. Trying again.');
   });
 }
 

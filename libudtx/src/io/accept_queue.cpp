@@ -27,7 +27,7 @@ std::optional<Result<AcceptQueue::StatePtr>> AcceptQueue::try_take() {
 Result<AcceptQueue::StatePtr> AcceptQueue::take(std::chrono::milliseconds timeout) {
     if (fork_guard_.forked()) return ForkGuard::error();
     std::unique_lock lock(mutex_);
-    return calls_.wait<StatePtr>(lock, nullptr, timeout, "nobody connected in time", [this] { return try_take(); });
+    return calls_.wait<StatePtr>(lock, nullptr, timeout, "no client connected in time", [this] { return try_take(); });
 }
 
 CallId AcceptQueue::start_take(Callback<StatePtr> done) {

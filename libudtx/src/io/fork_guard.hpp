@@ -12,8 +12,7 @@ class ForkGuard {
   public:
     [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
     [[nodiscard]] static Error error() {
-        return {ErrorCode::invalid_argument,
-                "the session belongs to the process that made it, this is a fork of it; connect again here"};
+        return {ErrorCode::invalid_argument, "a fork cannot use the session of its parent process: connect again here"};
     }
 
   private:

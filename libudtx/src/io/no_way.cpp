@@ -9,23 +9,23 @@ namespace udtx::io {
 namespace {
 
 std::string advice(const Address& remote, int error) {
-    if (lacks_zone(remote)) return "a link-local address needs the interface behind it, as in fe80::1%eth0";
+    if (lacks_zone(remote)) return "a link-local address needs its interface, as in fe80::1%eth0";
     switch (error) {
         case EPERM:
             return "a firewall of this host forbids it";
         case EACCES:
             return "a firewall or a route 'prohibit' forbids it, or it is a broadcast address";
         case EINVAL:
-            return "a route 'blackhole' swallows it, or the address cannot be sent to";
+            return "a route 'blackhole' drops it, or nothing can be sent to this address";
         case EADDRNOTAVAIL:
             return "this host has no address to send from";
         case EAFNOSUPPORT:
-            return "this host has no addresses of that family";
+            return "this host has no address of this family";
         case ENETDOWN:
         case ENODEV:
             return "the interface is down or gone";
         default:
-            return "see 'ip route get' for it";
+            return "check it with 'ip route get'";
     }
 }
 

@@ -17,7 +17,7 @@ void log_paths(const LogSink& log, const std::string& whose, bool several, const
         const std::string name =
             whose + number_of(path->id) + " from " + host_text(path->local) + " to " + to_string(path->remote);
         if (path->unreachable) {
-            log(LogLevel::warning, name + ": nothing arrives; it is probed from time to time");
+            log(LogLevel::warning, name + ": nothing arrives; udtx tries it again from time to time");
         } else {
             log(LogLevel::detail, name + ": " + to_string(path->state));
         }

@@ -46,8 +46,8 @@ Result<Source> source_of(const std::string& text, const std::vector<Interface>& 
     }
     const auto address = literal(text);
     if (!address) {
-        return wrong(
-            text, "there is no interface of that name, and it is no address; interfaces here: " + names_of(interfaces));
+        return wrong(text,
+                     "neither an interface of this host nor an address; interfaces here: " + names_of(interfaces));
     }
     // All of 127.0.0.0/8 is this host.
     if (address->family == Address::Family::v4 && address->ip[0] == 127) return Source{{*address}, 0};
@@ -57,13 +57,13 @@ Result<Source> source_of(const std::string& text, const std::vector<Interface>& 
             return Source{{*address}, 0};  // the administrator sets the routes, perhaps by source address
         }
     }
-    return wrong(text, "no interface of this host has that address; interfaces here: " + names_of(interfaces));
+    return wrong(text, "no interface of this host has this address; interfaces here: " + names_of(interfaces));
 }
 
 std::string hint(const std::string& remote, AddressChoice choice) {
-    if (std::count(remote.begin(), remote.end(), ':') == 1) return "; the port is the URL's, none is given here";
-    if (choice == AddressChoice::v4_only) return "; only IPv4 addresses are taken";
-    if (choice == AddressChoice::v6_only) return "; only IPv6 addresses are taken";
+    if (std::count(remote.begin(), remote.end(), ':') == 1) return "; leave the port out, the port of the URL applies";
+    if (choice == AddressChoice::v4_only) return "; only IPv4 addresses are allowed";
+    if (choice == AddressChoice::v6_only) return "; only IPv6 addresses are allowed";
     return {};
 }
 
@@ -71,7 +71,8 @@ std::string hint(const std::string& remote, AddressChoice choice) {
 
 Result<void> check_port(std::uint16_t remote) {
     if (remote != 0) return {};
-    return Error{ErrorCode::invalid_argument, "port 0 cannot be connected to: name the port that the peer listens on"};
+    return Error{ErrorCode::invalid_argument,
+                 "port 0 cannot be a destination: name the port on which the peer listens"};
 }
 
 Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
@@ -96,7 +97,7 @@ Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vecto
         }
     }
     if (!path.remote.empty()) {
-        return wrong(path.local + "," + path.remote, "its two ends are of different families (IPv4 and IPv6)");
+        return wrong(path.local + "," + path.remote, "one end is IPv4 and the other is IPv6");
     }
     return wrong(path.local,
                  "the receiver has no address of its family (IPv4 or IPv6): name one as " + path.local + ",ADDRESS");

@@ -71,9 +71,8 @@ void ProtocolThread::start() {
     try {
         thread_ = std::thread(run);
     } catch (const std::system_error& failed) {
-        throw std::system_error(failed.code(),
-                                "no protocol thread (a higher limit of processes may help: ulimit -u, "
-                                "the pids cgroup)");
+        throw std::system_error(
+            failed.code(), "cannot start a protocol thread; raise the limit of processes (ulimit -u, the pids cgroup)");
     }
 }
 

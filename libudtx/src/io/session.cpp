@@ -109,8 +109,7 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
                                  const TransportConfig& config, const std::vector<PathRequest>& paths) {
     return guarded([&]() -> Result<Session> {
         if (paths.empty()) {
-            return Error{ErrorCode::invalid_argument,
-                         "0 paths, at least one and at most " + std::to_string(config.max_paths)};
+            return Error{ErrorCode::invalid_argument, "0 paths: give 1 to " + std::to_string(config.max_paths)};
         }
         return connect(host, port, credentials, ConnectOptions{.config = config, .paths = paths});
     });
@@ -122,8 +121,7 @@ using OnStop = std::stop_callback<std::function<void()>>;
 
 Result<void> check(const ConnectOptions& options) {
     if (options.paths.size() <= options.config.max_paths) return {};
-    return Error{ErrorCode::invalid_argument, std::to_string(options.paths.size()) +
-                                                  " paths, at least one and at most " +
+    return Error{ErrorCode::invalid_argument, std::to_string(options.paths.size()) + " paths: give 1 to " +
                                                   std::to_string(options.config.max_paths)};
 }
 
@@ -283,7 +281,7 @@ Result<PathId> Session::add_path(const PathRequest& path) {
     return guarded([&]() -> Result<PathId> {
         if (!state_) return not_there();
         const auto dialled = state_->dialled();
-        if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the end that connected opens paths"};
+        if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the end that connected can open paths"};
         const auto interfaces = list_interfaces();
         if (!interfaces) return interfaces.error();
         const auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
@@ -291,8 +289,7 @@ Result<PathId> Session::add_path(const PathRequest& path) {
         const auto local = thread_->driver().local_address();
         const bool v6 = way->remote.family == Address::Family::v6;
         if (v6 && local && local->family == Address::Family::v4) {
-            return Error{ErrorCode::invalid_argument,
-                         "path " + path.local + ": the session was opened over IPv4 and without an IPv6 path"};
+            return Error{ErrorCode::invalid_argument, "path " + path.local + ": the session was opened with IPv4 only"};
         }
         return state_->add_path(*way);
     });

@@ -244,7 +244,8 @@ auto opening(StreamKind kind, Add add) {
         if (!opened) return opened.error();
         auto stream = add(*opened);
         if (kind == StreamKind::placed) {
-            stream->read_error = Error{ErrorCode::invalid_argument, "on a placed stream only its opener sends"};
+            stream->read_error =
+                Error{ErrorCode::invalid_argument, "only the opener of a placed stream can send on it"};
         }
         return stream;
     };
@@ -317,7 +318,7 @@ void SessionState::stop_receiving(SessionStream& stream, std::uint64_t code) {
     if (fork_guard_.forked()) return;
     Lock lock(mutex_);
     if (over() || stream.read_error) return;
-    stream.read_error = Error{ErrorCode::interrupted, "this side wants no more of the stream", 0, code};
+    stream.read_error = Error{ErrorCode::interrupted, "the stream was stopped on this side", 0, code};
     stream.stop_due = sendable(code);
     wake_due_ = true;
     settle(lock);

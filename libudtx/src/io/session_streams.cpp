@@ -35,7 +35,7 @@ void SessionStreams::open(StreamId id, bool acceptable) {
     if (id.kind() == StreamKind::ordered) {
         stream->readable = true;
     } else {
-        stream->write_error = Error{ErrorCode::invalid_argument, "on a placed stream only its opener sends"};
+        stream->write_error = Error{ErrorCode::invalid_argument, "only the opener of a placed stream can send on it"};
     }
     if (acceptable) acceptable_.push_back(std::move(stream));
 }
@@ -157,7 +157,7 @@ void SessionStreams::handle(proto::Connection&, const proto::event::StreamDelive
 void SessionStreams::handle(proto::Connection&, const proto::event::StreamReset& event) {
     const StreamPtr stream = find(event.id);
     if (!stream) return;
-    stream->read_error = Error{ErrorCode::interrupted, "the peer gave up sending this stream", 0, event.code};
+    stream->read_error = Error{ErrorCode::interrupted, "the peer reset the stream", 0, event.code};
     stream->pieces.clear();
     stream->release_due = 0;
     forget_if_over(event.id);
@@ -166,7 +166,7 @@ void SessionStreams::handle(proto::Connection&, const proto::event::StreamReset&
 void SessionStreams::handle(proto::Connection&, const proto::event::StreamStopped& event) {
     const StreamPtr stream = find(event.id);
     if (!stream) return;
-    stream->write_error = Error{ErrorCode::interrupted, "the peer does not want more of this stream", 0, event.code};
+    stream->write_error = Error{ErrorCode::interrupted, "the peer stopped the stream", 0, event.code};
     stream->drop_outgoing();
     forget_if_over(event.id);
 }

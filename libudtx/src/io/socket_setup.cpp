@@ -84,7 +84,7 @@ Result<int> family_of(int fd) {
                       ::getsockname(fd, local.get(), &local.length) == 0;
     const int family = good ? local.get()->sa_family : AF_UNSPEC;
     if (family == AF_INET || family == AF_INET6) return family;
-    return Error{ErrorCode::network, "descriptor " + std::to_string(fd) + " is no UDP socket"};
+    return Error{ErrorCode::network, "descriptor " + std::to_string(fd) + " is not a UDP socket"};
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& 
     result.local = from_socket_address(local.get(), local.length);
     if (inherited && result.local.port == 0) {
         return Error{ErrorCode::invalid_argument,
-                     "descriptor " + std::to_string(fd) + " is not bound: bind it before, as bind_udp() does"};
+                     "descriptor " + std::to_string(fd) + " is not bound: bind it first, as bind_udp() does"};
     }
     return result;
 }
@@ -201,7 +201,7 @@ Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const S
 
 #ifndef __linux__
 Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address&, const SocketOptions&) {
-    return Error{ErrorCode::invalid_argument, "this system has no Linux sockets"};
+    return Error{ErrorCode::invalid_argument, "this socket needs Linux"};
 }
 #endif
 

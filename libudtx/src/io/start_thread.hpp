@@ -28,7 +28,7 @@ Result<std::shared_ptr<ProtocolThread>> start_thread(const Make& make) {
     } catch (const std::exception& failed) {
         return Error{ErrorCode::network,
                      "cannot start the session's thread and event loop: " + std::string(failed.what()) +
-                         "; a higher limit of open files or processes (ulimit) may help",
+                         "; raise the limit of open files or processes (ulimit)",
                      error_number_of(failed)};
     }
 }

@@ -39,10 +39,13 @@ Result<openssl::KeyPtr> parse_identity(std::string_view pem, const std::filesyst
     openssl::KeyPtr key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr) : nullptr);
     ERR_clear_error();
     if (!key) {
-        return Error{ErrorCode::malformed, path.string() + " holds no unprotected private key in PEM form"};
+        return Error{ErrorCode::malformed, path.string() +
+                                               " is not a private key in PEM form without a passphrase: make one with "
+                                               "udtx-send keygen --identity FILE"};
     }
     if (!openssl::raw_public_key(key.get())) {
-        return Error{ErrorCode::malformed, path.string() + " holds a key that is not Ed25519"};
+        return Error{ErrorCode::malformed,
+                     path.string() + " has a key that is not Ed25519: make one with udtx-send keygen --identity FILE"};
     }
     return key;
 }
@@ -83,7 +86,7 @@ Result<Credentials> Credentials::from_psk_file(const std::filesystem::path& path
         }
     }
     return Error{ErrorCode::malformed, path.string() +
-                                           " is no key file (\"udtx-psk-1 BASE64\"), or it is cut short: "
+                                           " is not a complete key file (\"udtx-psk-1 BASE64\"): "
                                            "make one with udtx-send keygen FILE"};
 }
 
@@ -142,7 +145,7 @@ std::optional<PublicKey> Credentials::public_key() const { return openssl::raw_p
 Result<void> Credentials::write_psk_file(const std::filesystem::path& path) {
     std::array<std::byte, kPskBytes> key{};
     if (RAND_priv_bytes(openssl::as_uchar(key.data()), static_cast<int>(key.size())) != 1) {
-        return Error{ErrorCode::internal, "the system gives no random numbers"};
+        return Error{ErrorCode::internal, "the system provides no random numbers"};
     }
     const openssl::SecretText encoded(openssl::encode_key(key));
     OPENSSL_cleanse(key.data(), key.size());

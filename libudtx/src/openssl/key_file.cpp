@@ -36,7 +36,7 @@ bool is_trusted(uid_t owner) {
 
 Result<void> check_rights(int fd, const std::filesystem::path& path) {
     struct stat status {};
-    if (::fstat(fd, &status) != 0) return io_error("cannot look at", path);
+    if (::fstat(fd, &status) != 0) return io_error("cannot examine", path);
     if (S_ISDIR(status.st_mode)) return Error{ErrorCode::file_io, path.string() + " is a directory, not a key file"};
     if (!is_trusted(status.st_uid)) {
         return Error{ErrorCode::authentication, "the key file " + path.string() + " belongs to another user (number " +

@@ -18,13 +18,14 @@ std::optional<Error> explain_alert(const TlsState& state, int alert) {
         case SSL_AD_ILLEGAL_PARAMETER:  // the PSK binder did not verify
         case SSL_AD_DECRYPT_ERROR:
         case TLS1_AD_UNKNOWN_PSK_IDENTITY:
-            if (state.uses_psk()) return authentication("wrong pre-shared key: the peer holds another one");
+            if (state.uses_psk()) return authentication("wrong pre-shared key: the peer has another one");
             return std::nullopt;
         case SSL_AD_HANDSHAKE_FAILURE:
             return authentication(state.uses_psk() ? "the peer does not use a pre-shared key"
                                                    : "the peer does not use public keys: it may want a pre-shared key");
         case SSL_AD_BAD_CERTIFICATE:
-            if (state.uses_psk()) return authentication("the peer does not use public keys as we do");
+            if (state.uses_psk())
+                return authentication("the peer does not use a pre-shared key: it may want public keys");
             return authentication(client ? "this client's key is not authorised on the server: add " +
                                                raw_public_key(state.credentials->identity.get())->to_string() +
                                                " to its authorised keys"
@@ -39,7 +40,7 @@ std::optional<Error> explain_alert(const TlsState& state, int alert) {
 std::optional<Error> explain_reason(const TlsState& state, unsigned long error) {
     switch (ERR_GET_REASON(error)) {
         case SSL_R_BINDER_DOES_NOT_VERIFY:
-            return authentication("wrong pre-shared key: the peer holds another one");
+            return authentication("wrong pre-shared key: the peer has another one");
         case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
             return authentication("the client shows no key, and only authorised keys may connect");
         case SSL_R_NO_SHARED_CIPHER:

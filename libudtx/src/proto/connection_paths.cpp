@@ -33,7 +33,7 @@ Result<PathId> Connection::Impl::add_path(Instant now, const Address& local, con
                                           const PathOptions& options) {
     if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
     if (setup_.role != Role::client) {
-        return Error{ErrorCode::invalid_argument, "only the end that connected opens paths"};
+        return Error{ErrorCode::invalid_argument, "only the end that connected can open paths"};
     }
     if (paths_.count() >= max_paths()) {
         return Error{ErrorCode::refused, "no more than " + std::to_string(max_paths()) +
@@ -41,7 +41,7 @@ Result<PathId> Connection::Impl::add_path(Instant now, const Address& local, con
                                              std::to_string(std::max<std::uint64_t>(peer_.max_paths, 1)) + ")"};
     }
     const auto id = paths_.unused_id();
-    if (!id) return Error{ErrorCode::refused, "256 paths were opened in all, which is what a connection has ids for"};
+    if (!id) return Error{ErrorCode::refused, "the connection has used all 256 path numbers: connect again"};
     PathContext& p = open_path(now, *id, local, remote);
     if (lacks_plug_in_) return *lacks_plug_in_;
     p.options = options;
@@ -53,7 +53,7 @@ Result<PathId> Connection::Impl::add_path(Instant now, const Address& local, con
 Result<void> Connection::Impl::remove_path(Instant now, PathId id) {
     PathContext* p = paths_.find(id);
     if (p == nullptr) return Error{ErrorCode::invalid_argument, "there is no such path"};
-    if (!paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works that could carry on"};
+    if (!paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works"};
     abandons_due_.push_back({id, 0});
     close_path(*p);
     leave_closed(now);

@@ -265,7 +265,7 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     if (const auto ok = check_connection_limit(); !ok) return ok;
     // The window counts the peer's bytes, not the memory that each small piece takes.
     if (early_held_ > window_.size()) {
-        return Error{ErrorCode::protocol, "peer sent more small pieces than can be held before they are wanted"};
+        return Error{ErrorCode::protocol, "peer sent too many small pieces ahead"};
     }
     consume(s, consumed);
     counters_.bytes_received += s.recv.received() - received;

@@ -211,7 +211,7 @@ Result<void> start_disk_pools() {
     } catch (const std::exception& failed) {
         return Error{ErrorCode::network,
                      "cannot start the disk threads: " + std::string(failed.what()) +
-                         "; a higher limit of processes (ulimit -u, the pids cgroup) may help",
+                         "; raise the limit of processes (ulimit -u, the pids cgroup)",
                      error_number_of(failed)};
     }
 }

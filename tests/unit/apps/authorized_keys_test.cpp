@@ -56,14 +56,14 @@ TEST_CASE("a wrong line is named, and nothing of the file counts") {
     CHECK(has(error_of("quota " + key), "'quota' is unknown"));
     for (const std::string value : {"", "0", "0G", "-1", "1x", "much", "99999999999999999999", "99999999T"}) {
         INFO(value);
-        CHECK(has(error_of("quota=\"" + value + "\" " + key), "keys, line 2: quota=\"" + value + "\" is no number"));
+        CHECK(has(error_of("quota=\"" + value + "\" " + key), "keys, line 2: quota=\"" + value + "\" is not a size"));
     }
     CHECK(has(error_of("dir=\"x " + key), "no end"));
     CHECK(has(error_of("dir=\"/etc\" " + key), "below"));
     CHECK(has(error_of("dir=\"a/../..\" " + key), "below"));
-    CHECK(has(error_of("write"), "blank before the key"));
+    CHECK(has(error_of("write"), "blank between the options and the key"));
     CHECK(has(error_of("write udtx-ed25519 short"), "not a public key"));
-    CHECK(has(error_of(key + "\n" + key), "line 3: this key stands here twice"));
+    CHECK(has(error_of(key + "\n" + key), "line 3: this key is listed twice"));
 }
 
 TEST_CASE("a file that is not there is a file error") {

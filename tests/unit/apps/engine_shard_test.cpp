@@ -44,7 +44,7 @@ void refused(const Variables& variables, const std::string& why) {
     CHECK(shard.error().code == ErrorCode::invalid_argument);
     CAPTURE(shard.error().message);
     CHECK(shard.error().message.find(why) != std::string::npos);
-    CHECK(shard.error().message.find("type --shard K/N") != std::string::npos);
+    CHECK(shard.error().message.find("give --shard K/N") != std::string::npos);
 }
 
 }  // namespace
@@ -90,18 +90,18 @@ TEST_CASE("where the answer is doubtful the flag has to be typed") {
     refused(less, "does not go from 0 to N - 1");
     refused(with(array_task("5"), "SLURM_NTASKS", "4"), "starts 4 processes");
     refused(with(with(array_task("5"), "SLURM_STEP_ID", "0"), "SLURM_STEP_NUM_TASKS", "2"), "starts 2 processes");
-    refused(with(array_task("5"), "SLURM_ARRAY_TASK_COUNT", "many"), "is no number");
+    refused(with(array_task("5"), "SLURM_ARRAY_TASK_COUNT", "many"), "is not a number");
     refused({{"JOB_COMPLETION_INDEX", "3"}}, "UDTX_SHARDS");
     refused({{"JOB_COMPLETION_INDEX", "3"}, {"UDTX_SHARDS", "3"}}, "JOB_COMPLETION_INDEX is 3 and UDTX_SHARDS is 3");
-    refused({{"JOB_COMPLETION_INDEX", "x"}, {"UDTX_SHARDS", "3"}}, "is no number");
+    refused({{"JOB_COMPLETION_INDEX", "x"}, {"UDTX_SHARDS", "3"}}, "is not a number");
     refused({{"JOB_COMPLETION_INDEX", "0"}, {"UDTX_SHARDS", "0"}}, "UDTX_SHARDS is 0");
     refused({{"JOB_COMPLETION_INDEX", "0"}, {"UDTX_SHARDS", "4097"}}, "UDTX_SHARDS is 4097");
-    refused({{"JOB_COMPLETION_INDEX", "-1"}, {"UDTX_SHARDS", "3"}}, "is no number");
+    refused({{"JOB_COMPLETION_INDEX", "-1"}, {"UDTX_SHARDS", "3"}}, "is not a number");
     refused({{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is not set");
     for (Variables outer : {array_task("2"), Variables{{"JOB_COMPLETION_INDEX", "1"}, {"UDTX_SHARDS", "8"}}}) {
         outer.insert({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
         refused(outer, "OMPI_COMM_WORLD_SIZE is 4");
     }
     refused({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "1"}}, "SLURM_STEP_NUM_TASKS is not set");
-    refused({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", ""}, {"SLURM_STEP_NUM_TASKS", "2"}}, "is no number");
+    refused({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", ""}, {"SLURM_STEP_NUM_TASKS", "2"}}, "is not a number");
 }

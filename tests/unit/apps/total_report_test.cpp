@@ -45,7 +45,7 @@ TEST_CASE("A run that was interrupted says by what, and how far it had come") {
     TotalReport total(command);
     SECTION("before anybody came") {
         total.interrupted_by(SIGINT);
-        CHECK(total.get().error == "interrupted by SIGINT: no transfer was under way");
+        CHECK(total.get().error == "interrupted by SIGINT: no transfer was running");
     }
     SECTION("after two transfers") {
         total.add(transfer_of(10));

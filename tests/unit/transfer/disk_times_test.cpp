@@ -67,7 +67,7 @@ TEST_CASE("lost times are counted and told once") {
     lost.look(rig.file_of({315'532'800, 0}), "a'b", {-1, 500'000'000});
     lost.look(rig.file_of({4, 0}), "second", {5, 0});
     CHECK(lost.take() ==
-          "the time of 2 entries could not be kept as it is: the file system holds 1980-01-01 00:00:00 UTC for "
+          "the time of 2 entries could not be preserved: the file system has 1980-01-01 00:00:00 UTC for "
           "1969-12-31 23:59:59.5 UTC, first 'a\\x27b'");
     CHECK(lost.take().empty());
     CHECK(to_text({253'402'300'800, 0}) == "253402300800 s since 1970");

@@ -90,7 +90,7 @@ std::vector<Message> samples() {
             message::Answer{
                 3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}, change::kSize | change::kTime},
             message::Found{1000, 1ULL << 50U, true},
-            message::Note{"the time of 3 entries could not be kept"},
+            message::Note{"the time of 3 entries could not be preserved"},
             message::Load{1000, 7},
             message::Cap{50'000'000},
             message::Share{400'000},

@@ -147,7 +147,7 @@ TEST_CASE("Receipts that do not belong together are not merged") {
         {{"first", receipt_of({one})}, {"second", receipt_of({directory({"d"})}, HashAlgorithm::xxh3_128)}});
     REQUIRE_FALSE(hashes);
     CHECK(hashes.error().code == ErrorCode::integrity);
-    CHECK(says(hashes.error(), "second has other hashes than first"));
+    CHECK(says(hashes.error(), "second has another kind of hash than first"));
 }
 
 TEST_CASE("A receipt that was changed or cut anywhere is not merged, and named") {
@@ -174,7 +174,7 @@ TEST_CASE("A root that was computed of other files is not merged, though the end
     text = text.substr(0, end + 4) + digest_of_text(HashAlgorithm::sha256, text.substr(0, end)).hex() + "\n";
     const auto merged = merge_receipts({{"forged", text}});
     REQUIRE_FALSE(merged);
-    CHECK(merged.error().message == "forged: the receipt cannot be trusted: its root is not that of its files");
+    CHECK(merged.error().message == "forged: the receipt cannot be trusted: its root digest differs from its files");
 }
 
 namespace {
@@ -246,15 +246,15 @@ TEST_CASE("receipts of shards that are not all of one job are not merged") {
         return receipt_of_parts(i, 2, content, {{from, n}});
     };
     CHECK(merge_error({part(0, 0, 100), part(1, 100, 200)}).empty());
-    CHECK(merge_error({part(0, 0, 100)}) == "there is no receipt of shard 1/2: give those of all shards");
+    CHECK(merge_error({part(0, 0, 100)}) == "the receipt of shard 1/2 is missing: give those of all shards");
     CHECK(merge_error({part(1, 0, 100), part(1, 100, 200)}) == "r0 and r1 are both of shard 1/2");
-    CHECK(merge_error({part(0, 0, 100), part(1, 101, 199)}) == "'f': bytes 100 to 100 are in no receipt");
-    CHECK(merge_error({part(0, 1, 99), part(1, 100, 200)}) == "'f': bytes 0 to 0 are in no receipt");
-    CHECK(merge_error({part(0, 0, 100), part(1, 100, 199)}) == "'f': bytes 299 to 299 are in no receipt");
+    CHECK(merge_error({part(0, 0, 100), part(1, 101, 199)}) == "'f': bytes 100 to 100 are missing in all receipts");
+    CHECK(merge_error({part(0, 1, 99), part(1, 100, 200)}) == "'f': bytes 0 to 0 are missing in all receipts");
+    CHECK(merge_error({part(0, 0, 100), part(1, 100, 199)}) == "'f': bytes 299 to 299 are missing in all receipts");
     CHECK_FALSE(merge_error({part(0, 0, 100), part(1, 99, 201)}).empty());
     CHECK_FALSE(merge_error({part(0, 0, 300), part(1, 100, 200)}).empty());
     CHECK(merge_error({part(0, 0, 100), receipt_of_parts(1, 2, content, {{100, 200}}, 8)}) ==
-          "r1 is of another job than r0");
-    CHECK(merge_error({part(0, 0, 100), receipt_of({file({"g"}, "1")})}) == "r1 is of another job than r0");
+          "r1 belongs to another job than r0");
+    CHECK(merge_error({part(0, 0, 100), receipt_of({file({"g"}, "1")})}) == "r1 belongs to another job than r0");
     CHECK_FALSE(merge_error({part(0, 0, 100), receipt_of_parts(1, 2, content + "y", {{100, 201}})}).empty());
 }

@@ -51,7 +51,7 @@ Result<ConfinedDir> ConfinedDir::open_below(const std::string& path, std::string
     if (opened && !below.empty()) opened = opened->subdirectory(below);
     if (opened || opened.error().system_error != ENOENT) return opened;
     Error absent = opened.error();
-    absent.message += " (it has to be made before a transfer)";
+    absent.message += " (create it before the transfer)";
     return absent;
 }
 

@@ -35,8 +35,8 @@ std::size_t cost_of(const std::vector<std::string>& path) {
 Result<void> check_name(const std::vector<std::string>& path) {
     if (auto checked = check_path(path); !checked) return checked;
     if (std::ranges::none_of(path, is_transfer_file)) return {};
-    return Error{ErrorCode::protocol,
-                 "the sender has '" + escape_name(join_path(path)) + "', a name of transfers' own files"};
+    return Error{ErrorCode::protocol, "the sender has '" + escape_name(join_path(path)) +
+                                          "', a name that udtx keeps for its own files: rename it"};
 }
 
 }  // namespace
@@ -85,9 +85,9 @@ Result<void> Announcements::handle(const Message& message) {
     if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
     if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
     if (!offer_) return broken("the sender did not start with an offer");
-    if (finish_) return broken("the sender went on after FINISH");
+    if (finish_) return broken("the sender continued after FINISH");
     if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
-    if (offer_->mode != TransferMode::tree) return broken("the sender sent files beside a stream");
+    if (offer_->mode != TransferMode::tree) return broken("the sender sent files in a stream");
     if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
     if (const auto* kept = std::get_if<message::Kept>(&message)) return handle(*kept);
@@ -120,7 +120,7 @@ Result<void> Announcements::handle(const message::Sources& m) {
 }
 
 Result<void> Announcements::handle(const message::Plan& m) {
-    if (!offer_->dry_run || !options_.planned) return broken("a plan that was not asked for");
+    if (!offer_->dry_run || !options_.planned) return broken("a plan that was not requested");
     PlannedEntry entry = m.entry;
     if (auto checked = check_entry(entry.type, split_path(entry.path), entry.target); !checked) return checked;
     entry.path = join_path(renamed(split_path(entry.path)));
@@ -171,22 +171,22 @@ Result<void> Announcements::check_offer(const message::Offer& m) const {
         if (auto checked = check_name(m.destination); !checked) return checked;
     }
     if (options_.to_stream && m.mode == TransferMode::tree) {
-        return Error{ErrorCode::refused, "this receiver writes one stream to its output: send from '-'"};
+        return Error{ErrorCode::refused, "this receiver takes one stream: send '-', the standard input"};
     }
     if (!options_.to_stream && m.mode == TransferMode::stream && m.destination.empty()) {
         return Error{ErrorCode::refused, "standard input needs a name here: udtx-send - udtx://HOST:PORT/NAME"};
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
-    if (options_.pull && !placed_) return broken("the sender says not what there is of what was asked for");
+    if (options_.pull && !placed_) return broken("the sender did not say which sources exist");
     const bool asked = options_.role == Role::client;
     const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
     if (homeless || (asked && m.dry_run != options_.dry_run))
-        return broken("the sender offers something else than was asked for");
+        return broken("the sender's offer differs from the request");
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     }
     if (m.erase && !options_.allow_erase) {
-        return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
+        return Error{ErrorCode::refused, "--delete is not allowed here: start the receiver with --allow-delete"};
     }
     return {};
 }
@@ -212,7 +212,7 @@ Result<void> Announcements::check_entry(EntryType type, const std::vector<std::s
                                         const std::string& target) {
     if (path.empty() && type == EntryType::directory && next_index_ == 0) {
         const bool asked = offer_->preserve && (!options_.pull || options_.pull->asked.for_contents());
-        return asked ? Result<void>() : broken("what belongs to the destination, unasked");
+        return asked ? Result<void>() : broken("attributes of the destination that were not requested");
     }
     if (auto checked = check_name(path); !checked) return checked;
     if (type == EntryType::hard_link) {
@@ -229,7 +229,7 @@ Result<void> Announcements::check_bytes(const std::vector<std::string>& path, st
         const bool inside = part->offset < size && part->length > 0 && part->length <= size - part->offset;
         const std::uint64_t end = inside ? part->offset + part->length : 0;
         const bool cut = part->offset % kCutBytes == 0 && (end == size || end % kCutBytes == 0);
-        if (!offer_->shard || !inside || !cut || part->length == size) return broken("a part of a file that is none");
+        if (!offer_->shard || !inside || !cut || part->length == size) return broken("an invalid part of a file");
     }
     // A file that the sender could not read has size 0.
     const bool known = options_.pull && size > 0;
@@ -263,7 +263,7 @@ Result<void> Announcements::handle(const message::Entry& m) {
 }
 
 Result<void> Announcements::handle(const message::Extents& m) {
-    if (!current_ || m.index != current_->index || current_->whole) return broken("data for no open file");
+    if (!current_ || m.index != current_->index || current_->whole) return broken("data without an open file");
     for (const Extent& extent : m.extents) {
         if (auto announced = announce(extent); !announced) return announced;
     }
@@ -271,7 +271,7 @@ Result<void> Announcements::handle(const message::Extents& m) {
 }
 
 Result<void> Announcements::handle(const message::Kept& m) {
-    if (!current_ || m.index != current_->index || current_->whole) return broken("kept data of no open file");
+    if (!current_ || m.index != current_->index || current_->whole) return broken("kept data without an open file");
     for (const Extent& extent : m.extents) {
         if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
         queue_.push(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
@@ -382,7 +382,7 @@ Result<void> Announcements::handle(const message::Digests& m) {
 }
 
 Result<void> Announcements::handle(const message::FileEnd& m) {
-    if (!current_ || m.index != current_->index) return broken("the end of no open file");
+    if (!current_ || m.index != current_->index) return broken("the end of a file that is not open");
     if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
     const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
@@ -396,9 +396,9 @@ Result<void> Announcements::handle(const message::FileEnd& m) {
 
 Result<void> Announcements::handle(const message::Finish& m) {
     if (current_) return broken("FINISH inside of a file");
-    if (m.entries != next_index_) return broken("FINISH counts other entries than were announced");
+    if (m.entries != next_index_) return broken("FINISH has a wrong number of entries");
     const bool tree = offer_->mode == TransferMode::tree;
-    if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
+    if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH has a wrong number of bytes");
     finish_ = m;
     // Absent names must fail before anything is deleted.
     if (auto failed = fail_absent(AskedFor::Questions::open); !failed.empty()) {
@@ -441,10 +441,10 @@ std::vector<message::FileFailed> Announcements::fail_absent(AskedFor::Questions 
     if (!options_.pull || !finish_) return failed;
     for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
         if (absent.may_be_link) {
-            report_.warn("'" + escape_name(absent.name) + "' did not come: it may be a link, and those are left out");
+            report_.warn("'" + escape_name(absent.name) + "' was not sent: it may be a link, and links are skipped");
             continue;
         }
-        constexpr const char* kWhy = "it was asked for, and the sender did not send it";
+        constexpr const char* kWhy = "it was requested, and the sender did not send it";
         report_.fail({absent.name, ErrorCode::partial, kWhy});
         // The sender knows of the entries that it could not read; tell it only of the others.
         if (++absent_ > finish_->unsent) {

@@ -14,11 +14,11 @@ namespace {
 
 Error not_asked(const std::vector<std::string>& path, const char* why) {
     return {ErrorCode::protocol,
-            "the sender has '" + escape_name(join_path(path)) + "', which was not asked for: " + why};
+            "the sender sent '" + escape_name(join_path(path)) + "', which was not requested: " + why};
 }
 
 Error not_asked(const char* what) {
-    return {ErrorCode::protocol, std::string("the sender offers something else than was asked for: ") + what};
+    return {ErrorCode::protocol, std::string("the sender's offer differs from the request: ") + what};
 }
 
 }  // namespace
@@ -60,12 +60,13 @@ Result<void> AskedFor::check(const message::Sources& m) {
     if (wish_.stream != (m.shape == SourceShape::stream))
         return not_asked("a stream for a tree, or a tree for a stream");
     if (one && (sources != 1 || contents_)) return not_asked("one name for several");
-    if (m.shape == SourceShape::contents && !contents_) return not_asked("what is in a directory for the directory");
+    if (m.shape == SourceShape::contents && !contents_)
+        return not_asked("the contents of a directory in place of the directory");
     shape_ = m.shape;
     for (const message::Sources::Missing& missing : m.missing) {
         const auto is_it = [&](const std::string& source) { return source.substr(0, kMaxTextBytes) == missing.path; };
         if (!patterns_ && std::ranges::none_of(wish_.what.sources, is_it)) {
-            return not_asked({missing.path}, "it is said to be missing");
+            return not_asked({missing.path}, "it is reported as missing");
         }
         note_missing(missing.path);
     }
@@ -79,7 +80,7 @@ Result<void> AskedFor::check(const message::Offer& m) const {
     if (!wish_.stream && !m.destination.empty()) return not_asked("another place");
     if (m.dry_run != what.dry_run) return not_asked(m.dry_run ? "a dry run" : "no dry run");
     // A sender that lacks one of its sources may omit the deletion.
-    if (m.erase && !what.erase) return not_asked("to delete");
+    if (m.erase && !what.erase) return not_asked("a deletion");
     if (m.preserve != what.preserve) return not_asked("modes");
     if (m.owner != what.owner) return not_asked("owners");
     if (m.set_id != what.set_id) return not_asked("set-user-ID bits");
@@ -163,7 +164,7 @@ const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind)
     if (!contents_ && !is_source(path.front()) && !is_home(path, kind)) return "no source has that name";
     const bool one = shape_ == SourceShape::file || shape_ == SourceShape::directory;
     if (one && top_.empty()) top_ = path.front();
-    if (one && top_ != path.front()) return "one source was there";
+    if (one && top_ != path.front()) return "the request has one source";
     if (shape_ == SourceShape::file && (path.size() != 1 || kind == Kind::directory)) return "the source is a file";
     if (shape_ == SourceShape::directory && path.size() == 1 && kind == Kind::other) return "the source is a directory";
     if (named_ && !is_listed(path, kind)) return "the list of names does not have it";
@@ -177,14 +178,14 @@ Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& pat
         return not_asked(path, why);
     }
     if (type == EntryType::symlink && wish_.what.links == LinkChoice::skip) {
-        return not_asked(path, "links are left out");
+        return not_asked(path, "links are excluded");
     }
     if (type == EntryType::symlink && wish_.what.links == LinkChoice::safe && leads_out(join_path(path), target)) {
         return not_asked(path, "it leads out of the tree");
     }
     note_came(path);
     if (type != EntryType::hard_link) return {};
-    if (!wish_.what.hard_links) return not_asked(path, "hard links are not wanted");
+    if (!wish_.what.hard_links) return not_asked(path, "hard links were not requested");
     const std::vector<std::string> other = split_path(target);
     if (auto checked = check_path(other); !checked) return checked;
     if (const char* why = objection(other, Kind::other)) return not_asked(other, why);
@@ -211,7 +212,7 @@ Result<void> AskedFor::check_belongings(bool owner, bool attributes) const {
 }
 
 Result<void> AskedFor::check(const message::Rules& m) const {
-    return m.contents && !contents_ ? not_asked("to delete elsewhere") : Result<void>();
+    return m.contents && !contents_ ? not_asked("a deletion elsewhere") : Result<void>();
 }
 
 std::vector<message::Rules> AskedFor::rules() const { return rule_messages(wish_.what.rules, false); }

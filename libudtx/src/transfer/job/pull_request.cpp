@@ -18,9 +18,9 @@ Result<void> check_amount(const PullWish& wish) {
     std::size_t bytes = 0;
     for (const std::string& source : wish.what.sources) bytes += source.size() + 2;
     if (wish.what.sources.size() > kMaxPullSources || bytes > kMaxPullSourceBytes) {
-        return Error{ErrorCode::invalid_argument, "more sources than one request takes, " +
-                                                      std::to_string(kMaxPullSources) +
-                                                      " of 32 KiB together: give them as names of one source"};
+        return Error{ErrorCode::invalid_argument,
+                     "too many sources for one request: at most " + std::to_string(kMaxPullSources) +
+                         " of 32 KiB together; list names of one source with --files-from"};
     }
     if (!wish.what.names) return {};
     bytes = 0;
@@ -29,7 +29,7 @@ Result<void> check_amount(const PullWish& wish) {
         bytes += name.size() + kNameCost;
     }
     if (bytes <= kMaxPullNameBytes) return {};
-    return Error{ErrorCode::invalid_argument, "more names than one request takes (32 MiB)"};
+    return Error{ErrorCode::invalid_argument, "too many names for one request: at most 32 MiB"};
 }
 
 /// True if a component of the name is "..". There may be a million names, so it allocates nothing.
@@ -125,10 +125,10 @@ std::vector<std::byte> bytes_of(const std::vector<Message>& messages) {
 
 Result<void> PullRequest::add(Message message) {
     if (const auto* pull = std::get_if<message::Pull>(&message)) return add(*pull);
-    if (!begun_) return broken("the other side began neither with an offer nor with a request");
+    if (!begun_) return broken("the other end started without an offer or a request");
     if (const auto* rules = std::get_if<message::Rules>(&message)) return add(*rules);
     if (auto* names = std::get_if<message::Names>(&message)) return add(std::move(*names));
-    return broken("the receiver put something else into its request");
+    return broken("the request of the receiver has an unexpected message");
 }
 
 Result<void> PullRequest::add_all(std::span<const std::byte> bytes) {
@@ -148,10 +148,11 @@ Result<void> PullRequest::add(const message::Pull& m) {
         return broken("the receiver speaks another version of the transfer protocol: install the same version");
     }
     const bool stream = m.mode == TransferMode::stream;
-    if (m.sources.empty() || m.sources.size() > kMaxPullSources) return broken("a request of no or many sources");
-    if (m.part && m.erase) return broken("a request to delete what a part of a tree does not have");
+    if (m.sources.empty() || m.sources.size() > kMaxPullSources)
+        return broken("a request without sources, or with too many");
+    if (m.part && m.erase) return broken("a request to delete with a part of a tree");
     if (stream && (m.dry_run || m.erase || m.named || m.part || m.shard))
-        return broken("a request for a stream as if for a tree");
+        return broken("a request for a stream with options of a tree");
     begun_ = true;
     wish_.stream = stream;
     SendJobOptions& what = wish_.what;
@@ -187,11 +188,11 @@ Result<void> PullRequest::add(const message::Rules& m) {
 }
 
 Result<void> PullRequest::add(message::Names m) {
-    if (!wish_.what.names) return broken("names of a request that has none");
+    if (!wish_.what.names) return broken("names in a request without a list");
     for (std::string& name : m.names) {
         if (climbs(name)) return broken("a name leads out of its source");
         name_bytes_ += name.size() + kNameCost;
-        if (name_bytes_ > kMaxPullNameBytes) return broken("more names than one may ask for");
+        if (name_bytes_ > kMaxPullNameBytes) return broken("too many names in a request");
         wish_.what.names->push_back(std::move(name));
     }
     return {};

@@ -71,12 +71,12 @@ void Replies::note(const message::Totals& totals) {
 }
 
 Result<void> Replies::check_counts(const message::Totals& totals) const {
-    if (totals.erased > 0 && !options_.erase) return broken("the receiver deleted something, unasked");
+    if (totals.erased > 0 && !options_.erase) return broken("the receiver deleted something without a request");
     if (options_.dry_run) return {};
     const bool all_well = totals.failures == 0 && sent_->unsent == 0 && report_.outcome().failed_count == 0;
     if (!reading_.stream()) return check_tree(totals, all_well);
     const bool whole = totals.files == 1 && totals.bytes == sent_->data_bytes;
-    return all_well && !whole ? broken("the receiver confirmed something else than the stream") : Result<void>();
+    return all_well && !whole ? broken("the receiver confirmed another size than that of the stream") : Result<void>();
 }
 
 Result<void> Replies::check_tree(const message::Totals& totals, bool all_well) const {
@@ -123,14 +123,13 @@ Result<void> Replies::on_confirm(const message::Confirm& m) {
 void Replies::warn_of(const message::Totals& totals) {
     if (damaged_ > 0) {
         report_.warn("receiver: " + std::to_string(damaged_) +
-                     (damaged_ == 1
-                          ? " piece of the earlier run was not on disk as it was written and was sent again"
-                          : " pieces of the earlier run were not on disk as they were written and were sent again"));
+                     (damaged_ == 1 ? " piece of the earlier run was damaged on disk and was sent again"
+                                    : " pieces of the earlier run were damaged on disk and were sent again"));
     }
     // The receiver reports the number of deletions; without errors, zero needs no explanation.
     const bool errors = totals.failures != 0 || sent_->unsent != 0;
     if (options_.erase && errors && totals.erased == 0) {
-        report_.warn("the receiver deleted nothing, since there were errors");
+        report_.warn("the receiver deleted nothing, because of errors");
     }
 }
 
@@ -147,7 +146,7 @@ void Replies::on_resume(const message::Resume& m) {
 }
 
 Result<void> Replies::on_erased(const message::Erased& m) {
-    if (!options_.erase) return broken("the receiver deleted something, unasked");
+    if (!options_.erase) return broken("the receiver deleted something without a request");
     for (const std::string& path : m.paths) {
         if (options_.planned) options_.planned(erased_entry(path));
     }

@@ -214,7 +214,8 @@ void SendJob::tell_found(Instant now, proto::Connection& connection) {
 
 Result<void> SendJob::take(proto::Connection& connection, const Message& message) {
     if (const auto* share = std::get_if<message::Share>(&message)) {
-        if (!options_.shard || options_.shard->bits_per_second == 0) return broken("a share of a rate that has none");
+        if (!options_.shard || options_.shard->bits_per_second == 0)
+            return broken("a share of a rate that does not exist");
         connection.set_group_rate(Rate::bits_per_second(static_cast<double>(share->bits_per_second)));
         return {};
     }

@@ -62,8 +62,9 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         const proto::CloseReason& reason = closed->reason;
         const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
-        return settle(Error{reason.orderly() ? ErrorCode::protocol : code,
-                            reason.orderly() ? "the other side left without a word" : escape_line(reason.message)});
+        return settle(
+            Error{reason.orderly() ? ErrorCode::protocol : code,
+                  reason.orderly() ? "the other end disconnected without a reason" : escape_line(reason.message)});
     }
     if (ended_) return;
     if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
@@ -72,14 +73,14 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
     const auto* reset = std::get_if<proto::event::StreamReset>(&event);
     if (reset != nullptr && control_ == reset->id) {
         // The reset also ends its request.
-        return end(now, connection, Error{error_code_for(reset->code), "the other side gave up"});
+        return end(now, connection, Error{error_code_for(reset->code), "the other end stopped the transfer"});
     }
     // The chosen job needs no past Readable and Writable events: it checks the streams itself.
     const bool lasting = std::holds_alternative<proto::event::StreamOpened>(event) ||
                          std::holds_alternative<proto::event::StreamReset>(event);
     if (lasting) missed_.push_back(event);
     if (missed_.size() > kMostMissed) {
-        return end(now, connection, broken("the other side opens streams and says nothing"));
+        return end(now, connection, broken("the other end opens streams and sends nothing"));
     }
     if (control_) read_control(now, connection);
 }
@@ -101,7 +102,7 @@ void ServedJob::read_control(Instant now, proto::Connection& connection) {
     while (!decide(now, connection)) {
         const auto got = connection.read(*control_, block);
         if (got.bytes == 0) {
-            if (got.end) end(now, connection, broken("the other side ended the control stream"));
+            if (got.end) end(now, connection, broken("the other end closed the control stream"));
             return;
         }
         heard_ += got.bytes;

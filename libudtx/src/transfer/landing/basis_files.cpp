@@ -165,11 +165,13 @@ Result<void> BasisFiles::copy(const std::string& path, const Extent& extent, Tem
     const auto at = files_.find(path_key(path));
     int error = 0;
     const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
-    if (at == files_.end() || !fd) return io_error("cannot read the older", path, fd ? ENOENT : error);
+    if (at == files_.end() || !fd) return io_error("cannot read the older version of", path, fd ? ENOENT : error);
     if (auto copied = to.copy_from(fd.get(), extent); !copied) return copied;
     struct stat now = {};
     if (::fstat(fd.get(), &now) != 0 || !same_state(at->second.st, now)) {
-        return Error{ErrorCode::file_io, "'" + escape_name(path) + "' was changed here by another program meanwhile"};
+        return Error{
+            ErrorCode::file_io,
+            "'" + escape_name(path) + "' was changed here by another program during the transfer: repeat the command"};
     }
     return {};
 }

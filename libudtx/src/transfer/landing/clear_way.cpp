@@ -19,12 +19,12 @@ Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser*
     int error = 0;
     const UniqueFd directory = root.open_directory(path, error);
     const bool empty = directory && names_in(directory.get(), error).empty();
-    if (error != 0) return io_error("cannot look into", path, error);
+    if (error != 0) return io_error("cannot list", path, error);
     if (!empty && eraser == nullptr) {
         return in_the_way(path, "it is not empty: --delete replaces it, or remove it at the receiver");
     }
     if (!empty && !eraser->clear(path)) {
-        return in_the_way(path, "not all of what is in it may be deleted: remove it at the receiver");
+        return in_the_way(path, "some of its entries may not be deleted: remove it at the receiver");
     }
     return {};
 }

@@ -154,7 +154,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
     std::vector<std::optional<int>> errors(batch.size());
     if (const int unsynced = sync_contents(root, batch, errors); unsynced != 0) {
         callbacks.unsynced("this disk cannot sync (" + std::generic_category().message(unsynced) +
-                           "): what was delivered may be lost if the machine fails now");
+                           "): delivered data may be lost if the machine fails now");
     }
 
     ChangedDirectories directories(root);

@@ -106,7 +106,7 @@ Result<LandingPlace> find_landing(const std::string& destination, SourceShape sh
             return Error{ErrorCode::file_io, where + ": no such directory; end it with '/' to create it"};
         case SourceShape::stream:
             if (where.ends_with('/')) {
-                return Error{ErrorCode::file_io, where + " is no name of a file, which a stream needs"};
+                return Error{ErrorCode::file_io, where + " is not a file name: a stream needs one"};
             }
             [[fallthrough]];
         case SourceShape::file:

@@ -111,7 +111,7 @@ std::string LostTimes::take() {
     const std::uint64_t count = std::exchange(count_, 0);
     if (count == 0) return {};
     return "the time of " + std::to_string(count) + (count == 1 ? " entry" : " entries") +
-           " could not be kept as it is: the file system holds " + to_text(got_) + " for " + to_text(wanted_) +
+           " could not be preserved: the file system has " + to_text(got_) + " for " + to_text(wanted_) +
            (count == 1 ? ", '" : ", first '") + escape_name(first_) + "'";
 }
 

@@ -97,7 +97,7 @@ class DryLanding final : public Landing {
     }
     void operator()(const op::Finish& o) {
         if (erase_ && (o.finish.unsent != 0 || links_.report.outcome().failed_count != 0)) {
-            links_.report.warn("nothing would be deleted, since not everything would arrive");
+            links_.report.warn("nothing would be deleted, because not everything would arrive");
         } else if (erase_) {
             if (auto begun = eraser_.begin(); !begun) return links_.fatal(begun.error());
         }

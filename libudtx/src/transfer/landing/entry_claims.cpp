@@ -32,8 +32,7 @@ std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return
 Error falls_together(const std::string& path) {
     return {ErrorCode::refused,
             "'" + escape_name(path) +
-                "' is the same name as another one of this transfer to the receiver's file system, which does not tell "
-                "them apart: give one of them another name"};
+                "' and another name of this transfer are the same on the receiver's file system: rename one of them"};
 }
 
 std::uint64_t EntryClaims::by_inode(const EntryFacts& facts) { return key_of({1, facts.device, facts.inode}); }

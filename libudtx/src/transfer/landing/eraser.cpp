@@ -36,8 +36,8 @@ std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string
 }
 
 Error in_doubt(const std::string& path, const std::string& other) {
-    return {ErrorCode::refused, "'" + escape_name(path) + "' is not deleted: it may be what '" + escape_name(other) +
-                                    "' came as, since names read otherwise on this file system"};
+    return {ErrorCode::refused, "'" + escape_name(path) + "' is not deleted: it may be '" + escape_name(other) +
+                                    "', because this file system changes names"};
 }
 
 }  // namespace
@@ -75,10 +75,10 @@ Result<void> Eraser::add(const message::Rules& rules) {
 
 Result<void> Eraser::begin() {
     if (nothing_sent_ && (!contents_ || tops_.empty())) {
-        return Error{ErrorCode::refused, "nothing is deleted, since the sources are empty"};
+        return Error{ErrorCode::refused, "nothing is deleted, because the sources are empty"};
     }
     if (names_.full() || directories_.full() || folded_.full() || tops_.size() == kMaxTops) {
-        return Error{ErrorCode::refused, "nothing is deleted, since there are too many names to compare"};
+        return Error{ErrorCode::refused, "nothing is deleted, because there are too many names to compare"};
     }
     if (contents_ || claims_.may_fold("")) {
         waiting_.push_back({""});
@@ -142,7 +142,7 @@ void Eraser::look_through(Spellings spellings) {
     // A dry run makes no directories, so this one may be missing.
     if (!fd && dry_run_) return;
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
-    if (error != 0) return callbacks_.failed(directory, io_error("cannot look into", directory, error));
+    if (error != 0) return callbacks_.failed(directory, io_error("cannot list", directory, error));
     folds_ = claims_.may_fold(directory);
     Looking found{std::move(spellings), std::move(fd), {}, {}};
     const auto unknown = [&](const std::string& name, int number) {

@@ -83,7 +83,7 @@ void HardLinks::make(const message::Entry& entry) {
         return tree_.fail(
             entry.index, path,
             {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
-                                     "', which it is another name of, did not arrive"});
+                                     "', a hard link to the same file, did not arrive"});
     }
     std::string temporary = temp_name(tree_.unique_of_link(entry.index, path));
     const auto linked = tree_.lent.with(split.directory, [&] {
@@ -117,7 +117,7 @@ void HardLinks::begin_copy(const message::Entry& entry, const std::string& path,
     if (tree_.options.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
     int error = 0;
     UniqueFd from = tree_.root.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
-    if (!from) return tree_.fail(entry.index, path, io_error("cannot read for its other name", path, error));
+    if (!from) return tree_.fail(entry.index, path, io_error("cannot read for a hard link", path, error));
     const std::uint64_t unique = tree_.unique_of_link(entry.index, path);
     auto file = tree_.create_temporary(path, unique, attributes);
     if (!file) return tree_.fail(entry.index, path, file.error());

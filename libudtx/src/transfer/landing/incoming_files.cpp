@@ -54,9 +54,9 @@ void IncomingFiles::begin(const message::Entry& entry, const std::string& path) 
             .first->second;
     file.held = HeldBytes(held_);
     if (file.part && tree_.options.job == nullptr) {
-        return drop(entry.index, {ErrorCode::refused, "'" + escape_name(path) +
-                                                          "' is cut between shards, and the receiver keeps nothing "
-                                                          "that they could share: run it without --no-resume"});
+        return drop(entry.index,
+                    {ErrorCode::refused,
+                     "'" + escape_name(path) + "' is divided between shards: run the receiver without --no-resume"});
     }
     if (file.part) file.unsynced.shared = tree_.options.job->temporary_for(path);
     static_cast<void>(too_much_unfinished(entry.index, file));
@@ -80,7 +80,7 @@ bool IncomingFiles::too_much_unfinished(std::uint64_t index, File& file) {
     const std::uint64_t pieces = file.verifier.waiting() + file.unsynced.pieces.size() + file.part_pieces.size();
     file.held.set(sizeof(File) + 4 * kFileNodeBytes + 2 * file.path.size() + pieces * kPieceBytesHeld);
     if (held_ <= kMaxUnfinishedBytes) return false;
-    drop(index, {ErrorCode::refused, "'" + escape_name(file.path) + "': the sender has begun more than it finishes"});
+    drop(index, {ErrorCode::refused, "'" + escape_name(file.path) + "': the sender has too many unfinished files"});
     return true;
 }
 
@@ -455,7 +455,7 @@ std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const Fi
 Result<void> IncomingFiles::refresh(const File& file) {
     int error = 0;
     const UniqueFd fd = tree_.root.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
-    if (!fd) return io_error("cannot look at", file.path, error);
+    if (!fd) return io_error("cannot examine", file.path, error);
     const OnUnset unset = tree_.unset_of(file.path);
     error = file.attributes.exact_mode ? set_mode(fd.get(), file.attributes.mode) : 0;
     if (error != 0) unset(Belonging::mode, error);

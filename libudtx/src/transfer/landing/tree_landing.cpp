@@ -209,7 +209,7 @@ class TreeLanding final : public Landing {
         const bool well = finish.unsent == 0 && outcome.failed_count == 0 && !links_.queue.closed();
         // Directories were emptied before, if files arrived in their place.
         const std::string what = outcome.erased == 0 ? "nothing" : "nothing else";
-        if (!well) links_.report.warn(what + " was deleted, since not everything arrived");
+        if (!well) links_.report.warn(what + " was deleted, because not everything arrived");
         return well;
     }
 
@@ -284,7 +284,7 @@ void TreeLanding::open_journal() {
 
 bool TreeLanding::open_job() {
     if (!offer_.shard) return true;
-    Result<std::unique_ptr<JobFile>> opened = Error{ErrorCode::file_io, "nothing is kept for other shards here"};
+    Result<std::unique_ptr<JobFile>> opened = Error{ErrorCode::file_io, "the receiver keeps nothing for other shards"};
     if (journal_) {
         auto own_root = root_->make_subdirectory("");
         opened = own_root ? JobFile::open(std::move(own_root).value(), *offer_.shard, offer_.hash) : own_root.error();
@@ -298,7 +298,7 @@ bool TreeLanding::open_job() {
     if (needed) {
         links_.fatal(opened.error());
     } else {
-        say(notes_, opened.error().message + ": files that are cut between shards fail");
+        say(notes_, opened.error().message + ": files that are divided between shards fail");
     }
     return !needed;
 }

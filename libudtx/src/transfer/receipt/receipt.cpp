@@ -201,16 +201,16 @@ Result<Receipt> parse_receipt(std::string_view text) {
     std::size_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t newline = text.find('\n', at);
-        if (newline == std::string_view::npos) return damaged("its last line is cut");
+        if (newline == std::string_view::npos) return damaged("its last line is incomplete");
         const std::string_view line = text.substr(at, newline - at);
         ++number;
         if (number > 1 && line.starts_with("end\t")) {
             Hasher hasher(parser.hash());
             hasher.update(std::as_bytes(std::span(text.substr(0, at))));
             if (line.substr(4) != hasher.finish().hex()) return damaged("it was changed after it was written");
-            if (newline + 1 != text.size()) return damaged("something follows its end");
+            if (newline + 1 != text.size()) return damaged("it has data after its end");
             auto receipt = parser.finish();
-            if (!receipt) return damaged("its root is not that of its files");
+            if (!receipt) return damaged("its root digest differs from its files");
             return std::move(*receipt);
         }
         if (!parser.take(line, number)) return damaged("line " + std::to_string(number) + " is not understood");

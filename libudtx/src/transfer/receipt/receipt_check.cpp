@@ -61,7 +61,7 @@ class Checker {
     bool check_directory(const ReceiptEntry& entry) {
         int error = 0;
         if (base_.open_directory(entry.path, error)) return true;
-        if (error == ENOTDIR || error == ELOOP) return differs(entry, "is no directory");
+        if (error == ENOTDIR || error == ELOOP) return differs(entry, "is not a directory");
         return cannot(entry, error);
     }
 
@@ -72,10 +72,10 @@ class Checker {
         if (!parent) return cannot(entry, error);
         std::array<char, PATH_MAX> target{};
         const ssize_t length = ::readlinkat(parent.get(), leaf.c_str(), target.data(), target.size());
-        if (length < 0 && errno == EINVAL) return differs(entry, "is no symbolic link");
+        if (length < 0 && errno == EINVAL) return differs(entry, "is not a symbolic link");
         if (length < 0) return cannot(entry, errno);
         if (std::string_view(target.data(), static_cast<std::size_t>(length)) == entry.target) return true;
-        return differs(entry, "leads elsewhere");
+        return differs(entry, "has another target");
     }
 
     bool check_file(const ReceiptEntry& entry) {
@@ -84,11 +84,11 @@ class Checker {
         int error = 0;
         // O_NONBLOCK: opening a FIFO in the place of the file must not block.
         const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);
-        if (!fd && error == ELOOP) return differs(entry, "is no regular file");
+        if (!fd && error == ELOOP) return differs(entry, "is not a regular file");
         if (!fd) return cannot(entry, error);
         struct stat status = {};
         if (::fstat(fd.get(), &status) != 0) return cannot(entry, errno);
-        if (!S_ISREG(status.st_mode)) return differs(entry, "is no regular file");
+        if (!S_ISREG(status.st_mode)) return differs(entry, "is not a regular file");
         const auto size = static_cast<std::uint64_t>(status.st_size);
         bool same = true;
         if (size != entry.size) {
@@ -131,7 +131,8 @@ class Checker {
         for (const ProvenPiece& piece : entry.pieces) {
             same = check_hole(entry, fd, from, piece.offset) && same;
             from = piece.offset + piece.length;
-            if (from > size) return differs(entry, "nothing stands from byte " + std::to_string(piece.offset) + " on");
+            if (from > size)
+                return differs(entry, "there is no data from byte " + std::to_string(piece.offset) + " on");
             const auto digest = hasher_.hash(fd, piece.offset, piece.length);
             if (!digest) return cannot(entry, hasher_.error());
             if (*digest != piece.digest) same = differs(entry, span_text(piece.offset, from) + " differ");

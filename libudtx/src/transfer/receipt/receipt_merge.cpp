@@ -88,7 +88,7 @@ class MergeInput {
         const std::string& name = receipts_[i].name;
         if (i == 0) hash_ = receipt.hash;
         if (receipt.hash != hash_) {
-            return Error{ErrorCode::integrity, name + " has other hashes than " + receipts_.front().name +
+            return Error{ErrorCode::integrity, name + " has another kind of hash than " + receipts_.front().name +
                                                    ", and cannot be compared with it"};
         }
         if (!receipt.undelivered.empty()) {
@@ -111,7 +111,8 @@ class MergeInput {
             const bool alike = shard && shard->job == (*first)->job && shard->count == (*first)->count &&
                                shard->split == (*first)->split;
             const std::string& of_job = receipts_[static_cast<std::size_t>(first - shards_.begin())].name;
-            if (!alike) return Error{ErrorCode::integrity, receipts_[i].name + " is of another job than " + of_job};
+            if (!alike)
+                return Error{ErrorCode::integrity, receipts_[i].name + " belongs to another job than " + of_job};
             if (!names[shard->index].empty()) {
                 return Error{ErrorCode::integrity, names[shard->index] + " and " + receipts_[i].name +
                                                        " are both of shard " + text_of(*shard)};
@@ -123,7 +124,7 @@ class MergeInput {
         JobShard lost = **first;
         lost.index = static_cast<std::size_t>(missing - names.begin());
         return Error{ErrorCode::integrity,
-                     "there is no receipt of shard " + text_of(lost) + ": give those of all shards"};
+                     "the receipt of shard " + text_of(lost) + " is missing: give those of all shards"};
     }
     static std::string text_of(const JobShard& shard) {
         return std::to_string(shard.index) + "/" + std::to_string(shard.count);
@@ -160,7 +161,7 @@ class MergeInput {
     }
     static Error gap(const ReceiptEntry& entry, std::uint64_t from, std::uint64_t to) {
         return {ErrorCode::integrity, "'" + escape_name(entry.path) + "': bytes " + std::to_string(from) + " to " +
-                                          std::to_string(to - 1) + " are in no receipt"};
+                                          std::to_string(to - 1) + " are missing in all receipts"};
     }
 
     const std::vector<NamedReceipt>& receipts_;

@@ -40,7 +40,7 @@ Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
     if (::stat(path.c_str(), &st) == 0) {
         if (!S_ISREG(st.st_mode)) {
             return Error{ErrorCode::file_io,
-                         "cannot write the receipt '" + escape_name(path) + "': it is no regular file"};
+                         "cannot write the receipt '" + escape_name(path) + "': it is not a regular file"};
         }
         std::error_code failed;
         if (auto real = std::filesystem::canonical(path, failed); !failed) path = real.string();

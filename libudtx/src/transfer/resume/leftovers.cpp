@@ -170,7 +170,7 @@ class Cleaner {
         int error = 0;
         UniqueFd fd = base_.open_directory(directory, error);
         const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
-        if (error != 0) return fail(directory, io_error("cannot look into", directory, error));
+        if (error != 0) return fail(directory, io_error("cannot list", directory, error));
         const int here = fd.get();
         above_.push_back(std::move(fd));
         for (const std::string& name : names) {
@@ -191,8 +191,8 @@ class Cleaner {
         const OpenJournal journal = open_journal(parent, name);
         const std::string path = path_in(directory, name);
         std::string why;
-        if (journal.state == OpenJournal::State::busy) why = "a transfer is under way";
-        if (journal.state == OpenJournal::State::foreign) why = "it is no journal of this user's transfers";
+        if (journal.state == OpenJournal::State::busy) why = "a transfer is running";
+        if (journal.state == OpenJournal::State::foreign) why = "it is not a journal of this user";
         const auto root = base_.subdirectory(directory);
         if (why.empty() && !root) why = root.error().message;
         const bool maybe_used = why.empty() && journal.unlocked && idle_for(*root, journal) < kSurelyIdle;
@@ -215,10 +215,11 @@ class Cleaner {
         const std::string path = path_in(directory, name);
         if (doomed_.count(path) > 0) return;
         if (spared_.count(path) > 0) return keep(path, "its journal stays");
-        if (!is_ours(st) && !is_temporary_link(name, st)) return keep(path, "it is no file of this user's transfers");
+        if (!is_ours(st) && !is_temporary_link(name, st))
+            return keep(path, "it is not a file of this user's transfers");
         // As late as possible: every transfer locks the directory before it begins a file.
         const Use use = use_here();
-        if (use == Use::some) return keep(path, "a transfer is under way");
+        if (use == Use::some) return keep(path, "a transfer is running");
         if (is_new(st) || (use == Use::unknown && age_of(st) < kSurelyIdle)) return keep(path, "it is too new");
         remove(parent, name, path, st);
     }

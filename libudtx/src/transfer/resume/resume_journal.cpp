@@ -81,11 +81,11 @@ std::optional<ResumeJournal::Opened> ResumeJournal::Opening::attempt() {
     if (!since_) since_ = now;
     if (!journal_) {
         struct stat st = {};
-        if (::fstat(root_->fd(), &st) != 0) return Opened{nullptr, io_error("cannot look at", ".", errno).message};
+        if (::fstat(root_->fd(), &st) != 0) return Opened{nullptr, io_error("cannot examine", ".", errno).message};
         auto claim = Claim::take({st.st_dev, st.st_ino, transfer_}, displaced_);
         if (!claim && now - *since_ < kWaitForOwner) return std::nullopt;
         if (!claim) {
-            return Opened{nullptr, "the same transfer is still under way here; this run keeps nothing for a resume"};
+            return Opened{nullptr, "the same transfer is still running here; a later run cannot continue this one"};
         }
         journal_.reset(new ResumeJournal(std::move(*root_), transfer_, std::move(claim)));
         since_ = now;
@@ -112,13 +112,13 @@ std::optional<std::string> ResumeJournal::lock(bool wait) {
     if (busy != 0 && busy != EWOULDBLOCK) {
         // Nobody has it, but the disk has no locks: for example, a network file system without a lock service.
         unlocked_ = "this disk has no locks (" + std::generic_category().message(busy) +
-                    "): resume works, but do not run the same transfer twice at a time";
+                    "): resume works, but do not run the same transfer twice at the same time";
     }
     if (busy == 0 || !unlocked_.empty()) {
         // The previous owner may have removed the file meanwhile.
         if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return std::string();
     } else if (!wait) {
-        return "no resume: another receiver has the same transfer under way in this directory";
+        return "no resume: another receiver runs the same transfer in this directory";
     }
     return std::nullopt;
 }
@@ -142,11 +142,11 @@ std::string ResumeJournal::load(HashAlgorithm hash) {
             note = "the earlier run used another checksum; everything is sent";
         } else if (earlier_.valid_bytes != size) {
             note = "the journal of the earlier run is damaged at byte " + std::to_string(earlier_.valid_bytes) +
-                   " of " + std::to_string(size) + "; what stands before that is used";
+                   " of " + std::to_string(size) + "; the data before it is used";
         }
         if (error != 0 || !usable || earlier_.header.hash != hash) earlier_ = {};
     } else if (size > 0) {
-        note = "the journal of the earlier run is too large to be one; everything is sent";
+        note = "the journal of the earlier run is too large; everything is sent";
     }
     end_ = earlier_.valid_bytes;
     next_number_ = earlier_.next_number;

@@ -58,7 +58,7 @@ Result<Selection> unpack_selection(const std::vector<std::string>& blocks) {
         const auto added = request.add_all(std::as_bytes(std::span(block.data(), block.size())));
         if (!added) return added.error();
     }
-    if (!request.begun()) return Error{ErrorCode::protocol, "that says nothing of what is to be sent"};
+    if (!request.begun()) return Error{ErrorCode::protocol, "the selection names no source"};
     return Selection(request.take_wish().what);
 }
 

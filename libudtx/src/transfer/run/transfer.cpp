@@ -51,7 +51,7 @@ Result<void> open_to_dial(TransferState& state, const std::string& host, std::ui
 /// A receipt covers one transfer.
 Result<void> claim(const std::optional<ReceiptFile>& receipt) {
     if (!receipt || receipt->writer()->claim()) return {};
-    return Error{ErrorCode::invalid_argument, "the receipt is that of another transfer: each needs one of its own"};
+    return Error{ErrorCode::invalid_argument, "the receipt belongs to another transfer: each transfer needs its own"};
 }
 
 }  // namespace

@@ -255,7 +255,7 @@ bool TransferState::never_came(Instant now) {
     if (!awaited_->close_door()) return false;
     const std::lock_guard lock(mutex_);
     nobody_ = cancelled ? *cancelled
-                        : Error{ErrorCode::timeout, "nobody connected within " + elapsed_text(setup_.peer_within)};
+                        : Error{ErrorCode::timeout, "no client connected within " + elapsed_text(setup_.peer_within)};
     return true;
 }
 
@@ -325,7 +325,7 @@ void TransferState::settle_receipt() {
         if (outcome.dry_run || nothing) receipt_->discard();
         if (outcome.dry_run) return;
         settled = nothing
-                      ? Error{ErrorCode::partial, "there is no receipt, since the transfer did not end in good order"}
+                      ? Error{ErrorCode::partial, "there is no receipt, because the transfer failed"}
                       : receipt_->writer()->finish([this](const std::string& path) {
                             return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
                         });

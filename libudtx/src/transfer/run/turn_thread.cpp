@@ -19,9 +19,9 @@ void TurnThread::start(std::function<bool()> turn) {
     try {
         thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
     } catch (const std::system_error& failed) {
-        throw std::system_error(failed.code(),
-                                "no thread to look after transfers (a higher limit of processes may help: ulimit -u, "
-                                "the pids cgroup)");
+        throw std::system_error(
+            failed.code(),
+            "cannot start the thread of transfers; raise the limit of processes (ulimit -u, the pids cgroup)");
     }
 }
 

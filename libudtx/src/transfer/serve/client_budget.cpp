@@ -47,7 +47,7 @@ bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner)
     }
     if (idlest == nullptr) return false;
     idlest->give_way(ErrorCode::timeout,
-                     "nothing moved for " + elapsed_text(idlest->idle()) + ", and others need the place");
+                     "nothing moved for " + elapsed_text(idlest->idle()) + ", and other clients are waiting");
     return true;
 }
 
@@ -94,9 +94,8 @@ Result<void> ClientBudget::admit(const Connections& connections, std::uint64_t o
     const auto of_one = static_cast<std::size_t>(std::ranges::count_if(connections, own));
     if (of_one >= connections_of_one() && !make_way(connections, owner)) {
         return Error{ErrorCode::refused,
-                     "this key, or with one pre-shared key this address, has as many connections as "
-                     "one may have (" +
-                         std::to_string(connections_of_one()) + ")"};
+                     "this key, or with one pre-shared key this address, has reached its limit of connections (" +
+                         std::to_string(connections_of_one()) + "); try again later"};
     }
     const auto of_all = static_cast<std::size_t>(std::ranges::count_if(connections, here));
     if (of_all >= connections_of_all() && !make_way(connections, 0)) {
@@ -123,8 +122,8 @@ void ClientBudget::enforce(const Connections& connections) const {
         // Ends them all at once: one at a time, the excess could grow meanwhile.
         for (const auto& [bytes, connection] : held.of) {
             connection->give_way(ErrorCode::refused,
-                                 "the transfers of this key make the server remember more than one key's may (" +
-                                     bytes_text(held_by_one()) + "): fewer or smaller ones at once");
+                                 "the transfers of this key need more memory of the server than one key may have (" +
+                                     bytes_text(held_by_one()) + "): run fewer or smaller ones at the same time");
             held.bytes -= bytes;
             if (held.bytes <= held_by_one()) break;
         }

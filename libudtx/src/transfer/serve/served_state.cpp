@@ -148,11 +148,12 @@ std::optional<Error> ServedState::impatience(Instant now, Duration patience) con
     const Duration idle = idle_;
     if (is_silent()) {
         if (idle >= kFirstWordWithin) {
-            const char* what = heard_ == 0 ? "nothing was asked for within " : "nothing more of a request came within ";
+            const char* what =
+                heard_ == 0 ? "no request arrived within " : "the rest of the request did not arrive within ";
             return Error{ErrorCode::timeout, what + elapsed_text(kFirstWordWithin)};
         }
         if (now - start_ < kRequestWithin) return std::nullopt;
-        return Error{ErrorCode::timeout, "a request was not whole within " + elapsed_text(kRequestWithin)};
+        return Error{ErrorCode::timeout, "a request was not complete within " + elapsed_text(kRequestWithin)};
     }
     if (patience <= Duration::zero() || idle < patience) return std::nullopt;
     return Error{ErrorCode::timeout, "nothing moved for " + elapsed_text(patience)};

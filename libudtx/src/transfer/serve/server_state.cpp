@@ -174,7 +174,7 @@ std::shared_ptr<ServedState> ServerState::find(std::uint64_t number) const {
 
 Result<ReceiveJobOptions> ServerState::take_push(const Client& client) {
     const std::lock_guard one(asking_);
-    if (!options_.push) return Error{ErrorCode::refused, "nothing may be brought here"};
+    if (!options_.push) return Error{ErrorCode::refused, "the server does not receive files"};
     const auto landing = options_.push(client);
     if (!landing) return landing.error();
     if (landing->receipt) {
@@ -184,7 +184,7 @@ Result<ReceiveJobOptions> ServerState::take_push(const Client& client) {
 }
 
 Result<ConfinedSources> ServerState::find_sources(const Client& client, const PullWish& wish) const {
-    if (!options_.pull) return Error{ErrorCode::refused, "nothing is fetched from here"};
+    if (!options_.pull) return Error{ErrorCode::refused, "the server does not send files"};
     const auto offered = [&] {
         const std::lock_guard one(asking_);
         return options_.pull(client, wish.what);

@@ -93,11 +93,11 @@ DiskStep Scanner::step() {
     if (brought_again_ > 0) {
         report_.warn("several sources have " +
                      (brought_again_ == 1 ? "a name" : std::to_string(brought_again_) + " names") +
-                     " in common: the first one's went, first '" + escape_name(first_again_) + "'");
+                     " in common: that of the first source was sent, first '" + escape_name(first_again_) + "'");
     }
     if (unfinished_ > 0 && !options_.only_finished) {
-        report_.warn("left out what transfers under way or given up have left: " + std::to_string(unfinished_) +
-                     (unfinished_ == 1 ? " entry" : " entries") + " (udtx-recv clean)");
+        report_.warn("skipped temporary files of running or stopped transfers: " + std::to_string(unfinished_) +
+                     (unfinished_ == 1 ? " entry" : " entries") + " (see udtx-recv clean)");
     }
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     queue_.close();

@@ -63,7 +63,7 @@ void SourceCounts::sent_anyway(std::uint64_t same) {
 void SourceCounts::fail(const ScannedEntry& entry, FileStatus status, int error_number) {
     Error error = status == FileStatus::changed
                       ? Error{ErrorCode::partial, "'" + escape_name(entry.path) +
-                                                      "' changed while it was read, or does not tell its true size "
+                                                      "' changed while it was read, or does not report its true size "
                                                       "(procfs): send it again or copy it first"}
                       : io_error("cannot read", entry.path, error_number);
     report_.fail({entry.path, error.code, std::move(error.message)});

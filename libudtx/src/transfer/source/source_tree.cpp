@@ -72,8 +72,8 @@ Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sou
 namespace {
 
 std::string reason_for(int error) {
-    if (error == ELOOP || error == EXDEV) return "a symbolic link on the way is not followed";
-    if (error == ENOTDIR) return "no directory, or a symbolic link, which is not followed";
+    if (error == ELOOP || error == EXDEV) return "its path has a symbolic link, which is not followed";
+    if (error == ENOTDIR) return "not a directory, or a symbolic link, which is not followed";
     return std::generic_category().message(error);
 }
 
@@ -93,7 +93,7 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
     std::vector<std::string> parts = split_path(given);
     std::erase(parts, ".");
     if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
-        return Error{ErrorCode::refused, "'" + escape_name(given) + "' leads out of the directory that is served"};
+        return Error{ErrorCode::refused, "'" + escape_name(given) + "' is outside of the directory of the server"};
     }
     // Files of an unfinished transfer are not sources.
     if (std::ranges::any_of(parts, is_transfer_file)) return not_there(reason_for(ENOENT));
@@ -149,7 +149,7 @@ Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::v
         found.roots.push_back(std::move(root).value());
     }
     if (found.roots.empty()) {
-        if (found.missing.empty()) return Error{ErrorCode::refused, "nothing was asked for"};
+        if (found.missing.empty()) return Error{ErrorCode::refused, "the request names no source"};
         const FailedFile& first = found.missing.front();
         return Error{first.code, escape_name(first.path) + ": " + first.reason};
     }

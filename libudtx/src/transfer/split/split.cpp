@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kSplitHead = "udtx-plan 1 ";
 constexpr std::string_view kSplitEnd = "end";
 
-Error no_split(const char* why) { return {ErrorCode::invalid_argument, std::string("no plan of shards: ") + why}; }
+Error no_split(const char* why) { return {ErrorCode::invalid_argument, std::string("not a plan of shards: ") + why}; }
 
 /// The next line, without its newline. nullopt: the text is empty, or the line has no newline.
 std::optional<std::string_view> take_line(std::string_view& text) {
@@ -62,10 +62,10 @@ Result<Split> Split::create(std::vector<Cut> cuts) {
     if (cuts.size() >= kMaxShards) return no_split("more than 4096 shards");
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const std::string& path = cuts[i].path;
-        if (auto checked = check_path(split_path(path)); !checked) return no_split("a path is none");
+        if (auto checked = check_path(split_path(path)); !checked) return no_split("a path is invalid");
         if (join_path(split_path(path)) != path) return no_split("a path is not in its shortest form");
-        if (cuts[i].offset % kCutBytes != 0) return no_split("a file is cut elsewhere than at a multiple of 8 MiB");
-        if (i > 0 && descends(cuts[i - 1], cuts[i])) return no_split("the paths descend");
+        if (cuts[i].offset % kCutBytes != 0) return no_split("a file is not divided at a multiple of 8 MiB");
+        if (i > 0 && descends(cuts[i - 1], cuts[i])) return no_split("the paths are not in order");
     }
     Split out;
     out.cuts_ = std::move(cuts);
@@ -85,11 +85,11 @@ Result<Split> Split::parse(std::string_view text) {
     while (cuts.size() + 1 < count) {
         const auto line = take_line(text);
         auto cut = line ? parse_cut(*line) : std::nullopt;
-        if (!cut) return no_split("it is cut short, or a path in it was changed");
+        if (!cut) return no_split("it is incomplete, or a path in it was changed");
         cuts.push_back(std::move(*cut));
     }
     const auto end = take_line(text);
-    if (!end || *end != kSplitEnd || !text.empty()) return no_split("it is cut short, or something follows its end");
+    if (!end || *end != kSplitEnd || !text.empty()) return no_split("it is incomplete, or has data after its end");
     return create(std::move(cuts));
 }
 

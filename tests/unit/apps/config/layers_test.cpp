@@ -143,7 +143,7 @@ TEST_CASE("What is wrong in a file names it and its line") {
     }
     SECTION("a switch") {
         rig.file("\nverbose maybe\n");
-        CHECK(rig.error({}) == "F:2: 'verbose' is yes or no, not 'maybe'");
+        CHECK(rig.error({}) == "F:2: 'verbose' must be yes or no, not 'maybe'");
     }
     SECTION("settings of the other tool are known") {
         rig.file("authorized-keys ~/keys\n");
