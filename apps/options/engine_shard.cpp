@@ -29,7 +29,7 @@ Result<transfer::Shard> shard_in(const Environment& environment, const char* ind
     const auto count = number_in(environment, count_name);
     if (!count) return count.error();
     if (!*index || !*count) {
-        return doubtful(std::string(*index ? count_name : index_name) + " is not set beside " +
+        return doubtful(std::string(*index ? count_name : index_name) + " is missing beside " +
                         (*index ? index_name : count_name));
     }
     if (**count == 0 || **count > transfer::kMaxShards || **index >= **count) {

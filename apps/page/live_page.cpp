@@ -58,7 +58,7 @@ Result<void> LivePage::serve() {
     server_ = std::move(*server);
     log_.info("page on http://" + server_->address() + "/");
     if (!server_->on_loopback()) {
-        log_.warn("--http: whoever reaches " + server_->address() +
+        log_.warn("--http: everyone who reaches " + server_->address() +
                   " may see names of files and addresses; there is no password and no encryption");
     }
     return {};

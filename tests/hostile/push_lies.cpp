@@ -74,9 +74,9 @@ void add_names(std::vector<PushLie>& out) {
         {
             tree("the truth", Expect::delivered, 0, "",
                  in_all({file("a"), [](Script& s) { s.directory("d"); }, file("d/b")})),
-            tree("up", kEnds, kRefused, "leads elsewhere", named({"..", "canary"})),
-            tree("up from below", kEnds, kRefused, "leads elsewhere", named({"d", "..", "..", "canary"})),
-            tree("here", kEnds, kRefused, "leads elsewhere", named({"."})),
+            tree("up", kEnds, kRefused, "leads to another directory", named({"..", "canary"})),
+            tree("up from below", kEnds, kRefused, "leads to another directory", named({"d", "..", "..", "canary"})),
+            tree("here", kEnds, kRefused, "leads to another directory", named({"."})),
             tree("absolute", kEnds, kRefused, "slash", named({"/etc/x"})),
             tree("a path in a name", kEnds, kRefused, "slash", named({"a/../../canary"})),
             tree("a NUL", kEnds, kRefused, "NUL", named({nul})),
@@ -115,7 +115,7 @@ void add_names(std::vector<PushLie>& out) {
             tree("a file, then a directory", Expect::any, 0, "",
                  in_all({file("a"), [](Script& s) { s.directory("a"); }, file("a/b")})),
             tree("below a file", Expect::any, 0, "", in_all({file("a"), file("a/b")})),
-            tree("the destination is up", kEnds, kRefused, "leads elsewhere", file("canary"),
+            tree("the destination is up", kEnds, kRefused, "leads to another directory", file("canary"),
                  [](message::Offer& m) { m.destination = {".."}; }),
             tree("the destination is a link", kEnds, 4, "out", file("canary"),
                  [](message::Offer& m) { m.destination = {"out"}; }),
@@ -348,7 +348,7 @@ void add_withheld(std::vector<PushLie>& out) {
                           [](Script& s) {
                               for (int i = 0; i < 10'000; ++i) s.query("keep");
                           }})),
-            words("a question about what is up", kEnds, kRefused, "leads elsewhere",
+            words("a question about what is up", kEnds, kRefused, "leads to another directory",
                   in_all({offer, put(message::Query{0, {"..", "canary"}, 5, {}, 0, false, false, 0, 0, 0})})),
             words("a question about another's part", kEnds, kBroken, "own files",
                   in_all({offer, [](Script& s) { s.query(".udtx-00000000000000aa.part"); }})),

@@ -20,7 +20,7 @@ Error refused(std::string_view name, const char* why) {
 
 Result<void> check_component(std::string_view component) {
     if (component.empty()) return refused(component, "it is empty");
-    if (component == "." || component == "..") return refused(component, "it leads elsewhere");
+    if (component == "." || component == "..") return refused(component, "it leads to another directory");
     if (component.find('/') != std::string_view::npos) return refused(component, "it contains a slash");
     if (component.find('\0') != std::string_view::npos) return refused(component, "it contains a NUL");
     if (component.size() > kMaxComponentBytes)
