@@ -180,7 +180,7 @@ std::string metrics_text(const MetricsView& view) {
     page.sample({}, static_cast<double>(view.transfers.size()));
     page.metric("udtx_transfers_ended_total", "counter", "Transfers that have ended.");
     page.sample({}, static_cast<double>(view.transfers_ended));
-    page.metric("udtx_transfers_failed_total", "counter", "Of those, the ones that did not deliver everything.");
+    page.metric("udtx_transfers_failed_total", "counter", "Transfers that did not deliver everything.");
     page.sample({}, static_cast<double>(view.transfers_failed));
     page.metric("udtx_bytes_ended_total", "counter", "File bytes of the transfers that have ended.");
     page.sample({}, static_cast<double>(view.bytes_ended));

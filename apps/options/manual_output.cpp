@@ -153,10 +153,10 @@ Manual::Output plan_object() {
              {"itemized", "The eleven letters of -n."},
              {"action", "send, update, make, attributes, exists, delete, or with -v none."},
              {"path", "The path at the destination. path_hex is its hexadecimal form if it is not UTF-8."},
-             {"type", "file, directory, symlink or hard_link. Of a deleted entry: directory or other."},
+             {"type", "file, directory, symlink or hard_link. A deleted entry: directory or other."},
              {"new", "true: it does not exist at the destination. Deleted entries lack this field and the next ones."},
              {"changes", "What differs from an existing entry: content, size, time, mode, owner, group, attributes."},
-             {"size", "Of a file, in bytes."},
+             {"size", "Bytes of a file."},
              {"target", "Of a link."}}};
 }
 
@@ -206,7 +206,7 @@ Manual::Output status_object(bool sends) {
              {"port", "The UDP port on which it listens, or to which it connects. null before it is known."},
              {"sources", "The first 16 sources."},
              {"source_count", "Number of sources."},
-             {"destination", "Where the data goes. Of a receiver: its directory."},
+             {"destination", "Where the data goes. A receiver: its directory."},
              {"file", "The file that moves now."},
              {"transfers[].who", "Only of a server, for its first 100 transfers: address and key of the peer."},
              {"transfers[].role", "sender or receiver: what the server is in this transfer."},

@@ -151,7 +151,7 @@ Manual verify_manual() {
         .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::integrity},
         .environment = kNoSettings,
         .files = {{"RECEIPT", "What --receipt wrote, or receipt merge."},
-                  {"FILE", "Of --repair-list: names that differ, each ends with NUL."}},
+                  {"FILE", "Names for --repair-list that differ; each ends with NUL."}},
         .see_also = {"udtx-send", "udtx-recv", "udtx-recv-receipt"},
     };
 }
