@@ -39,13 +39,13 @@ Result<openssl::KeyPtr> parse_identity(std::string_view pem, const std::filesyst
     openssl::KeyPtr key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr) : nullptr);
     ERR_clear_error();
     if (!key) {
-        return Error{ErrorCode::malformed, path.string() +
-                                               " is not a private key in PEM form without a passphrase: make one with "
-                                               "udtx-send keygen --identity FILE"};
+        return Error{
+            ErrorCode::malformed,
+            path.string() + " is not a private key in PEM form without a passphrase: make one with udtx-send keygen"};
     }
     if (!openssl::raw_public_key(key.get())) {
         return Error{ErrorCode::malformed,
-                     path.string() + " has a key that is not Ed25519: make one with udtx-send keygen --identity FILE"};
+                     path.string() + " has a key that is not Ed25519: make one with udtx-send keygen"};
     }
     return key;
 }

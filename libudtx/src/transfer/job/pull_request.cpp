@@ -18,9 +18,9 @@ Result<void> check_amount(const PullWish& wish) {
     std::size_t bytes = 0;
     for (const std::string& source : wish.what.sources) bytes += source.size() + 2;
     if (wish.what.sources.size() > kMaxPullSources || bytes > kMaxPullSourceBytes) {
-        return Error{ErrorCode::invalid_argument,
-                     "too many sources for one request: at most " + std::to_string(kMaxPullSources) +
-                         " of 32 KiB together; list names of one source with --files-from"};
+        return Error{ErrorCode::invalid_argument, "too many sources for one request: at most " +
+                                                      std::to_string(kMaxPullSources) +
+                                                      " of 32 KiB together; name one source and list the files in it"};
     }
     if (!wish.what.names) return {};
     bytes = 0;
