@@ -392,7 +392,7 @@ void add_withheld(std::vector<PushLie>& out) {
                        offer(s);
                        speech.end_control = true;
                    }),
-            speech("the control stream ends before a word", kEnds, kBroken, "ended",
+            speech("the control stream ends before a word", kEnds, kBroken, "closed",
                    [](Script& s, Speech& speech) {
                        s.raw("\x40"sv);
                        speech.end_control = true;

@@ -67,7 +67,7 @@ refused "192.0.2.77.*interfaces here: .*lo" --path 192.0.2.77
 refused "weight must be" --path 127.0.0.1,weight=0
 refused "not understood" --path 127.0.0.1,127.0.0.1,speed=3
 refused "family" --path ::1
-refused "needs two" --multipath failover --path 127.0.0.1
+refused "needs at least two" --multipath failover --path 127.0.0.1
 refused "use aggregate or failover" --multipath both
 refused "use one of .*eds" --scheduler fastest
 many=()

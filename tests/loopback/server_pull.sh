@@ -61,9 +61,9 @@ expect 11 "$recv" "${who[@]}" "$url/lab/tree/.x.udtx-0123456789abcdef.part" .
 as lab
 for path in ../secret/file tree/../../secret/file .. lab/../..; do
     expect 11 "$recv" "${who[@]}" "$url/$path" escaped
-    said "leads out of the directory|No such file"
+    said "outside of the directory|No such file"
 done
-until_true 90 grep -q "refused 127.0.0.1:.*leads out" "$work/log"
+until_true 90 grep -q "refused 127.0.0.1:.*outside of the directory" "$work/log"
 expect 11 "$recv" "${who[@]}" "$url/way-out/file" escaped
 expect 11 "$recv" "${who[@]}" "$url//secret/file" escaped
 [ ! -e escaped ] || fail "something came from outside of the directory"
@@ -152,7 +152,7 @@ wrong "--max-rate is for serving" --max-rate 5M udtx://h/a .
 wrong "--schedule is for senders" --schedule 08:00,5M udtx://h/a .
 wrong "--cc is for senders" --cc udtx udtx://h/a .
 wrong "--ssh is for" --ssh x udtx://h/a .
-wrong "--pin go together" --pin x udtx://h/a .
+wrong "--pin need each other" --pin x udtx://h/a .
 wrong "--exclude is for fetching" --exclude x --listen 127.0.0.1:0 --dir .
 wrong "--delete is for fetching" --delete --listen 127.0.0.1:0 --dir .
 wrong "not for standard input or output" -n udtx://h/a -

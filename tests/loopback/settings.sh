@@ -26,7 +26,7 @@ said "rate cap: 70"
 expect 1 "$send" --config none "$work/file" "udtx://127.0.0.1:$port/"
 said "no key given"
 expect 1 "$send" --config "$work/nowhere" "$work/file" udtx://store/
-said "no file .*nowhere"
+said "nowhere does not exist"
 
 # The order of lines decides among patterns, and each value has a line of its own.
 cat >"$work/patterns" <<EOF

@@ -165,7 +165,7 @@ says "--plan needs --shard" --plan "$plan"
 says "--job needs --shard" --job x
 says "make it again" --shard 0/$n --plan "$src/a.txt"
 head -c 20 "$plan" >"$work/cut"
-says "cut short" --shard 0/$n --plan "$work/cut"
+says "it is incomplete" --shard 0/$n --plan "$work/cut"
 says "cannot read" --shard 0/$n --plan "$work/none"
 expect 1 "$send" --psk-file "$work/psk" --shard 0/$n --plan "$plan" - "$url/x" </dev/null
 said "for trees"

@@ -147,7 +147,7 @@ ended 0
 diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
 [ -z "$(find "$work/fetched" -name '.udtx-*')" ] || fail "left behind where it was fetched"
 expect 1 "$recv" --shard 0/$n -p --psk-file "$work/psk" "udtx://127.0.0.1:${ports[0]}/src" "$work/fetched/"
-said '--shard needs --plan FILE here'
+said '--shard needs --plan FILE to fetch'
 
 # --- a quota counts a split file once, whichever shards fill it
 mkdir "$work/narrow"

@@ -96,7 +96,7 @@ request there | expect 42 "$recv" --bootstrap
 [ "$(grep -c '^end$' "$work/last.out")" -eq 2 ] || fail "no answer"
 rm "$work/dst/there"
 expect 12 "$recv" --bootstrap --port 7 </dev/null
-grep -q "^message .*--port.*means%20nothing" "$work/last.out" || fail "a word too many"
+grep -q "^message .*--port.*unknown%20after" "$work/last.out" || fail "a word too many"
 
 # --- this side connects while its request is in transit: the request arrives only after that
 for far in recv send; do

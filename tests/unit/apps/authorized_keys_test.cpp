@@ -58,7 +58,7 @@ TEST_CASE("a wrong line is named, and nothing of the file counts") {
         INFO(value);
         CHECK(has(error_of("quota=\"" + value + "\" " + key), "keys, line 2: quota=\"" + value + "\" is not a size"));
     }
-    CHECK(has(error_of("dir=\"x " + key), "no end"));
+    CHECK(has(error_of("dir=\"x " + key), "no closing quotation mark"));
     CHECK(has(error_of("dir=\"/etc\" " + key), "below"));
     CHECK(has(error_of("dir=\"a/../..\" " + key), "below"));
     CHECK(has(error_of("write"), "blank between the options and the key"));

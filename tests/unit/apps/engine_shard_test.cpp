@@ -97,11 +97,11 @@ TEST_CASE("where the answer is doubtful the flag has to be typed") {
     refused({{"JOB_COMPLETION_INDEX", "0"}, {"UDTX_SHARDS", "0"}}, "UDTX_SHARDS is 0");
     refused({{"JOB_COMPLETION_INDEX", "0"}, {"UDTX_SHARDS", "4097"}}, "UDTX_SHARDS is 4097");
     refused({{"JOB_COMPLETION_INDEX", "-1"}, {"UDTX_SHARDS", "3"}}, "is not a number");
-    refused({{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is not set");
+    refused({{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is missing");
     for (Variables outer : {array_task("2"), Variables{{"JOB_COMPLETION_INDEX", "1"}, {"UDTX_SHARDS", "8"}}}) {
         outer.insert({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
         refused(outer, "OMPI_COMM_WORLD_SIZE is 4");
     }
-    refused({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "1"}}, "SLURM_STEP_NUM_TASKS is not set");
+    refused({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "1"}}, "SLURM_STEP_NUM_TASKS is missing");
     refused({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", ""}, {"SLURM_STEP_NUM_TASKS", "2"}}, "is not a number");
 }
