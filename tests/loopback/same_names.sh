@@ -26,7 +26,7 @@ diff -r "$work/a" "$work/dst/self" || fail "a source and itself"
 # Sources with one last name: the same rule, pushed and pulled.
 mkdir "$work/named"
 copy "$work/a/d" "$work/b/d" "$work/a/big" "$work/b/big" "$url/named"
-said "2 names in common: that of the first source was sent"
+said "2 names are in several sources; udtx sent the entry of the first source"
 diff -r "$work/both/d" "$work/dst/named/d" || fail "two directories of one name do not become one"
 cmp "$work/a/big" "$work/dst/named/big" || fail "of two files of one name the first did not go"
 expect 0 "$recv" --psk-file "$work/psk" "$base/a/d" "$base/b/d" "$base/a/big" "$base/b/big" "$work/named"

@@ -34,7 +34,9 @@ listens() { grep -q "listening on" "$work/$1.log" || { kill -0 "$receiver" || fa
 until_true 90 listens fds
 port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/fds.log")
 five fds
-expect 0 "$send" --psk-file "$work/psk" "$work/f1" "udtx://127.0.0.1:$port/fds"
+# The server releases the descriptors of the five when their connections have ended, which takes a moment.
+serves() { "$send" --psk-file "$work/psk" "$work/f1" "udtx://127.0.0.1:$port/fds" >"$work/last.out" 2>"$work/last.err"; }
+until_true 30 serves
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 

@@ -227,7 +227,7 @@ TEST_CASE("of two sources of one name the first file goes, and directories becom
     CHECK(scan.entries.count("d/of-a") + scan.entries.count("d/of-b") == 2);
     CHECK(std::count(scan.order.begin(), scan.order.end(), "d") == 1);
     REQUIRE(scan.report.outcome().warnings.size() == 1);
-    CHECK(scan.report.outcome().warnings.front().find("2 names in common") != std::string::npos);
+    CHECK(scan.report.outcome().warnings.front().find("2 names are in several sources") != std::string::npos);
     CHECK(scan.report.outcome().failed_count == 0);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "os/system_failure.hpp"
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/message/message_types.hpp"
@@ -137,7 +138,7 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
 
 void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
     claim_ = DescriptorClaim::take();
-    if (!claim_) return end(now, connection, io_error("cannot serve", "another client", EMFILE));
+    if (!claim_) return end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
     auto options = options_.push();
     if (!options) return end(now, connection, options.error());
     auto made = ReceiveJob::create(std::move(*options), done_);
@@ -153,7 +154,7 @@ void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
 void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (early_stream_) return end(now, connection, broken("data came with a request"));
     claim_ = DescriptorClaim::take();
-    if (!claim_) return end(now, connection, io_error("cannot serve", "another client", EMFILE));
+    if (!claim_) return end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
     SendJobOptions what = request_.take_wish().what;

@@ -91,9 +91,9 @@ DiskStep Scanner::step() {
     }
     levels_.clear();
     if (brought_again_ > 0) {
-        report_.warn("several sources have " +
-                     (brought_again_ == 1 ? "a name" : std::to_string(brought_again_) + " names") +
-                     " in common: that of the first source was sent, first '" + escape_name(first_again_) + "'");
+        report_.warn((brought_again_ == 1 ? "1 name is" : std::to_string(brought_again_) + " names are") +
+                     std::string(" in several sources; udtx sent the entry of the first source: '") +
+                     escape_name(first_again_) + "'" + (brought_again_ == 1 ? "" : " and others"));
     }
     if (unfinished_ > 0 && !options_.only_finished) {
         report_.warn("skipped temporary files of running or stopped transfers: " + std::to_string(unfinished_) +
