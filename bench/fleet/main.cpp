@@ -41,22 +41,23 @@ std::uint64_t bits_of(const char* flag, const std::string& text) {
 void define(CLI::App& app, FleetOptions& options) {
     app.add_option("--hosts", options.setup.hosts, "Senders, and as many receivers")
         ->check(CLI::Range(std::size_t{1}, Fleet::kMostHosts));
-    app.add_option("--bytes", options.bytes, "Of the whole dataset")->check(CLI::Range(1e6, 1e13));
-    app.add_option("--core", options.core, "Rate of the line that all share");
-    app.add_option("--access", options.access, "Rate of each host's own line");
-    app.add_option("--rtt", options.rtt_ms, "Milliseconds")->check(CLI::Range(0.1, 1e4));
+    app.add_option("--bytes", options.bytes, "Size of the whole dataset")->check(CLI::Range(1e6, 1e13));
+    app.add_option("--core", options.core, "Rate of the link that all share");
+    app.add_option("--access", options.access, "Rate of each host's own link");
+    app.add_option("--rtt", options.rtt_ms, "Round-trip time, ms")->check(CLI::Range(0.1, 1e4));
     app.add_option("--queue-bdp", options.setup.queue_bdp, "Queue of the core, in its bandwidth-delay product")
         ->check(CLI::Range(0.001, 100.0));
     app.add_option("--mtu", options.setup.mtu, "Bytes of UDP payload")->check(CLI::Range(1200, 65000));
     app.add_option("--window", options.setup.window,
-                   "Bytes of a shard's stream that may be on the way (default: it grows with the line)")
+                   "Bytes of a shard's stream that may be in flight (default: it grows with the link)")
         ->check(CLI::Range(std::uint64_t{1} << 20U, std::uint64_t{1} << 30U));
-    app.add_option("--deaths", options.setup.deaths, "Hosts that die once, every second of them a receiver");
-    app.add_option("--back-after", options.back_seconds, "Seconds until a dead host is back")
+    app.add_option("--deaths", options.setup.deaths, "Number of hosts that fail once, half of them receivers");
+    app.add_option("--back-after", options.back_seconds, "Seconds until a failed host returns")
         ->check(CLI::Range(0.1, 1e4));
-    app.add_option("--at-most", options.at_most, "Virtual seconds")->check(CLI::Range(0.1, 1e5));
-    app.add_option("--seed", options.setup.seed, "Of everything that is drawn");
-    app.add_flag("--json", options.json, "One object");
+    app.add_option("--at-most", options.at_most, "Virtual seconds after which the run ends")
+        ->check(CLI::Range(0.1, 1e5));
+    app.add_option("--seed", options.setup.seed, "Seed of all random events");
+    app.add_flag("--json", options.json, "Print one JSON object");
 }
 
 void print(const FleetOptions& options, const FleetFigures& f) {

@@ -35,7 +35,7 @@ def table(every_row, experiments, names):
                           loads(mine)])
     runs = sorted({int(row["run"]) for row in every_row})
     note = f"Median of up to {runs[-1]} run(s). alone, tcp: our tool and TCP CUBIC over the best path alone. To the best peer: " \
-           "above 1 ours is better. Copies: bytes that udtx sent while they were on their way on another path.\n\n"
+           "above 1 ours is better. Copies: bytes that udtx sent while they were in flight on another path.\n\n"
     return note + figures.markdown(["experiment", "figure", *names, "goal", "met", "to the best peer",
                                      "copies %", "load"], lines)
 

@@ -102,7 +102,7 @@ def sweep_report(results, runs):
             over_ar = ", ".join(f"{results.gain(c, 'dar', 'ar'):+.1f}" for c in cells)
             normal, ar = PAPER[errors == 0.0]
             rows.append([f"{down:g}", f"{errors:g}", over_normal, normal, over_ar, ar])
-    return f"Rates of the way out, means of {runs} run(s).\n\n{tables.markdown(header, rows)}"
+    return f"Rates of the forward path, means of {runs} run(s).\n\n{tables.markdown(header, rows)}"
 
 
 def draw(out, chosen, results):

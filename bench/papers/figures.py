@@ -36,7 +36,7 @@ def by_second(run, title, names):
 def queue_panel(runs):
     series = [chart.Series(name, column(run, "samples", "time_s"), column(run, "samples", "queue_ms"))
               for name, run in runs.items()]
-    return chart.Panel("queue on the way", "time, s", "ms", series)
+    return chart.Panel("queue of the link", "time, s", "ms", series)
 
 
 def throughput_figure(runs):

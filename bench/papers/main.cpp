@@ -25,8 +25,8 @@ void add_options(CLI::App& app, udtx::papers::Cell& cell) {
     app.add_option("--line-mbps", cell.line_mbps);
     app.add_option("--line-delay-ms", cell.line_delay_ms);
     app.add_option("--queue-packets", cell.queue_packets)->check(CLI::PositiveNumber);
-    app.add_option("--access-queue-packets", cell.access_queue_packets, "0: as on the line");
-    app.add_option("--cross-mbps", cell.cross_mbps, "UDP on the line, 2 s on and 1 s off");
+    app.add_option("--access-queue-packets", cell.access_queue_packets, "0: as on the link");
+    app.add_option("--cross-mbps", cell.cross_mbps, "UDP on the link, 2 s on and 1 s off");
     app.add_option("--cross-from-s", cell.cross_from_s);
     app.add_option("--flows", cell.flows)->check(CLI::Range(1, 100));
     app.add_option("--join-every-s", cell.join_every_s);
@@ -50,7 +50,7 @@ int main(int argc, char** argv) try {
     CLI::App app("One cell of the papers' experiments, in ns-3");
     add_options(app, cell);
     app.add_option("--out", out, "writes OUT.samples.csv and OUT.seconds.csv");
-    app.add_flag("--controllers", list, "prints the controllers that there are");
+    app.add_flag("--controllers", list, "prints the names of the controllers");
     CLI11_PARSE(app, argc, argv);
 
     const auto known = udtx::congestion_controller_names();

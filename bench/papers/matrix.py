@@ -8,7 +8,7 @@ multipath.md, acks.md and the figures (SVG).
                                             congestion-degree paper); tsm, dapb, sctp (the multipath papers);
                                             acks (the ACK regeneration paper, 50 runs of each cell)
     ./dev bench papers --sweep              thresholds alpha and beta of `cd` over the fairness cells
-    ./dev bench papers --sweep --only acks  the rate of the way out in the ACK regeneration paper, which does not say it
+    ./dev bench papers --sweep --only acks  the rate of the forward path in the ACK regeneration paper, which does not give it
 """
 import argparse
 import csv
@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--only", action="extend", type=selection, default=[])
     parser.add_argument("--controllers", default=",".join(WANTED))
     parser.add_argument("--seeds", type=int, help="seeds 1 to this (default 3, acks 50, with --quick 1)")
-    parser.add_argument("--resume", action="store_true", help="keep the runs that an interrupted matrix has left")
+    parser.add_argument("--resume", action="store_true", help="keep the finished runs of an interrupted matrix")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     args = parser.parse_args()
     args.acks_runs = args.seeds or (1 if args.quick else acks_paper.RUNS)

@@ -34,7 +34,7 @@ def cells_of(chosen, experiment, figure=None):
 
 
 def tsm_table(cell, results):
-    header = ["scheduler", "Mbit/s", "on the line", "of what the lines leave", "paper, Mbit/s",
+    header = ["scheduler", "Mbit/s", "on the link", "of what the links leave", "paper, Mbit/s",
               "send queue: mean, max", "paper", "receive queue: mean, max", "paper", "reordering, ms: mean, max", "paper",
               "copies", "copied bytes, %"]
     rows = []
@@ -68,7 +68,7 @@ def worst_second(run):
 
 
 def ramp_table(cell, single, results):
-    header = ["scheduler", "Mbit/s", "paper", "in the ramps", "paper", "worst second", "one line alone", "copied bytes, %"]
+    header = ["scheduler", "Mbit/s", "paper", "in the ramps", "paper", "worst second", "one link alone", "copied bytes, %"]
     rows = []
     for way, _ in cell.ways:
         runs = results.of(cell, way)
@@ -120,7 +120,7 @@ def report(chosen, results, seeds):
     text = [f"## Several paths\n\nMeans of {seeds} seed(s).\n"]
     for cell in cells_of(chosen, "tsm"):
         text.append("### Transmission status monitoring: figures 7 and 8, tables 2 to 4\n\n" + tsm_table(cell, results))
-    for figure, label, title in (("8", "second line", "bandwidth"), ("9", "second line", "delay")):
+    for figure, label, title in (("8", "second link", "bandwidth"), ("9", "second link", "delay")):
         cells = cells_of(chosen, "dapb", figure)
         if cells:
             text.append(f"### Path blocking: figure {figure}, difference of {title}, Mbit/s\n\n"

@@ -9,7 +9,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPORT, STALE = HERE / "run", HERE.parent / "stale" / "run"
-RESULT = {"command": "bench/x/run -n 3", "date": "2026-11-28", "commit": "HEAD", "machine": "two processors", "measures": ["src"],
+RESULT = {"command": "bench/x/run -n 3", "date": "2026-11-28", "commit": "HEAD", "machine": "two processors", "measures": ["src", "apps"],
           "columns": ["tool", "Gbit/s"], "rows": [["udtx", "9.79 (8.8 to 10.1)"], ["other", "5.47"]],
           "bars": {"title": "speed", "unit": "Gbit/s", "values": ["Gbit/s"]}}
 HEADLINE = {"figure": "speed", "result": "speed", "row": "udtx", "column": "Gbit/s", "unit": "Gbit/s", "beside": ["other"]}
@@ -19,11 +19,12 @@ class Project(unittest.TestCase):
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.place.name)
-        for directory in ("docs/lab", "bench/results", "src"):
+        for directory in ("docs/lab", "bench/results", "src", "apps"):
             (self.root / directory).mkdir(parents=True)
         (self.root / "README.md").write_text("Top\n<!-- headlines -->\n<!-- end -->\nBottom\n")
         (self.root / "docs/lab/speed.md").write_text("Text\n<!-- result speed -->\nold\n<!-- end -->\nMore\n")
         (self.root / "src/code").write_text("one")
+        (self.root / "apps/code").write_text("one")
         self.headlines([HEADLINE])
         self.result(RESULT)
 
@@ -86,12 +87,30 @@ class Report(Project):
         self.assertIn("docs/lab/README.md:1: speed.md has no 9.97", done.stdout)
         self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)
 
+    def test_a_calculated_result_says_so(self):
+        self.result({**RESULT, "calculated": True})
+        self.call(REPORT)
+        self.assertIn("\nCalculated from figures of 2026-11-28, commit", (self.root / "docs/lab/speed.md").read_text())
+
+    def test_a_page_without_a_set_up_is_checked_as_a_whole(self):
+        page = self.root / "docs/lab/speed.md"
+        page.write_text("It has 64 slots. It took 9.79 of 12 Gbit/s | 77.5 | and 0.88 of the link.\n<!-- result speed -->\n<!-- end -->\n")
+        self.call(REPORT)
+        done = self.call(REPORT, "--check")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([line.split(" is in")[0] for line in done.stdout.splitlines()],
+                         ["docs/lab/speed.md:1: 12", "docs/lab/speed.md:1: 0.88"])
+
     def test_what_does_not_fit_is_named(self):
         for change, said in (({"measures": []}, "names no path"), ({"rows": [["udtx"]]}, "a row has 1 cells"), ({"date": 7}, "'date'")):
             self.result({**RESULT, **change})
             done = self.call(REPORT)
             self.assertEqual(done.returncode, 1)
             self.assertIn(said, done.stderr)
+        self.result({**RESULT, "measures": ["src"]})
+        self.assertIn("a rate depends on more than src", self.call(REPORT).stderr)
+        self.result({**RESULT, "measures": ["src"], "machine": "virtual time"})
+        self.assertEqual(self.call(REPORT).returncode, 0)
         self.result(RESULT)
         self.result(RESULT, "unseen")
         self.assertIn("no page shows unseen", self.call(REPORT).stderr)
@@ -116,7 +135,7 @@ class Stale(Project):
             self.skipTest("needs git")
         self.git("add", ".")
         self.git("commit", "-qm", "one")
-        self.result({**RESULT, "commit": self.git("rev-parse", "HEAD")})
+        self.result({**RESULT, "command": "cd x\nbench/x/run -n 3", "commit": self.git("rev-parse", "HEAD")})
 
     def change(self, name, text):
         (self.root / name).write_text(text)
@@ -131,6 +150,7 @@ class Stale(Project):
         self.assertEqual(done.returncode, 1)
         self.assertIn("speed: 1 commits since", done.stdout)
         self.assertIn("README.md shows it", done.stdout)
+        self.assertIn("\n    docs/lab/speed.md\n    cd x\n    bench/x/run -n 3\n", done.stdout)
         self.headlines([])
         self.assertEqual(self.call(STALE).returncode, 0)
 

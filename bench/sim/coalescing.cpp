@@ -83,14 +83,14 @@ int main(int argc, char** argv) {
         CLI::App app(
             "What udtx's flows share, and the worst error of their MTR, behind cards that coalesce interrupts");
         app.add_option("--rates", options.rates, "Mbit/s")->check(CLI::Range(1, 100'000))->capture_default_str();
-        app.add_option("--periods", options.periods, "From one interrupt to the next, us; 0: none")
+        app.add_option("--periods", options.periods, "Time between two interrupts, us; 0: no coalescing")
             ->check(CLI::Range(0, 100'000))
             ->capture_default_str();
         app.add_option("--flows", options.flows, "Numbers of flows, which start 3 s apart")
             ->check(CLI::Range(1, 100))
             ->capture_default_str();
         app.add_option("--rtt", options.rtt, "ms")->check(CLI::Range(1, 10'000))->capture_default_str();
-        app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
+        app.add_option("--seed", options.seed, "Seed of all random events")->capture_default_str();
         CLI11_PARSE(app, argc, argv);
         run(options);
         return 0;

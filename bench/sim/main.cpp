@@ -93,7 +93,7 @@ CrossTraffic parse_cross(const std::string& text) {
     if (parts.size() > 1) cross.from = from_seconds(number(text, parts[1]));
     if (parts.size() > 2) cross.on = from_seconds(number(text, parts[2]));
     if (parts.size() > 3) cross.off = from_seconds(number(text, parts[3]));
-    if (cross.on <= Duration::zero()) throw std::runtime_error("--cross: never on in '" + text + "'");
+    if (cross.on <= Duration::zero()) throw std::runtime_error("--cross: the time on is zero in '" + text + "'");
     return cross;
 }
 
@@ -160,18 +160,18 @@ void check(const Options& options) {
     within("--seconds", options.seconds, 1e5);
     within("--from", options.from, 1e5);
     within("--step", options.step, 1e5);
-    if (options.from >= options.seconds) throw std::runtime_error("--from must lie before --seconds, the run's end");
+    if (options.from >= options.seconds) throw std::runtime_error("--from must be less than --seconds");
 }
 
 void print_return_line(FlowRig& rig) {
     const LinkCounters& back = rig.return_line().counters();
     const auto passed = static_cast<double>(std::max<std::uint64_t>(back.delivered, 1));
     const double seconds = to_seconds(rig.elapsed());
-    std::printf("  way back: %.1f packets/s of %.1f bytes, queue mean %.0f max %llu bytes, lost %llu, dropped %llu\n",
-                static_cast<double>(back.delivered) / seconds, static_cast<double>(back.delivered_bytes) / passed,
-                back.queue_byte_seconds / seconds, static_cast<unsigned long long>(back.max_queue),
-                static_cast<unsigned long long>(back.dropped_loss),
-                static_cast<unsigned long long>(back.dropped_queue));
+    std::printf(
+        "  reverse path: %.1f packets/s of %.1f bytes, queue mean %.0f max %llu bytes, lost %llu, dropped %llu\n",
+        static_cast<double>(back.delivered) / seconds, static_cast<double>(back.delivered_bytes) / passed,
+        back.queue_byte_seconds / seconds, static_cast<unsigned long long>(back.max_queue),
+        static_cast<unsigned long long>(back.dropped_loss), static_cast<unsigned long long>(back.dropped_queue));
 }
 
 void run(const Options& options) {
@@ -196,32 +196,35 @@ int main(int argc, char** argv) {
     try {
         Options options;
         CLI::App app("Flows through one drop-tail bottleneck, in virtual time");
-        app.add_option("--rate", options.rate, "The line: 100M, 1G")->capture_default_str();
-        app.add_option("--rtt", options.rtt_ms, "Propagation there and back, ms")->capture_default_str();
+        app.add_option("--rate", options.rate, "Rate of the link: 100M, 1G")->capture_default_str();
+        app.add_option("--rtt", options.rtt_ms, "Propagation of both ways, ms")->capture_default_str();
         app.add_option("--queue-bdp", options.queue_bdp, "Queue in units of rate x RTT")->capture_default_str();
         app.add_option("--queue-bytes", options.queue_bytes, "Queue in bytes, instead of --queue-bdp");
         app.add_option("--loss", options.loss_percent, "Random loss before the queue, percent")->capture_default_str();
-        app.add_option("--jitter", options.jitter_ms,
-                       "Extra delay on the way of the data, uniform from 0, in order, ms")
+        app.add_option("--jitter", options.jitter_ms, "Extra delay of the data packets, uniform from 0, in order, ms")
             ->capture_default_str();
         app.add_option("--coalesce", options.coalesce_us,
-                       "Interrupt coalescing of the receivers: packets are handed over every so many us")
+                       "Interrupt coalescing of the receivers: they get packets once in this time, us")
             ->capture_default_str();
-        app.add_option("--back-rate", options.back_rate, "Rate of the way back, which all flows share; else infinite");
-        app.add_option("--back-queue-bytes", options.back_queue_bytes, "Queue before it")->capture_default_str();
-        app.add_option("--back-loss", options.back_loss_percent, "Random loss there, percent")->capture_default_str();
+        app.add_option("--back-rate", options.back_rate,
+                       "Rate of the reverse path, which all flows share; default: infinite");
+        app.add_option("--back-queue-bytes", options.back_queue_bytes, "Queue of the reverse path")
+            ->capture_default_str();
+        app.add_option("--back-loss", options.back_loss_percent, "Random loss of the reverse path, percent")
+            ->capture_default_str();
         app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow; tcp-bbr: TCP")
             ->capture_default_str();
         app.add_option("--cross", options.cross,
                        "On/off cross traffic, rate[:from s[:on s[:off s]]]: from 5 s, 2 s on, 1 s off");
-        app.add_option("--change", options.changes, "s:rate, the line has another rate from then on");
-        app.add_option("--access", options.access, "Rate of each sender's line to the bottleneck; else infinite");
-        app.add_option("--seconds", options.seconds, "How long")->capture_default_str();
-        app.add_flag("--shared-key", options.shared_key, "Handshakes of a pre-shared key: a round trip less");
+        app.add_option("--change", options.changes, "s:rate, the link has this rate from then on");
+        app.add_option("--access", options.access, "Rate of each sender's link to the bottleneck; default: infinite");
+        app.add_option("--seconds", options.seconds, "Length of the run, s")->capture_default_str();
+        app.add_flag("--shared-key", options.shared_key,
+                     "Handshakes with a pre-shared key, which take one round trip less");
         app.add_flag("--whole-acks", options.whole_acks, "Without regeneration of ACKs (regenerate_acks off)");
-        app.add_option("--from", options.from, "Figures from this second on")->capture_default_str();
-        app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
-        app.add_option("--csv", options.csv, "Write a line for each step to this file");
+        app.add_option("--from", options.from, "First second that counts for the figures")->capture_default_str();
+        app.add_option("--seed", options.seed, "Seed of all random events")->capture_default_str();
+        app.add_option("--csv", options.csv, "Write a row for each step to this file");
         app.add_option("--step", options.step, "Step of the CSV file, s")->capture_default_str();
         CLI11_PARSE(app, argc, argv);
         run(options);

@@ -190,10 +190,12 @@ int main(int argc, char** argv) {
             "What controllers give in named scenarios, in virtual time: the median of some seeds, least and most");
         app.add_option("--controllers", options.controllers, "A column for each")->capture_default_str();
         app.add_flag("--ablation", options.ablation, "What changes without each part of udtx: a Markdown table");
-        app.add_option("--only", options.only, "Scenarios whose names begin so");
-        app.add_option("--seeds", options.seeds, "Runs of each")->check(CLI::Range(1, 1000))->capture_default_str();
-        app.add_option("--first-seed", options.first_seed, "The first one's seed")->capture_default_str();
-        app.add_option("--jobs", options.jobs, "Processes")->check(CLI::Range(1, 256))->capture_default_str();
+        app.add_option("--only", options.only, "Only scenarios whose names start with this");
+        app.add_option("--seeds", options.seeds, "Number of runs of each scenario")
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
+        app.add_option("--first-seed", options.first_seed, "Seed of the first run")->capture_default_str();
+        app.add_option("--jobs", options.jobs, "Processes at a time")->check(CLI::Range(1, 256))->capture_default_str();
         app.add_flag_callback(
             "--list",
             [] {

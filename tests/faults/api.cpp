@@ -263,7 +263,7 @@ int main(int count, char** arguments) {
         std::printf("FAILED: no allocation failed\n");
         return 1;
     }
-    udtx::test::fault_case(91, "nothing throws, crashes or hangs, and a session afterwards works",
+    udtx::test::fault_case(91, "no call throws, crashes or hangs, and a later session works",
                            std::to_string(totals.calls) + " calls in " + std::to_string(totals.rounds) + " rounds, " +
                                std::to_string(totals.failed) + " failed allocations or threads, " +
                                std::to_string(totals.refused) + " calls refused");

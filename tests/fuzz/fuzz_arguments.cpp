@@ -13,7 +13,7 @@
 #include "ssh/bootstrap_port.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "URLs, targets and other arguments mean the same when written again"},
+    {7, "URLs, targets and other arguments keep their meaning when they are written again"},
     {51, "escaped text has no control character"}};
 
 using namespace udtx;

@@ -14,7 +14,7 @@
 #include "udtx/descriptor.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "blocks over ssh that are understood are written and understood to the same"}};
+    {7, "a parsed block over ssh is the same after writing and parsing it again"}};
 
 using namespace udtx;
 using namespace udtx::apps;

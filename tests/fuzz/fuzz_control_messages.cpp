@@ -10,7 +10,7 @@
 #include "udtx/transfer/filter.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "messages that parse are within bounds and are written and read to the same"}};
+    {7, "a parsed message is within its bounds, and the same after writing and parsing it again"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

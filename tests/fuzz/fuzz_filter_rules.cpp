@@ -11,7 +11,7 @@
 #include "udtx/transfer/filter.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "patterns match as a naive matcher says, lists of names lead nowhere out"}};
+    {7, "patterns match as a simple matcher does, and lists of names stay within the directory"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

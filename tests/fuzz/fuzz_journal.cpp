@@ -9,7 +9,7 @@
 #include "transfer/resume/journal_format.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "of a journal no more is believed than is whole, names are checked"}};
+    {7, "only complete records of a journal are used, and names are checked"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -11,7 +11,7 @@
 #include "udtx/credentials.hpp"
 #include "udtx/descriptor.hpp"
 
-const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{7, "a key file is a whole key or refused"}};
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{7, "a key file is a complete key or is refused"}};
 
 using namespace udtx;
 using udtx::fuzz::require;

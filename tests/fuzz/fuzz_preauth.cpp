@@ -20,7 +20,7 @@
 #include "wire/header.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {4, "no state outlives its time, never more bytes back than came in"}};
+    {4, "all state expires in time, and answers have at most the bytes that arrived"}};
 
 namespace {
 

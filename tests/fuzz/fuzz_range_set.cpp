@@ -6,7 +6,8 @@
 #include "base/range_set.hpp"
 #include "fuzz/require.hpp"
 
-const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{3, "sets of ranges are what a bitmap is"}};
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {3, "a set of ranges contains the same numbers as a bitmap"}};
 
 using udtx::fuzz::require;
 

@@ -11,7 +11,8 @@
 #include "fuzz/require.hpp"
 #include "stream/recv_stream.hpp"
 
-const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{8, "each byte once, in order, the right one"}};
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {8, "each byte is correct and is delivered once and in order"}};
 
 using namespace udtx;
 using namespace udtx::stream;

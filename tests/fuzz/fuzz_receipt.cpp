@@ -7,7 +7,7 @@
 #include "transfer/receipt/receipt.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "of a receipt only what is whole and within bounds is believed"}};
+    {7, "only complete receipts with values within bounds are accepted"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

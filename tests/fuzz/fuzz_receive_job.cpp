@@ -14,7 +14,7 @@
 #include "transfer/names.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {44, "whatever names a sender says, nothing outside of the directory changes"}};
+    {44, "with any names from a sender, nothing outside of the directory changes"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -17,7 +17,7 @@
 #include "sim/insider.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {5, "only the connection of a peer that seals nonsense ends, another one delivers"}};
+    {5, "a peer that seals random bytes loses its connection, and another connection delivers"}};
 
 using namespace udtx;
 using fuzz::require;

@@ -19,7 +19,7 @@
 #include "transfer/message/message_writer.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {44, "whatever names a receiver asks for, nothing from outside of the directory is sent"}};
+    {44, "with any names that a receiver requests, nothing from outside of the directory is sent"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

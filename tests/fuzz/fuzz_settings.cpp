@@ -8,7 +8,7 @@
 #include "serve/authorized_keys.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "of settings and authorized keys each line is understood or named; no key leads out of its directory"}};
+    {7, "each line of settings and authorized keys is valid or reported; no key leaves its directory"}};
 
 using namespace udtx;
 using namespace udtx::apps;

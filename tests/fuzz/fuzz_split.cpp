@@ -4,8 +4,7 @@
 #include "fuzz/require.hpp"
 #include "udtx/transfer/shard.hpp"
 
-const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {7, "a plan that is believed puts each path into one shard"}};
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{7, "an accepted plan puts each path into one shard"}};
 
 using namespace udtx;
 using namespace udtx::transfer;

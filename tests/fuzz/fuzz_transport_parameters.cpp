@@ -8,7 +8,7 @@
 #include "wire/header.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {1, "parameters decode, encode and decode to the same"}};
+    {1, "decoded parameters are the same after encoding and decoding again"}};
 
 using namespace udtx;
 using namespace udtx::proto;

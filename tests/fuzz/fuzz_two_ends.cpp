@@ -16,7 +16,7 @@
 #include "fuzz/require.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {6, "what arrives is what was written, once and in order; on a whole line all of it"}};
+    {6, "data arrives unchanged, once and in order; on a link without faults all of it arrives"}};
 
 using namespace udtx;
 using fuzz::require;

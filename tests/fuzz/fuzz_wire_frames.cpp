@@ -7,8 +7,8 @@
 #include "wire/codec.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {2, "what decodes encodes and decodes to the same"},
-    {3, "ranges of an ACK descend, do not overlap and stay above zero"}};
+    {2, "a decoded frame is the same after encoding and decoding it again"},
+    {3, "the ranges of an ACK descend, do not overlap and stay above zero"}};
 
 using namespace udtx;
 using namespace udtx::wire;

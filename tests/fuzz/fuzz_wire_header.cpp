@@ -7,7 +7,7 @@
 #include "wire/header.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
-    {1, "headers that parse are written and parse to the same"}};
+    {1, "a parsed header is the same after writing and parsing it again"}};
 
 using namespace udtx;
 using namespace udtx::wire;

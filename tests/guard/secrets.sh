@@ -86,4 +86,4 @@ if command -v script >/dev/null; then
     [ "$code" -eq 40 ] || fail "code $code instead of 40 with a terminal"
 fi
 [ ! -e "$work/dst/changed" ] || fail "a server with another key got the file"
-fault_case F11 "a changed pin ends with code 40, nobody is asked" "code 40 with and without a terminal"
+fault_case F11 "a changed pin ends with code 40, without a question" "code 40 with and without a terminal"

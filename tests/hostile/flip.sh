@@ -54,5 +54,5 @@ unharmed
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 unharmed
-fault_case F47 "a parent flips at least $flips times during real transfers: canaries untouched" "$(tail -n 1 "$work/flips") flips, $runs transfers"
-fault_case F49 "temporary files and journals of those transfers: none comes to what the link leads to" "$runs transfers"
+fault_case F47 "a parent flips at least $flips times during real transfers: the canaries are unchanged" "$(tail -n 1 "$work/flips") flips, $runs transfers"
+fault_case F49 "temporary files and journals of those transfers: none reaches the target of the link" "$runs transfers"

@@ -23,8 +23,8 @@ through=$(lies "F45 ")
 hops=$(lies "F46 ")
 leaves=$(lies "(an? )?(absolute )?(hard |symbolic )?(link|device|FIFO|socket)|a (file|directory) (through|in place of) a link")
 unasked=$(lies "a (sender|receiver)'s message")
-fault_case F44 "lying names are refused, nothing is written outside" "$(grep -oE '^told [0-9]+ lies' "$work/liar.out")"
-fault_case F45 "a file through a link that came before it fails by name, canary untouched" "shapes: $through"
-fault_case F46 "a file through two links fails by name, canary untouched" "shapes: $hops"
-fault_case F48 "what is a link, a device, a FIFO or has another name is not followed" "shapes: $leaves"
-fault_case F50 "a receiver's message, or one that was not asked for, ends the transfer" "$unasked messages in wrong states"
+fault_case F44 "false names are refused, and nothing is written outside" "$(grep -oE '^told [0-9]+ lies' "$work/liar.out")"
+fault_case F45 "a file through a link that was sent before it fails by name, and the canary is unchanged" "shapes: $through"
+fault_case F46 "a file through two links fails by name, and the canary is unchanged" "shapes: $hops"
+fault_case F48 "links, devices, FIFOs and files with another name are not followed" "shapes: $leaves"
+fault_case F50 "a receiver's message, or one without a request, ends the transfer" "$unasked messages in wrong states"

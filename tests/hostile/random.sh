@@ -28,4 +28,4 @@ if ! try "$seeds" "$first"; then
     fail "none of them does harm alone; replay: bash $0 $bin $mad $seeds $first"
 fi
 cat "$work/mad.out"
-fault_case F05 "a peer with the key that alters its messages ends its own connection only" "$(cat "$work/mad.out")"
+fault_case F05 "a peer that has the key and alters its messages ends only its own connection" "$(cat "$work/mad.out")"

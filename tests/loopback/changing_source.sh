@@ -45,4 +45,4 @@ for how in grows shrinks is_overwritten is_replaced; do
     echo "$how: exit code $got"
 done
 [ $told -ge 2 ] || fail "only $told changes were noticed"
-fault_case F57 "grows, shrinks, is overwritten, is replaced: \"changed\" or whole, never mixed" "$told reported, $((4 - told)) whole, 0 mixed"
+fault_case F57 "a source grows, shrinks, is overwritten or replaced: \"changed\" or complete, never mixed" "$told reported, $((4 - told)) complete, 0 mixed"

@@ -39,7 +39,7 @@ wait_for 0 "$clients"
 grep -q "^confirmed $count, refused 0" "$work/crowd.out" || fail "$(tail -n 1 "$work/crowd.out")"
 [ "$(find "$work/dst/crowd" -name file -size 5c | wc -l)" -eq "$count" ] || fail "not all files are there"
 [ "$(threads)" -le $((31 + protocol_threads)) ] || fail "threads at the end"
-[ "$protocol_threads" -gt 1 ] || fault_case F79 "1,000 real connections at once (two are the server's and another's): all finish, 32 threads at most" \
+[ "$protocol_threads" -gt 1 ] || fault_case F79 "1,000 real connections at once, less the server's own two: all finish, at most 32 threads" \
     "$(sed -n 's/^confirmed \([0-9]*\),.*/\1/p' "$work/crowd.out") of $count, $(threads) threads"
 kill -TERM "$receiver"
 wait_for 0 "$receiver"

@@ -51,7 +51,7 @@ expect 11 "$send" --identity "$work/alice" --pin "no such key" "$work/third" "ud
 said "pin.*no such key.*udtx-ed25519"
 expect 40 "$send" --psk-file "$work/psk" "$work/third" "udtx://127.0.0.1:$port/"
 [ ! -e "$work/dst/third" ] || fail "a stranger delivered a file"
-fault_case F10 "real processes, wrong pin, unknown key, wrong kind of key: refused, no file" \
+fault_case F10 "real processes, wrong pin, unknown key, wrong kind of key: refused without a file" \
     "$(find "$work/dst" -name 'third*' | wc -l) files of strangers"
 
 # F65: a transfer belongs to its key: the same command with another key neither stops nor continues it.
@@ -71,7 +71,7 @@ resumed=$(json_field "$work/last.out" resumed_bytes)
 wait_for 0 "$first"
 cmp "$work/large" "$work/both/new/large" || fail "the two transfers made something else of the file"
 [ -z "$(find "$work/both" -name '.udtx-*')" ] || fail "something was left: $(find "$work/both" -name '.udtx-*')"
-fault_case F65 "the same command with another key: begins anew, and neither is stopped" "$resumed bytes continued, both whole"
+fault_case F65 "the same command with another key: starts again, and both transfers complete" "$resumed bytes continued, both whole"
 
 # A core dump has no key in it, and no other program of the user can read a key from memory: /proc belongs to root then.
 as_user=()

@@ -134,6 +134,12 @@ expect() {
     shift
     timeout -k 5 240 "$@" >"$work/last.out" 2>"$work/last.err" || got=$?
     [ "$got" -eq "$wanted" ] || fail "exit code $got instead of $wanted: $*"
+    [[ " keygen plan verify receipt clean doctor ctl " != *" ${2:-} "* ]] || lists_code "$got" "$1" "$2"
+}
+# lists_code CODE TOOL COMMAND: --help and the manual page of a subcommand list the exit code that it ended with.
+lists_code() {
+    [[ ${2##*/} =~ ^udtx-(send|recv)$ ]] || return 0
+    "$2" "$3" --help | sed -n '/^Exit codes:/,$p' | grep -qE "(^|[ :])$1 " || fail "the manual of $3 does not list exit code $1"
 }
 
 # wait_for CODE PID: a background process must end with CODE. The limit is for hangs only, as a busy machine is slow.

@@ -130,7 +130,7 @@ send_all
 same_tree
 said "damaged at byte"
 said "damaged on disk"
-fault_case F58 "real processes, 4 bytes of a part flipped: found, the rest resumed" "$(resumed) bytes resumed, $(sent) sent"
+fault_case F58 "real processes, 4 changed bytes in a partial file: found, and the rest is resumed" "$(resumed) bytes resumed, $(sent) sent"
 [ "$(resumed)" -gt 8000000 ] || fail "two pieces cost everything: $(resumed) bytes were resumed"
 stop_receiver INT
 
@@ -150,7 +150,7 @@ serve after-garbage
 send_all
 same_tree
 said "is damaged; everything is sent"
-fault_case F60 "real processes, a journal of garbage: not believed, and said" "$(resumed) bytes resumed"
+fault_case F60 "real processes, a journal of random bytes: ignored, and reported" "$(resumed) bytes resumed"
 [ "$(resumed)" -eq 0 ] || fail "garbage was believed"
 stop_receiver INT
 

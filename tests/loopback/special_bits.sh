@@ -94,5 +94,5 @@ chmod 755 "$work/new"
 rm -rf "$work/new"
 expect 0 "$send" --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
 [ "$(stat -c %a "$work/new")" != 2555 ] || fail "without -p it has the mode of the source"
-fault_case F52 "set-ID bits of files only if both ends say so, owners and attributes only if the sender asks (-a), capabilities never" \
+fault_case F52 "set-ID bits of files only if both ends allow them, owners and attributes only with the sender's -a, capabilities never" \
     "of 6755: $masked with -a, $alone with --set-id alone; without a flag owner and mode $unasked"

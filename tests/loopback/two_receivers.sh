@@ -30,7 +30,7 @@ race() {
     cmp -s "$work/$1/file" "$work/dst/file" || cmp -s "$work/$2/file" "$work/dst/file" || fail "$3: a mixture of both"
     left=$(find "$work/dst" -mindepth 1 ! -name file | wc -l)
     [ "$left" -eq 0 ] || [ $winners -eq 1 ] || fail "$3: $left files were left behind"
-    fault_case F66 "two receivers, one name, $3: a whole file of one of them, each ends with 0 or its reason" \
+    fault_case F66 "two receivers, one name, $3: a complete file of one of them, and each ends with 0 or its reason" \
         "exit codes ${codes[*]}, $left left behind"
 }
 race a b "two transfers"

@@ -9,6 +9,10 @@ kill -KILL "$receiver"
 wait_for 137 "$receiver"
 expect 10 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
+expect 10 "$send" --json --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+for field in "confirmed false" "limited_by null" "limits {}" "bytes 0"; do
+    [ "$(json_field "$work/last.out" "${field% *}")" = "${field#* }" ] || fail "without a connection $field is expected: $(cat "$work/last.out")"
+done
 expect 10 "$send" --path 127.0.0.1 --path 127.0.0.2 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
 

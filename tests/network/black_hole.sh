@@ -37,5 +37,5 @@ cmp "$work/data" "$work/dst/data" || fail "the file differs"
 [ "$at_fall" -lt 59000000 ] || fail "it was over before the fall"
 said "datagrams of 1,[12][0-9]* B"
 awk -v t="$took" 'BEGIN { exit t > 3 }' || fail "nothing moved for $took s"
-fault_case F74 "real processes, 9,000 to 1,280 bytes without a word: data move again within 3 s" \
+fault_case F74 "real processes, MTU from 9,000 to 1,280 without a report: data moves again within 3 s" \
     "$took s, $(grep -o 'datagrams of [0-9,]* B' "$work/last.err")"

@@ -18,5 +18,5 @@ grep -q "^forged $((2 * each))$" "$work/line.relay" || fail "the transfer was ov
 [ "$(reported reconnects)" -eq 0 ] || fail "the connection did not live: another one went on"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data" || fail "the file differs"
-fault_case F21 "forged packets on the live 4-tuple (100,000; 10^6 in the whole matrix): the connection lives, the file is whole" \
+fault_case F21 "forged packets on the live 4-tuple (100,000; 10^6 in the whole matrix): the connection survives, and the file is complete" \
     "$((2 * each)) forged, $(stat -c %s "$work/dst/data") of $size bytes whole"

@@ -40,5 +40,5 @@ read -r injected answers late <"$work/cross"
 [ "$answers" -le "$injected" ] || fail "$answers packets between the two for $injected that were injected"
 [ "$late" -eq 0 ] || fail "$late packets still pass between the two after 5 s"
 expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$one/after"
-fault_case F31 "two real servers cross-spoofed: at most one packet for each that was injected, none after 5 s" \
+fault_case F31 "two real servers cross-spoofed: at most one packet for each injected one, none after 5 s" \
     "$answers for $injected, $late later"

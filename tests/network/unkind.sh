@@ -31,7 +31,7 @@ begun=$(seconds)
 start_relay doubled duplicate=0.2 corrupt=0.02
 expect 0 "$send" --timeout 60 --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$line/"
 cmp "$work/data" "$work/dst/data" || fail "the file differs"
-fault_case F71 "real processes, 20 % duplicates, 2 % corruption: 20 MB whole" "after $(since "$begun") s"
+fault_case F71 "real processes, 20 % duplicates, 2 % corruption: 20 MB arrive unchanged" "after $(since "$begun") s"
 
 # The client repeatedly changes to another port, then to another address.
 every=1
@@ -46,5 +46,5 @@ moves=$(grep -c '^rebound$' "$work/moved.relay")
 sent=$(reported sent_bytes)
 [ "$(reported reconnects)" -eq 0 ] || fail "it was not one session"
 [ "$sent" -le 24000000 ] || fail "$sent bytes were sent of 20000000: it began anew"
-fault_case F73 "real processes, port, then address, every second (5 s in the whole matrix): one session, 20 MB whole" \
+fault_case F73 "real processes, port, then address, every second (5 s in the whole matrix): one session, 20 MB arrive" \
     "$moves changes, $(since "$begun") s, $sent bytes sent"

@@ -141,7 +141,7 @@ def table_of(project, rows):
     lines = ["| case | test | bound | last figure |", "|---|---|---|---|"]
     lines += [f"| F{number:02} {project.matrix[number][0]} | `{test}` | {bound} | {figure} |"
               for number, test, bound, figure in sorted(rows, key=lambda row: row[:2])]
-    lines += ["", "Not run here, or not in full:", "", "| case | reason | what stands in for it |", "|---|---|---|"]
+    lines += ["", "Not run here, or not in full:", "", "| case | reason | replacement |", "|---|---|---|"]
     lines += [f"| F{number:02} {project.matrix[number][0]} | {why} | {instead} |"
               for number, (why, instead) in sorted(project.not_here.items())]
     return "\n".join(lines) + "\n"

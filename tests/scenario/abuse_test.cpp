@@ -172,7 +172,7 @@ TEST_CASE("F05 mutated and then correctly sealed packets: only that connection c
             CHECK(others == kOthers * seeds);
             test::fault_case(5,
                              std::string(name) + (by_client ? ", the client's: " : ", the server's: ") +
-                                 "that connection closes, and no other",
+                                 "only that connection closes",
                              ended, " of ", seeds, " closed, ", others, " of ", kOthers * seeds, " others complete; ",
                              packets, " packets");
         }
@@ -191,7 +191,7 @@ TEST_CASE("F33 an acknowledgement of what was never sent closes the connection a
     s.run_for(10ms);
     SIM_REQUIRE(s, rogue.closed());
     SIM_CHECK(s, s.server().session().closed->code == ErrorCode::protocol);
-    test::fault_case(33, "acknowledgement of what was never sent: closed within a round trip (10 ms)",
+    test::fault_case(33, "acknowledgement of an unsent packet: closed within a round trip (10 ms)",
                      1e3 * to_seconds(*s.server().session().closed_at - said), " ms");
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("F37 identifiers, offsets and limits up to 2^62: the connection ends o
     }
     const std::uint64_t grown = test::resident_bytes() - std::min(before, test::resident_bytes());
     if (size_scale() == 1.0) CHECK(grown <= 32U << 20U);  // a sanitizer keeps freed memory
-    test::fault_case(37, "each of 11 fields at 2^62: closed or as before, RSS grows by at most 32 MiB", ended,
+    test::fault_case(37, "each of 11 fields at 2^62: closed or unchanged, RSS grows by at most 32 MiB", ended,
                      " closed, ", grown >> 20U, " MiB");
 }
 
@@ -317,8 +317,8 @@ TEST_CASE("F40 a flood of path challenges from the peer's own address: answers a
     SIM_CHECK(s, !rogue.closed());
     SIM_CHECK(s, rogue.answers >= 100);
     SIM_CHECK(s, rogue.answer_bytes <= 3 * asked);
-    test::fault_case(40, "40,000 path challenges: at most 3 times the bytes that asked", rogue.answer_bytes, " for ",
-                     asked);
+    test::fault_case(40, "40,000 path challenges: answers have at most 3 times their bytes", rogue.answer_bytes,
+                     " for ", asked);
 }
 
 TEST_CASE("a peer that sends but acknowledges nothing is cut off") {
@@ -347,5 +347,5 @@ TEST_CASE("F41 windows of 2^62 are no promise to fill them: the sender's memory 
     SIM_CHECK(s, ahead <= 2U << 20U);
     SIM_CHECK(s, s.client().session().stats().paths.at(0).window <= (256U << 20U));
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
-    test::fault_case(41, "windows of 2^62: at most 2 MiB written ahead of what was sent", ahead, " bytes");
+    test::fault_case(41, "windows of 2^62: at most 2 MiB are written and not yet sent", ahead, " bytes");
 }

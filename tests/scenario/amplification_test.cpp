@@ -71,8 +71,8 @@ TEST_CASE("F28 a client that falls silent after its cookie gets at most three ti
     const std::uint64_t passed = 2 * wire::kMinInitialDatagram;
     s.run_for(1s);
     SIM_CHECK(s, watch.server_bytes <= 3 * passed);
-    test::fault_case(28, "silent after its cookie: at most 3 times what it sent within a second", watch.server_bytes,
-                     " bytes for ", passed);
+    test::fault_case(28, "a client that stops after its cookie gets at most 3 times its bytes within a second",
+                     watch.server_bytes, " bytes for ", passed);
     s.run_for(30s);
     // The address is validated by then. The answers to a silent client are limited by probes, one every 610 ms while
     // there is no RTT sample, until the timeout of 10 s.
@@ -103,7 +103,8 @@ TEST_CASE("F28 a client that falls silent after a proof instead of a cookie gets
         s.run_for(30s);
         SIM_CHECK(s, watch.server_bytes > 0);
         SIM_CHECK(s, watch.server_bytes <= passed);
-        test::fault_case(28, "silent after a proof: no more than it sent", watch.server_bytes, " bytes for ", passed);
+        test::fault_case(28, "a client that stops after a proof gets at most its own bytes", watch.server_bytes,
+                         " bytes for ", passed);
         SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
     }
 }
@@ -161,7 +162,7 @@ TEST_CASE("F31 two servers that are made to believe in each other do not loop") 
     s.run_for(60s);
     SIM_CHECK(s, watch.server_packets + watch.client.size() > 0);
     SIM_CHECK(s, watch.server_packets + watch.client.size() <= 2 * packets.size());
-    test::fault_case(31, "cross-spoofed in virtual time: at most one packet for each that was injected",
+    test::fault_case(31, "cross-spoofed in virtual time: at most one packet for each injected one",
                      watch.server_packets + watch.client.size(), " for ", 2 * packets.size());
 }
 
@@ -244,6 +245,6 @@ TEST_CASE("F34 acknowledgements in parts and twice make nobody faster") {
         CHECK(static_cast<double>(divided) <= 1.1 * static_cast<double>(honest));
         most = std::max(most, static_cast<double>(divided) / static_cast<double>(honest));
     }
-    test::fault_case(34, "acknowledgements in 10 parts, twice: at most 1.1 times an honest receiver's bytes", most,
-                     " times");
+    test::fault_case(34, "each acknowledgement in 10 parts and twice: at most 1.1 times an honest receiver's bytes",
+                     most, " times");
 }

@@ -112,7 +112,7 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
         SIM_CHECK(s, s.elapsed() < 8s);                 // and the only important one
         test::fault_case(
             42,
-            std::string("a slow reader is waited for: at most its window and two blocks (655360 bytes) of memory, ") +
+            std::string("the sender waits for a slow reader: at most its window and two blocks (655360 bytes), ") +
                 (kind == StreamKind::placed ? "placed" : "ordered"),
             most, " bytes");
     }

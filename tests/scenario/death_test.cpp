@@ -168,7 +168,7 @@ TEST_CASE("F24 resets with a wrong token, of another connection or length, or fr
     inject_wrong_resets(s, onlooker, 2000);
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, s.client().session().closed->orderly());
-    test::fault_case(24, "2,000 wrong resets: the transfer ends in order within 20 s", to_seconds(s.elapsed()), " s");
+    test::fault_case(24, "2,000 wrong resets: the transfer completes within 20 s", to_seconds(s.elapsed()), " s");
 }
 
 // In this silence only the check of the token protects the connection: a reset with the right token ends it.
@@ -190,8 +190,8 @@ TEST_CASE("F24 wrong resets end nothing either while the line is cut") {
         if (right) continue;
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
         SIM_CHECK(s, s.client().session().closed->orderly());
-        test::fault_case(24, "5,000 wrong resets while the line is cut for 10 s: the transfer goes on", "done after ",
-                         to_seconds(s.elapsed()), " s");
+        test::fault_case(24, "5,000 wrong resets while the link is down for 10 s: the transfer continues",
+                         "done after ", to_seconds(s.elapsed()), " s");
     }
 }
 
@@ -310,8 +310,9 @@ TEST_CASE("F27 packets of unknown connections: the answer is smaller, and is not
         SIM_CHECK(s, bystander.bytes - bytes < std::max<std::size_t>(size, 1));
     }
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
-    test::fault_case(27, "packets of unknown connections: each answer smaller, and not answered", bystander.datagrams,
-                     " answers of ", bystander.bytes / std::max<std::uint64_t>(bystander.datagrams, 1), " bytes");
+    test::fault_case(27, "packets of unknown connections: each answer is smaller, and gets no answer",
+                     bystander.datagrams, " answers of ",
+                     bystander.bytes / std::max<std::uint64_t>(bystander.datagrams, 1), " bytes");
 }
 
 TEST_CASE("F35 a flood of packets of unknown connections is answered by a bounded trickle") {
@@ -332,5 +333,5 @@ TEST_CASE("F35 a flood of packets of unknown connections is answered by a bounde
     }
     s.run_for(2s);
     SIM_CHECK(s, bystander.datagrams - before <= 21);
-    test::fault_case(35, "20,000 strays of one connection: at most 21 answers", bystander.datagrams - before);
+    test::fault_case(35, "20,000 packets of one unknown connection: at most 21 answers", bystander.datagrams - before);
 }

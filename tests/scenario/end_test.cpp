@@ -145,7 +145,6 @@ TEST_CASE("F89 a callback may close twice, dial and let go of its object: the fi
     SIM_CHECK(s, first == kDepth + 1);
     s.run_for(20s);
     SIM_CHECK(s, both_empty(s));
-    test::fault_case(
-        89, "20 connections that are closed three times, dialled and released in callbacks: the first close counts",
-        first, " of ", kDepth + 1);
+    test::fault_case(89, "20 connections that callbacks close three times, open and release: the first close counts",
+                     first, " of ", kDepth + 1);
 }

@@ -70,7 +70,7 @@ TEST_CASE("F36 a thousand handshakes with valid cookies from one address: capped
     SIM_CHECK(s, s.run_until([&] { return receiver->complete(kBytes); }, 2500ms));
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpenPerHost);
     test::fault_case(
-        36, "1,000 handshakes with cookies from one address: at most 64 half open, a client's bytes within 2 s",
+        36, "1,000 handshakes with cookies from one address: at most 64 half open, a client's bytes arrive within 2 s",
         s.server().endpoint().half_open_count(), " half open, ", to_seconds(s.elapsed() - 500ms), " s");
     s.run_for(25s);  // the handshake timeouts of both ends
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
@@ -97,7 +97,7 @@ TEST_CASE("F36 more handshakes than there are slots, from forty addresses: a cli
     const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = kBytes});
     s.client().connect(s.server().address(), sender);
     SIM_CHECK(s, s.run_until([&] { return receiver->complete(kBytes); }, 3500ms));
-    test::fault_case(36, "1,600 handshakes from forty addresses: a client's bytes within 3 s",
+    test::fault_case(36, "1,600 handshakes from forty addresses: a client's bytes arrive within 3 s",
                      to_seconds(s.elapsed() - 500ms), " s");
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpen);
 }

@@ -165,7 +165,7 @@ TEST_CASE("F32 a cookie that expired on the way is replaced by the next one") {
     Scenario s(std::move(setup));
     const Bulk bulk = start_bulk(s, {.bytes = kBytes});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
-    test::fault_case(32, "a cookie that expired on the way is replaced: the transfer ends within 20 s",
+    test::fault_case(32, "a cookie that expired in flight is replaced: the transfer completes within 20 s",
                      to_seconds(s.elapsed()), " s, with 12 s of silence");
 }
 

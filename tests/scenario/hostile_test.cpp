@@ -100,7 +100,9 @@ TEST_CASE("F19 every packet of a session replayed, during and after it: nothing 
     replay_everything(19, "each packet replayed three times: nothing delivered twice, no new state", 1U << 22U);
 }
 
-TEST_CASE("F20 replay across key updates: dropped") { replay_everything(20, "the same across key updates", 500); }
+TEST_CASE("F20 replay across key updates: dropped") {
+    replay_everything(20, "each packet replayed across key updates: nothing delivered twice", 500);
+}
 
 TEST_CASE("F12 own messages reflected: no effect") {
     Scenario s(symmetric("reflection", {}));
@@ -114,7 +116,7 @@ TEST_CASE("F12 own messages reflected: no effect") {
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, s.client().session().closed->orderly());
     SIM_CHECK(s, s.server().sessions().size() == 1);
-    test::fault_case(12, "each packet reflected: one session, an orderly end", reflected, " packets, ",
+    test::fault_case(12, "each packet reflected: one session, which ends normally", reflected, " packets, ",
                      s.server().sessions().size(), " session");
 }
 
@@ -140,7 +142,7 @@ TEST_CASE("F22 datagrams of every length up to a tag and a header, random and on
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, victim.datagrams == 0);
     SIM_CHECK(s, s.client().session().closed->orderly());
-    test::fault_case(22, "0 answers to datagrams of every length below header and tag",
+    test::fault_case(22, "datagrams of every length below header and tag: 0 answers",
                      3 * (wire::kShortHeaderBytes + wire::kTagBytes), " datagrams, ", victim.datagrams, " answers");
 }
 
@@ -195,7 +197,8 @@ TEST_CASE("F24 forged close, retry, version negotiation and data: ignored by a l
     const auto dropped =
         s.client().session().final_stats.undecryptable_packets + s.server().session().stats().undecryptable_packets;
     SIM_CHECK(s, s.server().session().stats().undecryptable_packets >= 200);
-    test::fault_case(24, "forged CLOSE, RETRY, version negotiation, data: an orderly end", dropped, " packets dropped");
+    test::fault_case(24, "forged CLOSE, RETRY, version negotiation, data: the transfer ends normally", dropped,
+                     " packets dropped");
 }
 
 TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state") {
@@ -229,7 +232,8 @@ TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state"
     SIM_CHECK(s, victim.datagrams > 0);
     SIM_CHECK(s, victim.bytes <= injected);
     SIM_CHECK(s, s.server().sessions().size() == 1);
-    test::fault_case(27, "spoofed HELLOs: no more bytes back than came in", victim.bytes, " for ", injected);
+    test::fault_case(27, "spoofed HELLOs: answers have at most the bytes that arrived", victim.bytes, " for ",
+                     injected);
 }
 
 // The client's packets are large. The server's acknowledgements are small, so they give little credit.
@@ -256,7 +260,7 @@ TEST_CASE("F30 a spoofed new address gets at most three times what came from it,
         SIM_CHECK(s, s.server().session().moves.empty());
         SIM_CHECK(s, s.client().session().moves.empty());
         const std::string whose = spoof_client ? "client" : "server";
-        test::fault_case(30, "the " + whose + "'s new address spoofed: at most 3 times what came from it", victim.bytes,
+        test::fault_case(30, "the " + whose + "'s new address spoofed: at most 3 times the bytes from it", victim.bytes,
                          " bytes for ", spoofed_bytes);
     }
 }

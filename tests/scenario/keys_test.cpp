@@ -58,7 +58,7 @@ TEST_CASE("F25 a key never sees a packet number twice, over key updates, loss an
     SIM_CHECK(s, up.repeated == 0);
     SIM_CHECK(s, down.sealed > 0);
     SIM_CHECK(s, down.repeated == 0);
-    test::fault_case(25, "each key, path and number once (10^6 packets; 10^7 in the whole matrix)",
+    test::fault_case(25, "each key, path and number is used once (10^6 packets; 10^7 in the whole matrix)",
                      up.sealed + down.sealed, " packets, ", up.repeated + down.repeated, " repeated");
 }
 
@@ -129,5 +129,6 @@ TEST_CASE("F82 packet numbers that begin just below 2^24, 2^32 and 2^48: both ki
             SIM_CHECK(s, s.client().session().stats().undecryptable_packets == 0);
         }
     }
-    test::fault_case(82, "numbers pass 2^24, 2^32 and 2^48 in mid-transfer, over key updates", "all packets opened");
+    test::fault_case(82, "numbers pass 2^24, 2^32 and 2^48 during a transfer, across key updates",
+                     "all packets opened");
 }

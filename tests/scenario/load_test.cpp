@@ -26,7 +26,8 @@ constexpr std::array kCrowds{
               "udt, connections in virtual time (1,000; 10,000 in the whole matrix): all finish, Jain at least 0.9"},
     // If transfers take seconds, this controller gives more to those that start first.
     CrowdCase{"udtx", 10, 0.8,
-              "the default controller, likewise (200; 10,000 in the whole matrix): all finish, Jain at least 0.8"}};
+              "the default controller, connections in virtual time (200; 10,000 in the whole matrix): all finish, Jain "
+              "at least 0.8"}};
 
 }  // namespace
 

@@ -130,7 +130,7 @@ TEST_CASE("F75 a way back that loses 20 % and is a hundred times slower leaves 8
         CHECK(clean >= 0.8 * thin);
         least = std::min(least, clean / thin);
     }
-    test::fault_case(75, "a way back of 1:100 with 20 % loss: at least 0.8 of the clean speed", least);
+    test::fault_case(75, "a reverse path of 1:100 with 20 % loss: at least 0.8 of the rate without loss", least);
 }
 
 TEST_CASE("an ordered stream stays in order under loss with a small receive window") {

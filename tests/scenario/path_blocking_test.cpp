@@ -73,7 +73,7 @@ Ramps ramps(const std::string& scheduler) {
 }  // namespace
 
 TEST_CASE("print the path blocking experiments", "[.table]") {
-    std::printf("one line alone: %.1f\n", alone(100));
+    std::printf("one link alone: %.1f\n", alone(100));
     for (const char* scheduler : {"rr", "minrtt", "dapb", "eds"}) {
         std::printf("%-6s fig. 8, 100 80 50 20 10 Mbit/s:", scheduler);
         for (const int mbps : {100, 80, 50, 20, 10}) std::printf(" %.1f", beside_rate(scheduler, mbps));

@@ -48,7 +48,7 @@ TEST_CASE("F83 one path dies: the survivor is full again within a second") {
             }
         }
     }
-    test::fault_case(83, "a second after one path died: at least 0.9 of the survivor's rate", least);
+    test::fault_case(83, "a second after one path failed: at least 0.9 of the other's rate", least);
 }
 
 TEST_CASE("F84 all paths die for 30 s and return: the same session fills one within two seconds, both within four") {
@@ -69,7 +69,7 @@ TEST_CASE("F84 all paths die for 30 s and return: the same session fills one wit
         SIM_CHECK(s, after >= 0.9);
         test::fault_case(84,
                          std::string(kind == StreamKind::placed ? "placed" : "ordered") +
-                             ": 2 s after all paths return at least 0.9 of one",
+                             ": 2 s after all paths return: at least 0.9 of one path's rate",
                          after);
         s.run_for(2s);
         SIM_CHECK(s, share(received_in(s, bulk, 1s), 1s, kLine) >= 0.9 * 2);
@@ -98,7 +98,7 @@ TEST_CASE("F85 a path that flaps at 1 Hz: never worse than the stable one alone"
             least = std::min(least, static_cast<double>(with) / static_cast<double>(without));
         }
     }
-    test::fault_case(85, "with a path that flaps at 1 Hz: at least the stable one alone", least, " times");
+    test::fault_case(85, "with a path that flaps at 1 Hz: at least the rate of the stable path alone", least, " times");
 }
 
 TEST_CASE("F86 ten times the rate and the round trip: at least the best path, and nine tenths of both") {
@@ -118,7 +118,7 @@ TEST_CASE("F86 ten times the rate and the round trip: at least the best path, an
             least = std::min(least, got);
         }
     }
-    test::fault_case(86, "10:1 in rate and round trip: 0.9 of the sum, which is 0.99 of the best path", least,
+    test::fault_case(86, "10:1 in rate and round trip: at least 0.9 of the sum, which is 0.99 of the best path", least,
                      " of the best path");
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("F87 two seconds of bufferbloat on one path: the other's round trip st
         CHECK(during <= 1.1 * before);
         test::fault_case(87,
                          std::string(kind == StreamKind::placed ? "placed" : "ordered") +
-                             ": the other path's round trip at most 1.1 times what it was",
+                             ": the other path's round trip is at most 1.1 times its earlier value",
                          during / before);
         SIM_CHECK(s, share(bulk.receiver->received() - got, 2s, kLine) >= 0.95);
     }
@@ -195,6 +195,6 @@ TEST_CASE("F88 paths are spammed and abandons forged: bounded, and the transfer 
         most_open = std::max(most_open, open);
     }
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-    test::fault_case(88, "508 paths spammed, 300 abandons forged: 2 paths open, the transfer goes on", most_open,
+    test::fault_case(88, "508 unwanted paths, 300 forged abandons: 2 paths are open, the transfer continues", most_open,
                      " open, done after ", to_seconds(s.elapsed()), " s");
 }

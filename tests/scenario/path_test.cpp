@@ -40,7 +40,7 @@ TEST_CASE("F74 MTU falls from 9000 to 1280 silently in mid-transfer: recovers wi
         SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 60s));
         SIM_CHECK(s, datagram_bytes(s) <= 1252);
     }
-    test::fault_case(74, "MTU from 9000 to 1280: data move again within 3 s", to_seconds(slowest), " s");
+    test::fault_case(74, "MTU from 9000 to 1280: data moves again within 3 s", to_seconds(slowest), " s");
 }
 
 TEST_CASE("F74 a line of 20 Mbit/s falls from 65,000 to 1,250 bytes: 12 MB come with little delay") {
@@ -120,7 +120,7 @@ TEST_CASE("F72 after a blackout of 30 s data moves within 1 s, and soon at the l
     (void)s.run_until([] { return false; }, 33s);
     const std::uint64_t before = bulk.receiver->received();
     SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > before + 50'000; }, 34s));
-    test::fault_case(72, "after a blackout of 30 s data move within 1 s", to_seconds(s.elapsed() - 33s), " s");
+    test::fault_case(72, "after a blackout of 30 s data moves within 1 s", to_seconds(s.elapsed() - 33s), " s");
     SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 60s));
 }
 

@@ -67,8 +67,8 @@ TEST_CASE(
             check(s.server().session(), who.server);
         }
     }
-    test::fault_case(76, "one end or both asleep for an hour, 60 s of patience: a time-out at both ends, no success",
-                     ended, " of 18 ends, ", to_seconds(latest), " s after they could at the latest");
+    test::fault_case(76, "one end or both suspended for an hour, --timeout of 60 s: both ends time out, no success",
+                     ended, " of 18 ends, ", to_seconds(latest), " s after the earliest time at most");
 }
 
 TEST_CASE("F76 an hour of sleep is shorter than the time-out: the same connection goes on, and all arrives once") {
@@ -86,6 +86,6 @@ TEST_CASE("F76 an hour of sleep is shorter than the time-out: the same connectio
             ++whole;
         }
     }
-    test::fault_case(76, "the same with 2 h of patience: the rest within 30 s of waking", whole, " of 9 whole, after ",
-                     to_seconds(longest), " s at the latest");
+    test::fault_case(76, "the same with a timeout of 2 h: the rest arrives within 30 s of waking", whole,
+                     " of 9 complete, after ", to_seconds(longest), " s at the latest");
 }

@@ -159,12 +159,12 @@ void tell_cases(const Tally& tally) {
     const auto tried = [&](int number, const char* name, const char* bound, const char* what) {
         if (tally.get(name) > 0.0) test::fault_case(number, bound, count(name, what));
     };
-    const char* moves = "all arrives once and intact, bytes move while a line works";
-    tried(42, "slow_readers", "what the ends hold stays within their windows, all arrives", "streams read slowly");
+    const char* moves = "everything arrives once and unchanged, and bytes move while a link works";
+    tried(42, "slow_readers", "each end stores at most its windows, and everything arrives", "streams read slowly");
     tried(68, "loss_50", moves, "episodes with 50 % loss both ways or 75 % one way");
     tried(69, "bursts_1000", moves, "episodes with bursts of 1000 packets");
     tried(71, "duplicates_20", moves, "episodes with 20 % duplicates or 2 % corruption");
-    tried(72, "outages", "10 min: both ends say so, the same command completes, what was complete is not sent again",
+    tried(72, "outages", "10 min: both ends report it; the same command completes and sends no complete file again",
           "outages");
     tried(82, "near_wrap", moves, "episodes whose packet numbers pass 2^24, 2^32 or 2^48");
     constexpr double kSoak = 72.0 * 3600.0;

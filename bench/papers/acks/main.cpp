@@ -191,7 +191,7 @@ void set_tcp(const Options& options) {
 
 int main(int argc, char** argv) try {
     udtx::papers::Options options;
-    CLI::App app("One transfer over a line with a narrow way back, in ns-3");
+    CLI::App app("One transfer over a link with a narrow reverse path, in ns-3");
     app.add_option("--scheme", options.scheme)->check(CLI::IsMember({"normal", "ar", "dar", "udtx"}));
     app.add_option("--down-mbps", options.down_mbps);
     app.add_option("--up-kbps", options.up_kbps);

@@ -46,10 +46,10 @@ void add_options(CLI::App& app, Options& o) {
     app.add_option("--up", o.up, "The same for packets from B to A");
     app.add_option("--at", o.changes, "A change, 5s:down:rate=50M; in the order of their times");
     app.add_option("--host", o.hosts, "3:delay=40ms: extra delay each way of the host of B whose address ends in 3");
-    app.add_option("--trace", o.trace_file, "CSV of both lines");
+    app.add_option("--trace", o.trace_file, "CSV file of both directions");
     app.add_option("--flows", o.flow_file, "CSV of the bytes delivered to (down) and from (up) each host of B");
-    app.add_option("--interval", o.interval, "Between two rows of a trace");
-    app.add_option("--seed", o.seed, "Of all random events");
+    app.add_option("--interval", o.interval, "Time between two rows of a trace");
+    app.add_option("--seed", o.seed, "Seed of all random events");
     app.add_flag("--no-realtime", o.no_realtime, "Do not ask for a real-time priority");
 }
 

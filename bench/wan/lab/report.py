@@ -81,7 +81,7 @@ def matrix_table(rows, names, runs, is_ours):
     ours = [name for name in names if is_ours(name)]
     peers = [name for name in names if not is_ours(name)]
     headings = ["Mbit/s", "RTT ms", "loss %", "queue BDP", *[f"{n} Mbit/s (wait ms)" for n in names],
-                *[f"{n}: of the line" for n in ours], *[f"{n}: to the best peer" for n in ours], "load"]
+                *[f"{n}: of the link" for n in ours], *[f"{n}: to the best peer" for n in ours], "load"]
     lines = []
     for (rate, rtt, loss, queue), by_tool in by_cell.items():
         goodput = {n: figures.median([r["goodput_mbps"] for r in by_tool.get(n, [])]) for n in names}
@@ -109,7 +109,7 @@ def asymmetric_table(rows):
         loads = [r["load"] for r in of]
         lines.append(line + [max(r["run"] for r in of), f"{min(loads):.1f}-{max(loads):.1f}"])
     return "Goodput, Mbit/s, median of the runs.\n\n" + figures.markdown(
-        ["way back", "kbit/s", "loss %", *names, "runs", "load"], lines)
+        ["reverse path", "kbit/s", "loss %", *names, "runs", "load"], lines)
 
 
 def transfer_table(rows, names, runs, size, limit):

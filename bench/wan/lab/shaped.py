@@ -27,7 +27,7 @@ def check(shapers):
             with ShapedLine(shaper, 50.0):
                 pass
         except (RuntimeError, subprocess.CalledProcessError) as error:
-            raise net.Unavailable(f"this kernel makes no line with {shaper}: {error}") from error
+            raise net.Unavailable(f"this kernel cannot make a link with {shaper}: {error}") from error
 
 
 class ShapedLine(net.Namespaces):

@@ -179,8 +179,8 @@ TEST_CASE("F89 close may be repeated, and every call after it is an error") {
     CHECK_FALSE(pair.listener.accept(1s).ok());
     const bool peer_told = pair.server.wait_closed(60s).ok();
     CHECK(peer_told);
-    test::fault_case(89, "closed twice: 5 later calls are errors, the peer is told once",
-                     "the peer was told: ", peer_told);
+    test::fault_case(89, "closed twice: 5 later calls are errors, the peer gets one CLOSE",
+                     "messages to the peer: ", peer_told);
 }
 
 TEST_CASE("F89 close wakes whoever is blocked, and streams outlive their session") {
@@ -203,8 +203,8 @@ TEST_CASE("F89 close wakes whoever is blocked, and streams outlive their session
     { const Session gone = std::move(pair.client); }
     CHECK_FALSE(stream->finish().ok());
     CHECK_FALSE(pair.client.open_stream().ok());  // the session was moved from
-    test::fault_case(89, "closed under two blocked threads, destroyed before its stream: both wake, with errors",
-                     int{reader_failed} + int{acceptor_failed}, " of 2 woke");
+    test::fault_case(89, "closed while two threads wait, destroyed before its stream: both return with errors",
+                     int{reader_failed} + int{acceptor_failed}, " of 2 returned");
 }
 
 TEST_CASE("a peer that vanishes is noticed after the idle time") {
@@ -268,6 +268,6 @@ TEST_CASE("F90 in a fork of the process a session says so, sends nothing and may
     const auto stats = pair->client.stats();
     REQUIRE(stats);
     CHECK(stats->duplicate_packets == 0);
-    test::fault_case(90, "after a fork the child sends nothing: no packet number twice", stats->duplicate_packets,
-                     " duplicates, ", have, " bytes intact");
+    test::fault_case(90, "after a fork the child sends nothing: no packet number is used twice",
+                     stats->duplicate_packets, " duplicates, ", have, " bytes unchanged");
 }
