@@ -169,7 +169,7 @@ TEST_CASE("F20 a packet of an earlier generation does not open under a later one
     Packet renumbered = pair.client.send();
     renumbered.number += 1000;
     CHECK_FALSE(pair.server.receive(renumbered));
-    test::fault_case(20, "sealed two updates ago, on another path, renumbered: none of 3 opens",
+    test::fault_case(20, "a packet sealed two updates ago, moved to another path or renumbered: none of 3 opens",
                      pair.server.keys.key_updates(), " updates, 3 refused");
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("F40 a second update without a packet of ours in between is refused") 
     (void)pair.server.send();
     CHECK(pair.server.receive(second));
     CHECK(pair.server.keys.key_updates() == 2);
-    test::fault_case(40, "updates that were not answered in between: at most one is followed",
+    test::fault_case(40, "key updates without an answer in between: at most one is accepted",
                      pair.server.keys.key_updates(), " updates after the answer");
 }
 
@@ -220,5 +220,5 @@ TEST_CASE("F22 packets shorter than header and tag are refused") {
         CHECK_FALSE(pair.server.receive({kPath, 0, false, std::vector<std::byte>(size)}));
         CHECK_FALSE(pair.server.receive({kPath, 0, true, std::vector<std::byte>(size)}));
     }
-    test::fault_case(22, "packets below header and tag: none opens", 2 * (kHeader + kTagBytes), " refused");
+    test::fault_case(22, "packets shorter than header and tag: none opens", 2 * (kHeader + kTagBytes), " refused");
 }

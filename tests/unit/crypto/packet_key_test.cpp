@@ -79,7 +79,7 @@ TEST_CASE("F18 a sealed packet, byte by byte") {
         keys.seal(PathId{3}, 0x123456789a, packet, 6);
         CHECK(to_hex(packet) == to_hex(from_text("header")) + (cipher == Cipher::aes_256_gcm ? aes : chacha));
     }
-    test::fault_case(18, "keys, nonces and packets as another program computed them", "2 ciphers, 10 vectors");
+    test::fault_case(18, "keys, nonces and packets equal those of another program", "2 ciphers, 10 vectors");
 }
 
 TEST_CASE("F25 no two pairs of path and number share a nonce") {

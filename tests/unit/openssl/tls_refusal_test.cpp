@@ -36,7 +36,7 @@ TEST_CASE("F10 a wrong pre-shared key") {
     pair.run();
     check_refused(pair, "wrong pre-shared key", "wrong pre-shared key");
     CHECK(pair.selected == 0);
-    test::fault_case(10, "a wrong pre-shared key: refused before any is selected", pair.selected, " selected");
+    test::fault_case(10, "a wrong pre-shared key: refused before a key is selected", pair.selected, " selected");
 }
 
 TEST_CASE("F10 the server's key is not the pinned one") {

@@ -154,7 +154,7 @@ TEST_CASE("F50 a listed directory that a pattern excludes comes as the way to ot
         CHECK_FALSE(taken);
         refused += taken ? 0 : 1;
     }
-    test::fault_case(50, "names below a listed directory that a pattern excludes: 4 of 4 that nobody asked for refused",
+    test::fault_case(50, "names below a listed directory that a pattern excludes: 4 of 4 without a request are refused",
                      refused, " refused");
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("F60 of a torn journal the records before the tear are believed, and n
         REQUIRE(image.done.empty());
         REQUIRE(pieces_of(image, "d/big") == (whole > 2 ? whole - 2 : 0));
     }
-    test::fault_case(60, "a journal torn at each byte: the records before the tear, and no other", written.bytes.size(),
+    test::fault_case(60, "a journal torn at each byte: only the records before the tear are used", written.bytes.size(),
                      " tears");
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("F60 an altered byte ends what is believed at its record") {
         const std::size_t before = written.records_within(at);
         REQUIRE(parse_journal(bytes).valid_bytes == (before == 0 ? 0 : written.ends[before - 1]));
     }
-    test::fault_case(60, "a journal with each byte altered: the records before it", written.bytes.size(),
+    test::fault_case(60, "a journal with each byte altered: only the records before it are used", written.bytes.size(),
                      " alterations");
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("F60 a damaged journal is used up to the damage and goes on from there
     opened.journal->add_pieces("big", {{4096, 4096, kDigest}});
     opened.journal.reset();
     CHECK(open_in(temp).journal->earlier().partials.at(path_key("big")).pieces.size() == 2);
-    test::fault_case(60, "a damaged journal goes on: both pieces are known",
+    test::fault_case(60, "a damaged journal is continued: both pieces are known",
                      open_in(temp).journal->earlier().partials.at(path_key("big")).pieces.size(), " pieces");
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("F65 a journal that is not of this transfer, or of another hash, is no
         const auto opened = open_in(temp);
         CHECK(opened.note.find("damaged") != std::string::npos);
         CHECK(opened.journal->earlier().empty());
-        test::fault_case(65, "a journal of garbage: not believed, and why", opened.note);
+        test::fault_case(65, "a journal of random bytes: ignored, with the reason", opened.note);
     }
     SECTION("another hash") {
         write_one_piece(temp);
@@ -85,7 +85,7 @@ TEST_CASE("F65 a journal that is not of this transfer, or of another hash, is no
             temp, [] {}, kTransfer, HashAlgorithm::sha256);
         CHECK(opened.note.find("another checksum") != std::string::npos);
         CHECK(opened.journal->earlier().empty());
-        test::fault_case(65, "a journal of another hash: not believed, and why", opened.note);
+        test::fault_case(65, "a journal of another hash: ignored, with the reason", opened.note);
     }
     SECTION("another transfer's") {
         write_one_piece(temp);
@@ -101,7 +101,7 @@ TEST_CASE("F65 a journal that is not of this transfer, or of another hash, is no
         CHECK_FALSE(opened.journal);
         CHECK(opened.note.find("no resume") != std::string::npos);
         CHECK_FALSE(std::filesystem::exists(temp.path() / "elsewhere"));
-        test::fault_case(49, "a link where the journal belongs: not followed, no resume", opened.note);
+        test::fault_case(49, "a link in place of the journal: not followed, no resume", opened.note);
     }
 }
 

@@ -209,7 +209,7 @@ TEST_CASE("F58 a bit that flipped in the temporary file is found, and only its p
         run.keep(1);
         CHECK(run.failed == std::vector<std::string>{"big"});
     }
-    test::fault_case(58, "a bit flipped in a part of 3 pieces: one piece is fetched again", answer.damaged,
+    test::fault_case(58, "one changed bit in a partial file of 3 pieces: one piece is fetched again", answer.damaged,
                      " damaged, ", answer.pieces.size(), " of 3 kept");
 }
 
