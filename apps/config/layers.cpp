@@ -64,15 +64,22 @@ Result<void> shape(Chosen& chosen, const CLI::Option& option, const std::string&
     return {};
 }
 
-bool ruled_out(const CLI::App& app, const std::vector<Chosen>& chosen, const std::string& key) {
-    const auto is_set = [&](std::string_view other) {
-        const std::string flag = "--" + std::string(other);
-        const CLI::Option* option = option_named(app, other);
-        return (option != nullptr && option->count() > 0) ||
-               std::any_of(chosen.begin(), chosen.end(), [&](const Chosen& c) { return c.flag == flag; });
-    };
+/// True if `is_set` is true for a flag that excludes `key`.
+bool excludes(std::string_view key, const std::function<bool(std::string_view)>& is_set) {
     return std::any_of(kExclusive.begin(), kExclusive.end(), [&](const auto& pair) {
         return (key == pair.first && is_set(pair.second)) || (key == pair.second && is_set(pair.first));
+    });
+}
+
+bool ruled_out(const CLI::App& app, const std::vector<Chosen>& chosen, const std::string& key) {
+    return excludes(key, [&](std::string_view other) {
+        const std::string flag = "--" + std::string(other);
+        const CLI::Option* option = option_named(app, other);
+        if (option == nullptr) return false;
+        // A switch that is off excludes nothing.
+        return option->count() > 0 || std::any_of(chosen.begin(), chosen.end(), [&](const Chosen& c) {
+                   return c.flag == flag && !(is_flag(*option) && c.value == "false");
+               });
     });
 }
 
@@ -138,6 +145,15 @@ std::vector<std::string> setting_names(const CLI::App& app) {
         if (settable(*option)) names.push_back(option->get_lnames().front());
     }
     return names;
+}
+
+bool is_on(const CLI::App& app, std::string_view key) {
+    const CLI::Option* option = option_named(app, key);
+    return option != nullptr && option->count() > 0 && (!is_flag(*option) || option->as<bool>());
+}
+
+bool is_excluded(const CLI::App& app, std::string_view key) {
+    return excludes(key, [&](std::string_view other) { return is_on(app, other); });
 }
 
 std::string variable_name(const std::string& key) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config_file.hpp"
@@ -30,6 +31,10 @@ struct Chosen {
 
 /// The keys that a file may hold for `app`: the long names of its flags, without those that only print a text.
 [[nodiscard]] std::vector<std::string> setting_names(const CLI::App& app);
+/// True if a value of `key` was typed or set elsewhere. A switch must be on.
+[[nodiscard]] bool is_on(const CLI::App& app, std::string_view key);
+/// True if a flag that is_on() excludes `key`.
+[[nodiscard]] bool is_excluded(const CLI::App& app, std::string_view key);
 /// The environment variable of a flag: UDTX_MIN_RATE for "min-rate".
 [[nodiscard]] std::string variable_name(const std::string& key);
 /// The values of all flags of `app` that were not typed but are set elsewhere. A file's values are in the order of its

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "common/process.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -99,7 +101,7 @@ std::string man_page(const CLI::App& app, const Manual& manual) {
     std::replace(page.begin(), page.end(), ' ', '-');
     std::string summary = app.get_description();
     while (!summary.empty() && summary.back() == '.') summary.pop_back();
-    out << ".TH " << upper(page) << " 1 \"\" \"udtx\"\n.SH NAME\n"
+    out << ".TH " << upper(page) << " 1 \"\" \"udtx " << roff(program_version()) << "\" \"User Commands\"\n.SH NAME\n"
         << roff(page) << " \\- " << roff(summary) << "\n.SH SYNOPSIS\n";
     for (const auto synopsis : manual.synopses) {
         out << "\\fB" << roff(name) << "\\fR [\\fIflags\\fR] " << roff(synopsis) << "\n.br\n";

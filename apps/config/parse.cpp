@@ -124,7 +124,7 @@ Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string
     const auto layers = process_layers(own.file, flags.known());
     if (!layers) return layers.error();
     auto configured = parse_with_layers(app, arguments, target, *layers);
-    if (configured && own.show) configured->text = show_config(app, *configured, *layers);
+    if (configured && own.show) configured->text = show_config(app, *configured, *layers, flags.computed);
     return configured;
 }
 

@@ -35,12 +35,17 @@ struct Configured {
 /// if the target has none.
 [[nodiscard]] std::string host_of(std::string_view target);
 
+/// The default of a setting that its flag does not have, because it depends on the run or on the machine; empty if
+/// there is none.
+using ComputedDefault = std::function<std::string(const std::string& key)>;
+
 /// Callbacks for data that only some runs need.
 struct ToolFlags {
     std::function<Subcommands()> subcommands;  ///< for completion
     /// The settings of both tools, which share their configuration files.
     std::function<std::vector<std::string>()> known;
     std::function<Manual(std::string_view)> manuals;  ///< by the command's name
+    ComputedDefault computed = {};                    ///< for --show-config
 };
 
 /// Parses `arguments`. Flags that are not typed take values from the environment and the files. After the parsing of

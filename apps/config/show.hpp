@@ -12,7 +12,9 @@ class App;
 
 namespace udtx::apps {
 
-/// One line per setting: "key value  # origin". The output can be used as a configuration file.
-[[nodiscard]] std::string show_config(const CLI::App& app, const Configured& configured, const Layers& layers);
+/// One line per setting: "key value  # origin". Without the origins the output is a configuration
+/// file.
+[[nodiscard]] std::string show_config(const CLI::App& app, const Configured& configured, const Layers& layers,
+                                      const ComputedDefault& computed = {});
 
 }  // namespace udtx::apps

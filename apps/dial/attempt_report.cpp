@@ -95,6 +95,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
     const Account& account = observers.account();
     FinalReport report;
     report.elapsed = transfer.elapsed();
+    report.connected = transfer.connected_for().has_value();
     report.outcome = transfer.outcome();
     std::vector<transfer::FailedFile> missing = take_missing(report.outcome);
     add_new(missing, std::move(facts.missing));

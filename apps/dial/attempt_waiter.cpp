@@ -50,7 +50,8 @@ void AttemptWaiter::look(Instant now) {
                                 .stats_age = transfer_.stats_age(),
                                 .protocol = transfer_.protocol_time(),
                                 .process = process_time(),
-                                .writing = transfer_.writing_time()});
+                                .writing = transfer_.writing_time(),
+                                .connected = transfer_.connected_for().has_value()});
 }
 
 void AttemptWaiter::look_back() { look(start_ + transfer_.elapsed()); }

@@ -94,6 +94,7 @@ void TransferObservers::look(Instant now, Glance glance) {
 void TransferObservers::look_at_nothing(Instant now, Screen screen) {
     Glance glance;
     glance.progress.phase = transfer::Phase::connect;
+    glance.connected = false;
     screen_ = screen;
     look(now, std::move(glance));
     screen_ = Screen::ours;

@@ -29,7 +29,10 @@ std::uint64_t files_missing(const FinalReport& report) {
 std::string left_and_deleted(const transfer::Outcome& outcome) {
     std::string line;
     if (outcome.unchanged > 0) line += ", " + format_count(outcome.unchanged) + " unchanged";
-    if (outcome.skipped > 0) line += ", " + format_count(outcome.skipped) + " there already and not overwritten";
+    if (outcome.skipped > 0) {
+        line += ", " + format_count(outcome.skipped) + " existed and " + (outcome.skipped == 1 ? "was" : "were") +
+                " not overwritten";
+    }
     if (outcome.erased > 0) line += ", " + format_count(outcome.erased) + " deleted";
     return line;
 }
@@ -164,6 +167,7 @@ FinalReport never_began(const CommonOptions& options, const Error& error) {
     report.error = error.message;
     report.congestion = options.congestion_in_use();
     report.threads = options.threads;
+    report.connected = false;
     report.transfers = 0;
     return report;
 }
@@ -289,7 +293,7 @@ std::string to_json(const FinalReport& report) {
     json.key("skipped").number(outcome.skipped);
     json.key("deleted").number(outcome.erased);
     json.key("dry_run").boolean(report.dry_run);
-    json.key("confirmed").boolean(outcome.exact);
+    json.key("confirmed").boolean(outcome.exact && report.connected);
     json.key("sent_bytes").number(outcome.sent_bytes);
     json.key("resumed_bytes").number(outcome.kept_bytes);
     json.key("seconds").number(to_seconds(report.elapsed));
@@ -320,6 +324,7 @@ std::string error_json(ExitCode code, const std::string& error) {
     FinalReport report;
     report.code = code;
     report.error = error;
+    report.connected = false;
     report.transfers = 0;
     return to_json(report);
 }

@@ -32,6 +32,7 @@ struct FinalReport {
     bool dry_run = false;                  ///< nothing was sent: the outcome is what a real run would do
     std::string plan;                      ///< list of a dry run, as a JSON array
     bool plan_cut = false;                 ///< the list was too long and is cut
+    bool connected = true;                 ///< false: the run ended without a connection, so nobody confirmed anything
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 

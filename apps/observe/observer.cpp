@@ -81,7 +81,9 @@ LimitSample Observer::sample_of(const Glance& glance) const {
 
 void Observer::look(const Glance& glance) {
     rate_.sample(glance.at, glance.progress.bytes_done);
-    if (!std::exchange(over_, glance.progress.phase == transfer::Phase::done)) limits_.sample(sample_of(glance));
+    const bool was_over = std::exchange(over_, glance.progress.phase == transfer::Phase::done);
+    // Without a connection nothing limits a transfer. If one follows, its first sample includes the time before it.
+    if (!was_over && (glance.connected || glance.outage)) limits_.sample(sample_of(glance));
     std::map<PathId, Rate> paths;
     for (std::size_t i = 0; glance.stats && i < glance.stats->paths.size(); ++i) {
         const PathStats& path = glance.stats->paths[i];

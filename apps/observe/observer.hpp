@@ -44,6 +44,7 @@ struct Glance {
     Rate cap = Rate::infinite();
     Duration unanswered{};  ///< see Silence
     bool outage = false;
+    bool connected = true;  ///< false: before the end of the handshake, or between two connections
 };
 
 class Observer {

@@ -227,6 +227,12 @@ transfer::DialOptions CommonOptions::dial(TransportConfig config, std::vector<Ad
     return {.link = link(std::move(config)), .choice = addresses, .addresses = std::move(peer)};
 }
 
+std::string computed_default(const std::string& key) {
+    if (key == "timeout") return std::to_string(std::chrono::floor<std::chrono::seconds>(transfer::kPatience).count());
+    if (key == "max-memory") return std::to_string(transfer::default_window_memory());
+    return {};
+}
+
 Error key_error(Error error, const std::string& option) {
     // A damaged key gets the same code as a wrong one.
     if (error.code == ErrorCode::malformed) error.code = ErrorCode::authentication;

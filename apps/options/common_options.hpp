@@ -83,6 +83,8 @@ struct CommonOptions {
     Result<void> check_rates();
 };
 
+/// For --show-config: defaults of flags that have none of their own.
+[[nodiscard]] std::string computed_default(const std::string& key);
 /// The error of a key file, with the option that named it.
 [[nodiscard]] Error key_error(Error error, const std::string& option);
 Result<Credentials> load_credentials(const CommonOptions& options);

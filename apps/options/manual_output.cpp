@@ -32,7 +32,9 @@ Fields final_counts() {
         {"skipped", "Files and links that exist and were not to be overwritten."},
         {"deleted", "Entries that --delete removed."},
         {"dry_run", "true: nothing was transferred (-n). The counts are those of a real run, or 0 after an error."},
-        {"confirmed", "true: the counts are final. false: the receiver did not confirm them, and it may have more."},
+        {"confirmed",
+         "true: the counts are final. false: the receiver did not confirm them. It may have more, or there was no "
+         "connection."},
         {"sent_bytes",
          "File data that arrived and was written, in bytes. Each byte counts once, also those of files "
          "that are not complete."},
@@ -65,7 +67,9 @@ Fields final_figures() {
         {"streams", "Threads that process the packets of one connection (--threads)."},
         {"reconnects", "Connections that were lost and replaced."},
         {"transfers", "Transfers that this run served."},
-        {"limited_by", "The limit that held for most of the time, or null. The names are those of limits."},
+        {"limited_by",
+         "The limit that held for most of the time, a name as in limits. null: there was no connection, or several "
+         "transfers."},
         {"limits",
          "Share of the time, 0 to 1, of each limit: network, path_loss, rate_cap, sender_disk, input, "
          "receiver_disk, receive_window, sender_cpu, receiver_cpu, small_data, outage, elsewhere."},

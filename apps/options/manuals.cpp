@@ -111,7 +111,7 @@ Manual keygen_manual() {
                         "FILE.pub. Private files have mode 0600. An existing file is never overwritten."},
         .examples = {{"udtx-send keygen key", "Create a shared key:"},
                      {"udtx-send keygen --identity server", "Create a key pair, server and server.pub:"}},
-        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::protocol},
         .environment = kNoSettings,
         .files = {{"FILE", "The key, or the private key of a pair: mode 0600."},
                   {"FILE.pub", "The public key of a pair."}},
@@ -197,14 +197,16 @@ Manual doctor_manual(bool connects) {
         .description = {"Measures this machine: socket buffers, segmentation and receive offload, timers, encryption "
                         "and the disk. A line that starts with FIX names the command that fixes the problem."},
         .examples = {{"udtx-recv doctor --dir /data", "Examine this machine and the disk of /data:"}},
-        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::network, ExitCode::file_io, ExitCode::timeout,
-                       ExitCode::authentication, ExitCode::udp_blocked},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io},
         .environment = kNoSettings,
         .files = {{"DIR/.udtx-doctor-*", "A temporary file for the measurement of the disk, removed at the end."}},
         .see_also = {"udtx-send", "udtx-recv"},
     };
     if (!connects) return manual;
     manual.synopses = {"[[USER@]HOST[:DIR] | HOST:PORT]"};
+    manual.exit_codes = {ExitCode::ok,         ExitCode::usage,   ExitCode::network,        ExitCode::file_io,
+                         ExitCode::protocol,   ExitCode::timeout, ExitCode::authentication, ExitCode::udp_blocked,
+                         ExitCode::interrupted};
     manual.description.emplace_back(
         "With [USER@]HOST it also examines that machine over ssh, and the path between both. With HOST:PORT or a URL "
         "it measures the path to the udtx-recv there, as --probe-only does.");
@@ -225,7 +227,7 @@ Manual ctl_manual(bool sends) {
         .examples = {{sends ? "udtx-send ctl" : "udtx-recv ctl", "List:"},
                      {sends ? "udtx-send ctl 4711 rate 100M" : "udtx-recv ctl 4711 rate 100M",
                       "Limit process 4711 to 100 Mbit/s:"}},
-        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::network, ExitCode::file_io},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::protocol, ExitCode::timeout},
         .environment = {{"XDG_RUNTIME_DIR", "The directory of the control sockets, in place of /tmp/udtx-UID."}},
         .files = {{"$XDG_RUNTIME_DIR/udtx, /tmp/udtx-UID", "The control sockets of running transfers."}},
         .see_also = {"udtx-send", "udtx-recv"},

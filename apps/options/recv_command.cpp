@@ -298,8 +298,14 @@ Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, 
     use_house_style(app);
     define_options(app, command);
     const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
-    const auto parsed = parse_checked(app, arguments, source, {subcommands_of_recv, known_settings, manual_of},
-                                      command.common.origins, [&] { return check(app, command); });
+    const auto computed = [&](const std::string& key) -> std::string {
+        if (key != "overwrite") return computed_default(key);
+        if (asks_to_pull(command.targets)) return "diff";
+        return command.listen_text.empty() ? "" : "always";
+    };
+    const auto parsed =
+        parse_checked(app, arguments, source, {subcommands_of_recv, known_settings, manual_of, computed},
+                      command.common.origins, [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();

@@ -203,8 +203,10 @@ Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, 
     use_house_style(app);
     define_options(app, command);
     const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto parsed = parse_checked(app, arguments, target, {subcommands_of_send, known_settings, manual_of},
-                                      command.common.origins, [&] { return check(app, command); });
+    const auto computed = [](const std::string& key) { return key == "overwrite" ? "diff" : computed_default(key); };
+    const auto parsed =
+        parse_checked(app, arguments, target, {subcommands_of_send, known_settings, manual_of, computed},
+                      command.common.origins, [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     if (const auto placed = parsed->place(command.url); !placed) return placed.error();

@@ -97,7 +97,8 @@ void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote,
         observers.look(now, {.progress = transfer.progress(),
                              .stats = stats,
                              .protocol = transfer.protocol_time(),
-                             .process = process_time()});
+                             .process = process_time(),
+                             .connected = transfer.connected_for().has_value()});
     }
 }
 

@@ -36,7 +36,9 @@ void RefusalLog::finish() {
 
 void RefusalLog::tell_rest() {
     if (untold_ == 0) return;
-    log_.warn(format_count(std::exchange(untold_, 0)) + " more were refused within about a second; -v lists all");
+    const std::uint64_t count = std::exchange(untold_, 0);
+    log_.warn("refused " + format_count(count) + (count == 1 ? " more client" : " more clients") +
+              " within a second; -v lists all");
 }
 
 }  // namespace udtx::apps

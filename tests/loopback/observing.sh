@@ -128,6 +128,10 @@ if command -v script >/dev/null; then
 fi
 expect 11 "$send" ctl 1 status
 said "no running transfer"
+kill -STOP "$sender"
+expect 30 "$send" ctl "$sender" status
+said "does not answer"
+kill -CONT "$sender"
 expect 0 "$send" ctl "$sender" rate off
 grep -q "no cap" "$work/last.out" || fail "ctl does not answer"
 wait_for 0 "$sender"

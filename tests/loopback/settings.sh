@@ -53,12 +53,20 @@ said "rate cap: 50"
 
 UDTX_CC=udt expect 0 "$send" --show-config -p x udtx://store/
 for line in "^hostname +127.0.0.1 +# $config:" "^port +$port +# $config:5" "^rate +50M +# $config:6" '^cc +udt +# UDTX_CC' '^preserve +yes +# command line' \
-    '^mtu +auto +# default'; do
+    '^mtu +auto +# default' '^links +yes +# default' '^# overwrite +diff +# default' '^# max-memory +[0-9]+ +# default' '^# timeout +600 +# default'; do
     grep -qE "$line" "$work/last.out" || fail "--show-config has no line '$line'"
 done
 sed 's/ *#.*//' "$work/last.out" >"$work/shown"
 expect 0 "$send" --config "$work/shown" --show-config -p x udtx://store/
 grep -qE "^rate +50M +# $work/shown:" "$work/last.out" || fail "what --show-config gave is no file of settings"
+expect 0 "$send" -a --no-links -q --show-config x udtx://store/
+sed 's/ *#.*//' "$work/last.out" >"$work/shown"
+expect 0 "$send" --config "$work/shown" --show-config x udtx://store/
+for line in 'links +no' 'no-links +yes' 'quiet +yes' 'owner +yes' 'preserve +yes'; do
+    grep -qE "^$line +#" "$work/last.out" || fail "a run with the settings of --show-config has no line '$line'"
+done
+expect 0 "$recv" --listen :7011 --show-config
+grep -qE '^# overwrite +always +# default' "$work/last.out" || fail "--show-config of a server: $(grep overwrite "$work/last.out")"
 expect 0 "$recv" --show-config
 grep -qE '^authorized-keys +/of/the/other/tool' "$work/last.out" || fail "udtx-recv --show-config"
 
@@ -77,6 +85,7 @@ manual() {
     for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES "EXIT STATUS" ENVIRONMENT FILES "SEE ALSO"; do
         grep -qx "\.SH $section" "$work/last.out" || fail "$2 has no $section"
     done
+    grep -qE '^\.TH UDTX-[A-Z-]+ 1 "" "udtx [0-9.]+' "$work/last.out" || fail "$2 does not name the version: $(head -n 1 "$work/last.out")"
     command -v man >/dev/null || return 0
     cp "$work/last.out" "$work/page.1"
     MANWIDTH=100 LC_ALL=C.UTF-8 man -l "$work/page.1" >"$work/man.out" 2>"$work/man.err" || fail "man -l ended with $?"

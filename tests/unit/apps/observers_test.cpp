@@ -13,6 +13,7 @@
 #include "common/runtime_dir.hpp"
 #include "control/control_commands.hpp"
 #include "dial/transfer_observers.hpp"
+#include "observe/final_report.hpp"
 #include "observe/http_server.hpp"
 #include "observe/prometheus.hpp"
 #include "test/catch.hpp"
@@ -125,6 +126,33 @@ TEST_CASE("a progress object names phase, figures, limit and paths") {
     CHECK(has(text, R"("limited_by":"receiver_disk")"));
     CHECK(has(text, R"("cap_bps":null)"));
     CHECK(has(text, R"("rate_bps":1000000000)"));
+}
+
+TEST_CASE("before a connection nothing limits a transfer, and a run without one confirms nothing") {
+    Observer observer(DataEnd::sender, false, "b");
+    Glance glance;
+    glance.connected = false;
+    for (int i = 0; i < 5; ++i) {
+        glance.at += 100ms;
+        observer.look(glance);
+    }
+    CHECK_FALSE(observer.latest().limited_by);
+    CHECK(observer.latest().limits.empty());
+    FinalReport report;
+    report.outcome.exact = true;
+    CHECK(has(to_json(report), R"("confirmed":true)"));
+    report.connected = false;
+    report.limits = observer.latest().limits;
+    CHECK(has(to_json(report), R"("confirmed":false)"));
+    CHECK(has(to_json(report), R"("limited_by":null,"limits":{})"));
+    CHECK(has(error_json(ExitCode::usage, "wrong"), R"("confirmed":false)"));
+    // The first sample of a connection includes the time before it.
+    glance.connected = true;
+    glance.progress.phase = transfer::Phase::transfer;
+    glance.at += 100ms;
+    observer.look(glance);
+    REQUIRE(observer.latest().limits.size() == 1);
+    CHECK(observer.latest().limits.front().share == 1.0);
 }
 
 TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, and ends with visitors there") {

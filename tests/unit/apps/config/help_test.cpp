@@ -87,6 +87,17 @@ TEST_CASE("each command has a manual with an example and its exit codes") {
     }
 }
 
+TEST_CASE("a command that only examines this machine lists no exit codes of connections") {
+    const auto lists_code = [](std::string_view command, ExitCode code) {
+        return std::ranges::count(manual_of(command).exit_codes, code) == 1;
+    };
+    for (const ExitCode code :
+         {ExitCode::network, ExitCode::protocol, ExitCode::timeout, ExitCode::authentication, ExitCode::udp_blocked}) {
+        CHECK(lists_code("udtx-send doctor", code));
+        CHECK_FALSE(lists_code("udtx-recv doctor", code));
+    }
+}
+
 TEST_CASE("manual pages have the sections that readers look for") {
     const auto all = subcommands_of_recv();
     for (const auto& one : all) {

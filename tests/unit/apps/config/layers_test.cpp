@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "common/command_line.hpp"
 #include "config/generate.hpp"
@@ -212,6 +213,48 @@ TEST_CASE("--show-config gives every value with its origin, and is a configurati
     CHECK(has("mtu", "auto", "default"));
     CHECK(text.find("\n# bwlimit ") != std::string::npos);  // a comment: it is unset
     CHECK(text.find("\nbwlimit ") == std::string::npos);
+}
+
+TEST_CASE("--show-config gives the values that apply") {
+    const auto shown = [](const std::vector<std::string>& arguments) {
+        Rig rig;
+        const auto parsed = rig.parse(arguments);
+        REQUIRE(parsed);
+        const auto computed = [](const std::string& key) { return std::string(key == "timeout" ? "600" : ""); };
+        return show_config(rig.app, *parsed, rig.layers, computed);
+    };
+    const auto has = [](const std::string& text, const std::string& key, const std::string& value,
+                        const std::string& origin) {
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            std::string wanted = key + std::string(key.size() < 17 ? 17 - key.size() : 0, ' ') + ' ' + value;
+            wanted += std::string(value.size() < 27 ? 27 - value.size() : 0, ' ') + " # " + origin;
+            if (line == wanted) return true;
+        }
+        return false;
+    };
+    const std::string plain = shown({});
+    INFO(plain);
+    CHECK(has(plain, "links", "yes", "default"));
+    CHECK(has(plain, "owner", "no", "default"));
+    CHECK(has(plain, "# timeout", "600", "default"));
+    CHECK(has(plain, "# rate", "(not set)", "default"));
+    CHECK(has(shown({"--safe-links"}), "links", "no", "default"));
+    const std::string archive = shown({"-a", "--no-links", "-q"});
+    CHECK(has(archive, "links", "no", "default"));
+    CHECK(has(archive, "preserve", "yes", "--archive"));
+    CHECK(has(archive, "owner", "yes", "--archive"));
+    // Without the origins it is a configuration file with the same effect: a switch that is off excludes nothing.
+    std::istringstream lines(archive);
+    std::string settings;
+    for (std::string line; std::getline(lines, line);) settings += line.substr(0, line.find('#')) + '\n';
+    Rig again;
+    again.file(settings);
+    REQUIRE(again.parse({}));
+    CHECK(again.command.tree.no_links);
+    CHECK_FALSE(again.command.tree.links);
+    CHECK(again.command.tree.archive);
+    CHECK(again.command.common.quiet);
 }
 
 TEST_CASE("Texts made from the flags name every one of them") {
