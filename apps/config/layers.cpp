@@ -77,7 +77,7 @@ bool ruled_out(const CLI::App& app, const std::vector<Chosen>& chosen, const std
         const CLI::Option* option = option_named(app, other);
         if (option == nullptr) return false;
         // A switch that is off excludes nothing.
-        return option->count() > 0 || std::any_of(chosen.begin(), chosen.end(), [&](const Chosen& c) {
+        return is_on(app, other) || std::any_of(chosen.begin(), chosen.end(), [&](const Chosen& c) {
                    return c.flag == flag && !(is_flag(*option) && c.value == "false");
                });
     });

@@ -45,7 +45,7 @@ struct ToolFlags {
     /// The settings of both tools, which share their configuration files.
     std::function<std::vector<std::string>()> known;
     std::function<Manual(std::string_view)> manuals;  ///< by the command's name
-    ComputedDefault computed = {};                    ///< for --show-config
+    ComputedDefault computed;                         ///< for --show-config
 };
 
 /// Parses `arguments`. Flags that are not typed take values from the environment and the files. After the parsing of

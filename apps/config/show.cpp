@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iomanip>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -53,13 +54,18 @@ std::vector<std::string> origins_of(const CLI::Option& option, const Configured&
     return origins;
 }
 
+/// The switch that is on and turns `key` on, too.
+std::optional<std::string_view> implied_by(const CLI::App& app, std::string_view key) {
+    for (const auto& [on, also] : kImplied) {
+        if (also == key && is_on(app, on)) return on;
+    }
+    return std::nullopt;
+}
+
 /// A line for a setting that nobody set.
 void default_line(std::ostream& out, const CLI::App& app, const std::string& key, const ComputedDefault& computed) {
     const CLI::Option& option = *option_named(app, key);
     if (option.get_items_expected_max() == 0) {
-        for (const auto& [on, also] : kImplied) {
-            if (also == key && is_on(app, on)) return line(out, key, "yes", "--" + std::string(on));
-        }
         return line(out, key, key == kUsuallyOn && !is_excluded(app, key) ? "yes" : "no", "default");
     }
     const bool several = option.get_expected_max() > 1;
@@ -68,7 +74,7 @@ void default_line(std::ostream& out, const CLI::App& app, const std::string& key
     }
     // These lines are comments. Without the origins the output is a configuration file, and there a default that
     // depends on the run or on the machine must not become a fixed value.
-    const std::string value = computed ? computed(key) : std::string();
+    const std::string value = computed(key);
     line(out, "# " + key, value.empty() ? "(not set)" : value, "default");
 }
 
@@ -84,6 +90,10 @@ std::string show_config(const CLI::App& app, const Configured& configured, const
     }
     for (const std::string& key : setting_names(app)) {
         const CLI::Option& option = *option_named(app, key);
+        if (const auto on = implied_by(app, key); on && !is_on(app, key)) {
+            line(out, key, "yes", "--" + std::string(*on));
+            continue;
+        }
         if (option.count() == 0) {
             default_line(out, app, key, computed);
             continue;

@@ -15,6 +15,6 @@ namespace udtx::apps {
 /// One line per setting: "key value  # origin". Without the origins the output is a configuration
 /// file.
 [[nodiscard]] std::string show_config(const CLI::App& app, const Configured& configured, const Layers& layers,
-                                      const ComputedDefault& computed = {});
+                                      const ComputedDefault& computed);
 
 }  // namespace udtx::apps

@@ -167,7 +167,6 @@ FinalReport never_began(const CommonOptions& options, const Error& error) {
     report.error = error.message;
     report.congestion = options.congestion_in_use();
     report.threads = options.threads;
-    report.connected = false;
     report.transfers = 0;
     return report;
 }
@@ -324,7 +323,6 @@ std::string error_json(ExitCode code, const std::string& error) {
     FinalReport report;
     report.code = code;
     report.error = error;
-    report.connected = false;
     report.transfers = 0;
     return to_json(report);
 }

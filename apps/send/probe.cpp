@@ -178,7 +178,7 @@ PathProbe probe_path(const SendRun& run, ProbeLoad load) {
     const bool connected = transfer->connected_for().has_value();
     probe.stats = transfer->stats();
     probe.handshake = transfer->handshake_time();
-    if (probe.handshake) probe.limits = seen.limits;
+    probe.limits = seen.limits;
     if (probe.stats && !probe.stats->paths.empty()) probe.link = link_of(probe.stats->paths.front().local);
     const auto status = transfer->outcome().status;
     if (!status.ok()) probe.error = explained(command, *route, status.error(), connected);

@@ -35,7 +35,7 @@ until_true 90 listens fds
 port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/fds.log")
 five fds
 # The server releases the descriptors of the five when their connections have ended, which takes a moment.
-serves() { "$send" --psk-file "$work/psk" "$work/f1" "udtx://127.0.0.1:$port/fds" >"$work/last.out" 2>"$work/last.err"; }
+serves() { timeout -k 5 60 "$send" --psk-file "$work/psk" "$work/f1" "udtx://127.0.0.1:$port/fds" >"$work/last.out" 2>"$work/last.err"; }
 until_true 30 serves
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
@@ -70,6 +70,6 @@ wait_for 0 "$receiver"
 if [ -d "$group" ]; then
     echo 3 >"$group/pids.max"
     expect 10 "${start[@]}" "$recv" --listen 127.0.0.1:0 --dir "$work/pids" --psk-file "$work/psk"
-    said "cannot start|no (protocol )?thread"
+    said "cannot start"
     rmdir "$group" || true
 fi

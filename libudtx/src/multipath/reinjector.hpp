@@ -23,7 +23,7 @@ struct Reinjection {
 /// Order of calls: next() until it returns nullopt; on_sent() for each copy that was sent.
 class Reinjector {
   public:
-    static constexpr std::size_t kOldest = 256;    ///< open entries of a path that are examined
+    static constexpr std::size_t kOldest = 256;    ///< open entries of each list of a path that are examined
     static constexpr std::uint8_t kMaxCopies = 2;  ///< of an entry
     static constexpr std::uint64_t kHeadPackets = 64;
     /// An entry is late if it is not acknowledged after kLateRtts base RTTs and after the smoothed RTT (the delay of a

@@ -145,7 +145,6 @@ TEST_CASE("before a connection nothing limits a transfer, and a run without one 
     report.limits = observer.latest().limits;
     CHECK(has(to_json(report), R"("confirmed":false)"));
     CHECK(has(to_json(report), R"("limited_by":null,"limits":{})"));
-    CHECK(has(error_json(ExitCode::usage, "wrong"), R"("confirmed":false)"));
     // The first sample of a connection includes the time before it.
     glance.connected = true;
     glance.progress.phase = transfer::Phase::transfer;
@@ -153,6 +152,11 @@ TEST_CASE("before a connection nothing limits a transfer, and a run without one 
     observer.look(glance);
     REQUIRE(observer.latest().limits.size() == 1);
     CHECK(observer.latest().limits.front().share == 1.0);
+    glance.progress.totals_final = true;  // everything is read: another limit, for as long
+    glance.at += 600ms;
+    observer.look(glance);
+    REQUIRE(observer.latest().limits.size() == 2);
+    CHECK(observer.latest().limits.back().share == 0.5);
 }
 
 TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, and ends with visitors there") {

@@ -191,13 +191,21 @@ TEST_CASE("The name that a target is looked up by") {
     CHECK(host_of("").empty());
 }
 
+TEST_CASE("A typed switch that is off excludes nothing") {
+    Rig rig;
+    rig.file("verbose yes\n");
+    REQUIRE(rig.parse({"--quiet=false"}));
+    CHECK(rig.command.common.verbose);
+}
+
 TEST_CASE("--show-config gives every value with its origin, and is a configuration again") {
     Rig rig;
     rig.environment = {{"UDTX_CC", "udt"}};
     rig.file("Host dc1\nrate 2M\n");
     const auto parsed = rig.parse({"-v"});
     REQUIRE(parsed);
-    const std::string text = show_config(rig.app, *parsed, rig.layers);
+    const std::string text =
+        show_config(rig.app, *parsed, rig.layers, [](const std::string&) { return std::string(); });
     const auto has = [&](const std::string& key, const std::string& value, const std::string& origin) {
         for (std::size_t at = 0; (at = text.find("\n" + key + " ", at)) != std::string::npos; ++at) {
             const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
@@ -216,8 +224,9 @@ TEST_CASE("--show-config gives every value with its origin, and is a configurati
 }
 
 TEST_CASE("--show-config gives the values that apply") {
-    const auto shown = [](const std::vector<std::string>& arguments) {
+    const auto shown = [](const std::vector<std::string>& arguments, const std::string& file = "") {
         Rig rig;
+        rig.file(file);
         const auto parsed = rig.parse(arguments);
         REQUIRE(parsed);
         const auto computed = [](const std::string& key) { return std::string(key == "timeout" ? "600" : ""); };
@@ -244,6 +253,7 @@ TEST_CASE("--show-config gives the values that apply") {
     CHECK(has(archive, "links", "no", "default"));
     CHECK(has(archive, "preserve", "yes", "--archive"));
     CHECK(has(archive, "owner", "yes", "--archive"));
+    CHECK(has(shown({"-a"}, "preserve no\n"), "preserve", "yes", "--archive"));
     // Without the origins it is a configuration file with the same effect: a switch that is off excludes nothing.
     std::istringstream lines(archive);
     std::string settings;
