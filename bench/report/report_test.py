@@ -101,6 +101,14 @@ class Report(Project):
         self.assertEqual([line.split(" is in")[0] for line in done.stdout.splitlines()],
                          ["docs/lab/speed.md:1: 12", "docs/lab/speed.md:1: 0.88"])
 
+    def test_digits_of_a_commit_a_date_and_a_path_are_no_figures(self):
+        self.result({**RESULT, "commit": "c740c7fe", "measures": ["src77", "apps"], "command": "bench/x/run \u2013n 3"})
+        page = self.root / "docs/lab/speed.md"
+        page.write_text("At 740 and 2026 and 77 and 2013 and 9.79 Gbit/s.\n<!-- result speed -->\n<!-- end -->\n")
+        self.call(REPORT)
+        done = self.call(REPORT, "--check")
+        self.assertEqual([line.split(" is in")[0].split()[-1] for line in done.stdout.splitlines()], ["740", "2026", "77", "2013"])
+
     def test_what_does_not_fit_is_named(self):
         for change, said in (({"measures": []}, "names no path"), ({"rows": [["udtx"]]}, "a row has 1 cells"), ({"date": 7}, "'date'")):
             self.result({**RESULT, **change})
@@ -167,6 +175,27 @@ class Stale(Project):
         self.assertEqual(self.call(STALE).returncode, 0)
         self.change("src/a.py", 'a = "# 4"\n')
         self.assertEqual(self.call(STALE).returncode, 1)
+        for name, before, after in (("a.rs", "fn a() {}  // one\n", "// two\nfn a() {}\n"),
+                                    ("a.sh", "#!/bin/sh\n# one\na\n", "#!/bin/sh\na\n\n    # two\n"),
+                                    ("run", "#!/usr/bin/env python3\na = 1  # one\n", "#!/usr/bin/env python3\na = 1\n")):
+            self.assertEqual(self.changed(name, before, after), "0 of 1 results are stale\n")
+
+    def changed(self, name, before, after):
+        """What the program says if a file changes after the measurement."""
+        self.change(f"src/{name}", before)
+        self.result({**RESULT, "commit": self.git("rev-parse", "HEAD")})
+        self.change(f"src/{name}", after)
+        return self.call(STALE).stdout
+
+    def test_what_only_looks_like_a_comment_or_a_layout_is_code(self):
+        text = 'X = """\nx\n"""\ndef f():\n    """D."""\n'
+        for name, before, after in (("a.py", "for x in y:\n    a()\n    b()\n", "for x in y:\n    a()\nb()\n"),
+                                    ("b.py", text, text.replace("f()", "f(y)")),
+                                    ("c.py", "a syntax error\n# one\n", "a syntax error\n# two\n"),
+                                    ("a.rs", "#[derive(A)]\n", "#[derive(B)]\n"), ("a.md", "# One\n", "# Two\n"),
+                                    ("a.css", "#a {\n", "#b {\n"), ("rules", "# one\n", "# two\n"),
+                                    ("a.sh", "cat <<E\n#include <a>\nE\n", "cat <<E\n#include <b>\nE\n")):
+            self.assertIn("\n1 of 1 results are stale\n", self.changed(name, before, after), name)
 
     def test_a_path_that_does_not_exist_is_named(self):
         self.result({**RESULT, "measures": ["src", "gone"]})

@@ -19,6 +19,7 @@ import pathlib
 import re
 
 FIELDS = {"command": str, "date": str, "commit": str, "machine": str, "measures": list, "columns": list, "rows": list}
+SOURCES = ("command", "machine", "columns", "rows")  # of the figures that a text may name
 RATE = re.compile(r"\b[GM]bit/s")
 VIRTUAL = "virtual time"
 VALUE = re.compile(r"-?\d[\d,]*(\.\d+)?")
@@ -81,8 +82,12 @@ def caption(result):
     return f"\n{how} {result['date']}, {commit}, {result['machine']}.\n"
 
 
+def plain(figure):
+    return figure.replace(",", "")
+
+
 def figures(text):
-    return {figure.replace(",", "").rstrip(".") for figure in FIGURE.findall(text)}
+    return {plain(figure) for figure in FIGURE.findall(text)}
 
 
 def blank(match):
@@ -97,13 +102,14 @@ def unfounded(text, shown):
     """
     prose = NO_FIGURE.sub(blank, GENERATED.sub(blank, text))
     before, found, _ = text.partition(MEASURED)
-    known = figures(json.dumps(shown)) | (figures(before) if found else set())
+    sources = [[result[field] for field in SOURCES] for result in shown]
+    known = figures(json.dumps(sources, ensure_ascii=False)) | (figures(before) if found else set())
     start = len(before) if found else 0
     for sentence in SENTENCE.finditer(prose, start):
         if not found and not QUANTITY.search(sentence[0]):
             continue
         for match in FIGURE.finditer(sentence[0]):
-            figure = match[0].replace(",", "").rstrip(".")
+            figure = plain(match[0])
             if len(figure) > 1 and figure not in known:
                 yield text.count("\n", 0, sentence.start() + match.start()) + 1, match[0]
 

@@ -21,7 +21,7 @@ TOKEN = re.compile(r"""(?P<comment>//[^\n]*|/\*.*?\*/)|R"(?P<mark>[^(\s]*)\(.*?\
 BORDER = re.compile(r"^//[/!]?<?\s?|^/\*+\s?|\s*\*+/$")
 TABLE = re.compile(r"//+ *\||//+ {3}")  # or a listing
 FEWEST_WORDS = 4
-SCRIPT_PLACES = ("bench", "tests", "packaging", "dev")
+SCRIPT_PLACES = ("bench", "tests", "packaging", "dev", ".ci")
 PROGRAM = re.compile(r"#!.*\b(python3?|bash|sh)\b")
 BASH_COMMENT = re.compile(r"(^|[\s;])#(?!!)(?P<text>[^\n]*)$")
 CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|[\w.]+/[\w./]+")  # paths, too
@@ -30,26 +30,16 @@ LISTING = re.compile(r"^ {2,}.*$|^.*\S {3,}\S.*$|^- ", re.M)
 
 
 def texts(source):
-    """(line, text) of each comment, lines that follow each other as one, and of each message."""
-    run, first, last = [], 0, -1
+    """(line, text, whether it is a comment) of each message, and of each comment, lines that follow each other as one."""
+    comments = []
     for match in TOKEN.finditer(source):
-        line = source.count("\n", 0, match.start()) + 1
-        if match["comment"]:
+        line, comment = source.count("\n", 0, match.start()) + 1, match["comment"]
+        if comment:
             alone = not source[source.rfind("\n", 0, match.start()) + 1:match.start()].strip()
-            text = BORDER.sub("", match["comment"]).strip()
-            if TABLE.match(match["comment"]):
-                text = ""
-            if run and (line != last + 1 or not alone or not text):
-                yield first, " ".join(run), True
-                run = []
-            if text:
-                first = first if run else line
-                run.append(text)
-                last = line if alone else -1
+            comments.append((line, "" if TABLE.match(comment) else BORDER.sub("", comment).strip(), alone))
         elif match["message"] and len(match["message"].split()) >= FEWEST_WORDS:
             yield line, match["message"], False
-    if run:
-        yield first, " ".join(run), True
+    yield from ((line, text, True) for line, text in joined(comments))
 
 
 def joined(comments):

@@ -6,7 +6,7 @@ A message is what an Error of an operator's code is made with, directly or by on
 its texts in backticks is a part of the message; capitals such as X, N and HOST stand for any text. The exit codes of a
 row are the bold one, which also holds for the rows below it, those in words such as "(also 11)", and those of the
 table's heading. One of them must be the code that apps/common/exit_codes.cpp gives for the Error. Exit 1 names the
-messages without such a row.
+messages without such a row, and the texts of rows that no string of the sources has.
 """
 import pathlib
 import re
@@ -19,11 +19,13 @@ HELPERS = {"io_error": "file_io", "socket_error": "network", "system_error": "ne
 MADE = re.compile(rf"ErrorCode::({CODES}),|(?:return |, |= |\()({'|'.join(HELPERS)})\((?=[^()]*\")")
 # Here this helper makes usage errors.
 NO_HELPER = {"apps/common/units.cpp": "bad", "apps/options/schedule.cpp": "bad"}
-# The code is another one than that of the Error.
+# Texts of messages with another code than that of the Error.
 OTHER_CODES = {
-    "malformed": 40,  # key_error() of apps/options/common_options.cpp: damaged keys and files of keys
     "exists and is not overwritten": 1,  # keygen()
 }
+# Texts of rows that are composed at run time.
+COMPOSED = {"--exclude-from: cannot read", "--files-from: cannot read", "--plan: cannot read", "--dir: directory X",
+            "X: No such file or directory", "cannot send X: No such file or directory"}
 RETURNED = re.compile(r'\breturn (?=[^;]*")')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"^[ \t]*//.*$|[ \t]//[^\"\n]*$", re.M)
@@ -90,7 +92,7 @@ def exit_codes(root):
 
 
 def rows(page):
-    """(pattern, exit codes) for each text in backticks of the tables."""
+    """(pattern, exit codes, text) for each text in backticks in the first column of the tables."""
     bold = []
     for line in page.splitlines():
         if not line.startswith("|"):
@@ -99,14 +101,31 @@ def rows(page):
         cell = line.split("|")[1]
         bold = [int(code) for code in re.findall(r"\*\*(\d+)\*\*", cell)] or bold
         also = [int(code) for words in re.findall(r"\(also ([^)]*)\)", cell) for code in re.findall(r"\d+", words)]
-        for text in re.findall(r"`([^`]+)`", line):
+        for text in re.findall(r"`([^`]+)`", cell):
             if len(text) >= LEAST and " " in text:
-                yield re.compile(".*?".join(re.escape(part) for part in PLACEHOLDER.split(text))), bold + also
+                yield re.compile(".*?".join(re.escape(part) for part in PLACEHOLDER.split(text))), bold + also, text
+
+
+def statements(text):
+    """The fixed text of each statement of a source."""
+    text, at = COMMENT.sub("", text.replace("\r", "")), 0
+    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|;', text):
+        if match[0] == ";":
+            yield fixed(text[at:match.start()])
+            at = match.end()
+    yield fixed(text[at:])
+
+
+def without_message(known, said):
+    """The texts of rows that no statement of the sources says."""
+    return [text for pattern, _, text in known if text not in COMPOSED and not any(pattern.search(one) for one in said)]
 
 
 def code_of(error, said, codes):
+    if error == "malformed":
+        return 40  # key_error() of apps/options/common_options.cpp: damaged keys and files of keys
     for text, code in OTHER_CODES.items():
-        if text == error or text in said:
+        if text in said:
             return code
     return codes[error] if error else None
 
@@ -122,13 +141,16 @@ def problems(root):
         for line, error, said in messages(path.read_text(), name in WHOLE, NO_HELPER.get(name)):
             if error in VIOLATIONS and not name.startswith(NO_VIOLATIONS):
                 continue
-            of_rows = [some for pattern, some in known if pattern.search(said)]
+            of_rows = [some for pattern, some, _ in known if pattern.search(said)]
             code = code_of(error, said, codes)
             if not of_rows:
                 yield f"{name}:{line}: docs/using/errors.md has no row for: {said} ({code or 'any code'})"
             elif code and not any(code in some for some in of_rows):
                 there = " or ".join(sorted({str(one) for some in of_rows for one in some}))
                 yield f"{name}:{line}: the exit code is {code}, and docs/using/errors.md has {there} for: {said}"
+    said = [one for path in sources for one in statements(path.read_text()) if one]
+    yield from (f"docs/using/errors.md: no message has: {text}" for text in without_message(known, said))
+    yield from (f"docs/using/errors.md has no: {text}" for text in sorted(COMPOSED - {text for *_, text in known}))
     yield from (f"{name} does not exist" for name in [*WHOLE, *OF_PROGRAMS, *NO_HELPER] if not (root / name).exists())
 
 
@@ -140,9 +162,9 @@ def self_test(root):
     found = list(messages(source))
     assert found == [(1, "refused", "'XbX' is gone; bring it"), (5, "file_io", "cannot bend")], found
     page = ("`cannot bend spoons`\n| **11**; **23** if others | cause |\n| `cannot bend` (also 1 and 12), `'X' is gone` | `short` |\n"
-            "| **40** `cannot see` | x |\n| `cannot hear` | x |\n\n| `cannot smell` | x |\n")
+            "| **40** `cannot see` | `cannot break` |\n| `cannot hear` | x |\n\n| `cannot smell` | x |\n")
     def of(said):
-        return [some for pattern, some in rows(page) if pattern.search(said)]
+        return [some for pattern, some, _ in rows(page) if pattern.search(said)]
     assert [of(said) for _, _, said in found] == [[[11, 23, 1, 12]], [[11, 23, 1, 12]]], [of(said) for _, _, said in found]
     assert (of("cannot see"), of("cannot hear"), of("cannot smell"), of("cannot break")) == ([[40]], [[40]], [[]], [])
     assert [m[2] for m in messages('if (x) return "nothing at " + where;', True)] == ["nothing at "]
@@ -150,6 +172,9 @@ def self_test(root):
     assert (codes["refused"], codes["file_io"], codes["partial"], codes["no_route"]) == (11, 11, 23, 10), codes
     assert set(CODES.split("|")) <= set(codes)
     assert code_of("malformed", "", codes) == 40 and code_of(None, "x", codes) is None
+    assert code_of("refused", "a malformed name", codes) == 11
+    said = list(statements('a("cannot " "see;");\n// "cannot hear"\nb("a " + c + "cannot bend"); "\'" + x + "\' is gone"'))
+    assert without_message(list(rows(page)), said) == ["cannot hear", "cannot smell"], said
 
 
 root = pathlib.Path(sys.argv[1]).resolve()

@@ -11,7 +11,7 @@ UNUSUAL = {
 }
 # Subject first, and positive: "Silence is none", "Of the writer's thread".
 INVERTED = r"(?:^|(?<=[.;:!?] ))(Of (?!course\b)|(To|In|By|With|From|For) no\b|Nor\b|Nothing of\b)"
-NO_SUCH = (r"(?<![Tt]here )(?<![Tt]hey )\b(is|was|are|were) (none\b|no (?!longer|more|less|later|larger|smaller|slower|faster|earlier|"
+NO_SUCH = (r"(?<![Tt]here )\b(is|was|are|were) (none\b|no (?!longer|more|less|later|larger|smaller|slower|faster|earlier|"
            r"greater|older|newer|shorter|bigger|wider|worse|better)\w+)")
 RULES = [*((re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I), f"write '{usual}'") for pattern, usual in UNUSUAL.items()),
          (re.compile(INVERTED, re.M), "put the subject first"), (re.compile(NO_SUCH), "write 'is not a ...'")]
@@ -33,7 +33,8 @@ def long_sentences(text):
 
 
 def self_test():
-    wrong = ["Mended.", "we dial", "Silence is none.", "That is no file.", "Of the caller's thread.", "It is not there"]
+    wrong = ["Mended.", "we dial", "Silence is none.", "That is no file.", "They are no files.", "Of the caller's thread.",
+             "It is not there"]
     assert all(list(findings(text)) for text in wrong), [text for text in wrong if not list(findings(text))]
     right = ["Of course.", "There is no file.", "That is no longer so.", "a dial-up line", "One thread of several."]
     assert not any(list(findings(text)) for text in right), [list(findings(text)) for text in right]
