@@ -68,6 +68,16 @@ class Report(Project):
         self.assertEqual(done.returncode, 1)
         self.assertIn("README.md: differs", done.stdout)
 
+    def test_the_caption_tells_what_is_known_of_the_commit(self):
+        page = self.root / "docs/lab/speed.md"
+        for change, caption in (({"commit": "unknown"}, "Measured by 2026-11-28, commit not recorded, two processors."),
+                                ({"commit": "unknown", "recorded": "0123456789"},
+                                 "Measured by 2026-11-28, commit not recorded (written down in `01234567`), two processors."),
+                                ({"calculated": True}, "Calculated from figures of 2026-11-28, commit `HEAD`, two processors.")):
+            self.result({**RESULT, **change})
+            self.assertEqual(self.call(REPORT).returncode, 0)
+            self.assertIn(caption, page.read_text())
+
     def test_a_figure_of_the_text_that_no_result_has_is_found(self):
         page = self.root / "docs/lab/speed.md"
         marks = "<!-- result speed -->\n<!-- end -->\n"
@@ -156,7 +166,7 @@ class Stale(Project):
         self.change("src/code", "two")
         done = self.call(STALE)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("speed: 1 commits since", done.stdout)
+        self.assertIn("speed: 1 commit since", done.stdout)
         self.assertIn("README.md shows it", done.stdout)
         self.assertIn("\n    docs/lab/speed.md\n    cd x\n    bench/x/run -n 3\n", done.stdout)
         self.headlines([])

@@ -6,8 +6,8 @@
      "bars": {"title": "...", "unit": "Gbit/s", "values": ["Gbit/s"]},    optional: a picture of some columns
      "calculated": true}                    optional: nobody measured these figures, they follow from measured ones
 
-The commit is the one that was measured. If an old result does not say which, it is the commit that first recorded the
-figures, and the date is the date of that commit. "unknown" stands for neither, and such a result counts as stale.
+The commit is the one that was measured. "unknown": nobody recorded it, and the result counts as stale. Then "recorded"
+names the commit that first wrote the figures down, and the date is the date of that commit.
 A rate in Gbit/s or Mbit/s depends on most of the transport, so such a result measures several paths, except in virtual
 time, where a simulator may need one part only.
 A cell is text as a reader sees it: "9.79 (8.82 to 10.06)". Its first number is its value.
@@ -77,8 +77,11 @@ def table(columns, rows):
 
 
 def caption(result):
-    commit = "commit not recorded" if result["commit"] == UNKNOWN else f"commit `{result['commit'][:8]}`"
     how = "Calculated from figures of" if result.get("calculated") else "Measured"
+    commit = f"commit `{result['commit'][:8]}`"
+    if result["commit"] == UNKNOWN:
+        how += " by"
+        commit = "commit not recorded" + (f" (written down in `{result['recorded'][:8]}`)" if "recorded" in result else "")
     return f"\n{how} {result['date']}, {commit}, {result['machine']}.\n"
 
 

@@ -27,7 +27,7 @@ NO_COMMANDS = {
     "udtx-recv: ": "what the tool prints",
     "udtx-recv on HOST is version": "what the tool prints",
     "udtx-send --json": "names a flag",
-    "udtx-send --path": "names a flag; needs interfaces of this name",
+    "udtx-send --path": "needs several networks: loopback_interfaces, loopback_paths",
     "udtx-send ctl": "a running transfer is needed: loopback_observing",
     "udtx-recv ctl": "a running transfer is needed: loopback_observing",
     "udtx-send --bootstrap": "what ssh starts there",

@@ -45,6 +45,6 @@ done
 rm "$work/outside/canary"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/fine"
 outside=$(find "$work/outside" -mindepth 1 | wc -l)
-fault_case F44 "real processes, paths with .. are refused with code 11, and absolute ones stay below the directory" "$refused refused, $outside files outside"
+fault_case F44 "real processes, paths with .. are refused with code 11, and absolute ones mean paths below the directory" "$refused refused, $outside files outside"
 fault_case F45 "files through a link in the target, and through a link that was sent: nothing is written outside" \
     "$((through + 1)) refused, $outside files outside, the existing one unchanged"

@@ -5,17 +5,20 @@ code.
 A message is what an Error of an operator's code is made with, directly or by one of HELPERS. A row covers it if one of
 its texts in backticks is a part of the message; capitals such as X, N and HOST stand for any text. The exit codes of a
 row are the bold one, which also holds for the rows below it, those in words such as "(also 11)", and those of the
-table's heading. One of them must be the code that apps/common/exit_codes.cpp gives for the Error. Exit 1 names the
-messages without such a row, and the texts of rows that no string of the sources has.
+table's heading. One of them must be the code that apps/common/exit_codes.cpp gives for the Error. The row GENERAL covers
+each invalid_argument that no other row has. Exit 1 names the messages without such a row, and the texts of rows that no
+string of the sources has.
 """
 import pathlib
 import re
 import sys
 
-CODES = "network|no_route|udp_blocked|timeout|file_io|integrity|refused|partial|authentication|superseded|malformed|protocol"
+CODES = ("network|no_route|udp_blocked|timeout|file_io|integrity|refused|partial|authentication|superseded|malformed|protocol|"
+         "invalid_argument|interrupted")
 # They make an Error of such a code from the words that they are given.
 HELPERS = {"io_error": "file_io", "socket_error": "network", "system_error": "network", "authentication": "authentication",
-           "error": "file_io", "bad": "malformed"}
+           "error": "file_io", "bad": "malformed", "usage": "invalid_argument"}
+GENERAL = "any other text with code 1"
 MADE = re.compile(rf"ErrorCode::({CODES}),|(?:return |, |= |\()({'|'.join(HELPERS)})\((?=[^()]*\")")
 # Here this helper makes usage errors.
 NO_HELPER = {"apps/common/units.cpp": "bad", "apps/options/schedule.cpp": "bad"}
@@ -25,7 +28,7 @@ OTHER_CODES = {
 }
 # Texts of rows that are composed at run time.
 COMPOSED = {"--exclude-from: cannot read", "--files-from: cannot read", "--plan: cannot read", "--dir: directory X",
-            "X: No such file or directory", "cannot send X: No such file or directory"}
+            "--authorized-keys: directory X", "X: No such file or directory"}
 RETURNED = re.compile(r'\breturn (?=[^;]*")')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"^[ \t]*//.*$|[ \t]//[^\"\n]*$", re.M)
@@ -34,11 +37,14 @@ WHOLE = {"apps/dial/explain.cpp", "libudtx/src/proto/connection_doubt.cpp"}
 # Sources whose messages only programs of the library meet: the row of the headers stands for them.
 OF_PROGRAMS = {
     "libudtx/src/io/accept_queue.cpp": "a time-out of accept()",
+    "libudtx/src/io/fork_guard.hpp": "a session after fork()",
     "libudtx/src/io/session_bytes.cpp": "time-outs of read() and write()",
     "libudtx/src/io/session_state.cpp": "time-outs of calls of a session",
     "libudtx/src/proto/connection_paths.cpp": "limits of add_path() and remove_path()",
     "libudtx/src/proto/stream_table.cpp": "the limit of open_stream()",
 }
+# Only programs of the library meet its interrupted sessions and streams.
+SESSIONS = "libudtx/src/io/"
 # In the library these codes are violations by the other end: the row with "other violations" stands for them.
 VIOLATIONS = ("malformed", "protocol")
 NO_VIOLATIONS = ("apps/", "libudtx/src/openssl/credentials.cpp", "libudtx/src/openssl/key_file.cpp")
@@ -131,7 +137,10 @@ def code_of(error, said, codes):
 
 
 def problems(root):
-    known = list(rows((root / "docs/using/errors.md").read_text()))
+    page = (root / "docs/using/errors.md").read_text()
+    known = list(rows(page))
+    if not re.search(rf"^\|.*\b{GENERAL} \|", page, re.M):
+        yield f"docs/using/errors.md has no row: {GENERAL}"
     codes = exit_codes(root)
     sources = sorted([*root.glob("libudtx/src/**/*.?pp"), *root.glob("apps/**/*.?pp")])
     for path in sources:
@@ -141,8 +150,12 @@ def problems(root):
         for line, error, said in messages(path.read_text(), name in WHOLE, NO_HELPER.get(name)):
             if error in VIOLATIONS and not name.startswith(NO_VIOLATIONS):
                 continue
+            if error == "interrupted" and name.startswith(SESSIONS):
+                continue
             of_rows = [some for pattern, some, _ in known if pattern.search(said)]
             code = code_of(error, said, codes)
+            if not of_rows and error == "invalid_argument":
+                continue
             if not of_rows:
                 yield f"{name}:{line}: docs/using/errors.md has no row for: {said} ({code or 'any code'})"
             elif code and not any(code in some for some in of_rows):
@@ -171,6 +184,8 @@ def self_test(root):
     codes = exit_codes(root)
     assert (codes["refused"], codes["file_io"], codes["partial"], codes["no_route"]) == (11, 11, 23, 10), codes
     assert set(CODES.split("|")) <= set(codes)
+    assert list(messages('return usage("--dir is missing");')) == [(1, "invalid_argument", "--dir is missing")]
+    assert (codes["invalid_argument"], codes["interrupted"]) == (1, 130), codes
     assert code_of("malformed", "", codes) == 40 and code_of(None, "x", codes) is None
     assert code_of("refused", "a malformed name", codes) == 11
     said = list(statements('a("cannot " "see;");\n// "cannot hear"\nb("a " + c + "cannot bend"); "\'" + x + "\' is gone"'))
