@@ -86,15 +86,20 @@ def script_texts(path):
         yield from bash_texts(source)
 
 
+def files(place, pattern):
+    """Without what cargo has built."""
+    return sorted(path for path in place.rglob(pattern) if "target" not in path.parts)
+
+
 def all_texts(root):
     """(name, line, text)"""
-    for path in sorted(path for place in PLACES for path in (root / place).rglob("*.[ch]pp")):
+    for path in [path for place in PLACES for path in files(root / place, "*.[ch]pp")]:
         name = path.relative_to(root).as_posix()
         for line, text, is_comment in texts(path.read_text(encoding="utf-8")):
             if is_comment or name.startswith(WITH_MESSAGES):
                 yield name, line, text
     for place in SCRIPT_PLACES:
-        for path in sorted((root / place).rglob("*")) if (root / place).is_dir() else [root / place]:
+        for path in files(root / place, "*") if (root / place).is_dir() else [root / place]:
             if path.is_file() and path.suffix in ("", ".py", ".sh"):
                 yield from ((path.relative_to(root).as_posix(), line, text) for line, text in script_texts(path))
 
