@@ -39,8 +39,8 @@ struct Sandbox {
 /// Restricts this thread and all threads that it starts later, until the process ends. Returns an error if the mode is
 /// `on` and the system cannot do it.
 Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places);
-/// Call it once all local sockets for other programs are open. No thread that was started since may open more. Errors
-/// as for enter_sandbox().
+/// Call it on the thread of enter_sandbox(), once all local sockets for other programs are open. From then on neither
+/// this thread nor a thread that was started since enter_sandbox() can open more. Errors as for enter_sandbox().
 Result<void> seal_sandbox(SandboxMode mode, const Sandbox& sandbox);
 
 }  // namespace udtx::apps

@@ -153,9 +153,10 @@ struct CongestionOptions {
     Rate min_rate{};  ///< floor of this path; zero: no floor
 };
 
-/// Makes a controller of the program (TransportConfig::congestion_factory). The protocol thread calls it once for each
-/// path. The check of a configuration calls it once more, on the calling thread. If it returns null or throws, the
-/// check fails with invalid_argument; on the protocol thread the connection ends.
+/// Makes a controller of the program (TransportConfig::congestion_factory). The protocol thread calls it for each path,
+/// and again when the peer of a path has moved to another network. The check of a configuration calls it once more, on
+/// the calling thread. If it returns null or throws, the check fails with invalid_argument; on the protocol thread the
+/// connection ends.
 using CongestionFactory = std::function<std::unique_ptr<CongestionController>(const CongestionOptions&)>;
 
 /// Makes the built-in controller `name`, wrapped in the policy. invalid_argument: the name is unknown; the message

@@ -25,7 +25,8 @@ inline constexpr Duration kTrainTime = std::chrono::milliseconds(1);
 
 /// Returns the number of packets of a probe on a link that needs `packet_time` seconds for one packet (0: unknown). The
 /// result is the longest train that fits into kTrainTime, or a pair if no train fits. `granularity` is that of the
-/// receiver's arrival times: a train lasts four times as long as that, at most twice kTrainTime.
+/// receiver's arrival times: a train may last four times as long as that, but at least kTrainTime and at most twice
+/// kTrainTime.
 [[nodiscard]] constexpr std::uint32_t fitting_probe(double packet_time, Duration granularity = {}) noexcept {
     if (packet_time <= 0.0) return kUsualTrainPackets;
     const Duration time = std::clamp(4 * granularity, kTrainTime, 2 * kTrainTime);
@@ -46,8 +47,8 @@ enum class LineEvidence : std::uint8_t {
 struct LineEstimate {
     Rate capacity{};                             ///< capacity of the link; zero: unknown
     LineEvidence evidence = LineEvidence::none;  ///< how `capacity` was measured
-    /// True if `capacity` is only a lower bound: trains arrive as fast as they were sent, or interrupt coalescing of
-    /// the receiver's network card hides their length.
+    /// True if `capacity` is only a lower bound: trains arrive as fast as they were sent, or `error` is 1, for example
+    /// because interrupt coalescing of the receiver's network card hides their length.
     bool only_least = false;
     /// Relative error of `capacity`: half the width of its uncertainty interval, divided by `capacity`, 0 to 1. If it
     /// is 1 and `granularity` is zero, the path delays packets in an irregular way: the clumps of a train do not lie on

@@ -61,8 +61,8 @@ struct StreamDemand {
 };
 
 /// The decision of a scheduler.
-struct PathPick {  ///< path of the datagram
-    PathId path;   ///< that takes the datagram
+struct PathPick {
+    PathId path;  ///< path of the datagram
     /// The datagram takes the first unassigned bytes at or after this offset: StreamDemand::next, or a larger offset to
     /// leave a gap that a faster path will fill.
     std::uint64_t from = 0;

@@ -51,7 +51,7 @@ class UDTX_EXPORT Stream {
     // --- the direction of this end
     /// Writes all bytes; blocks while the send buffer is full (TransportConfig::send_buffer). After `timeout` or
     /// `cancelled` a part of the bytes may have been written: use write_some() to know how many. interrupted: the peer
-    /// has called stop_receiving() (Error::application_code).
+    /// has called stop_receiving() (Error::application_code), or has destroyed its last copy of the stream (code 0).
     Result<void> write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
     /// Writes at least one byte; blocks until the send buffer has room. Returns the number of bytes written.
     Result<std::size_t> write_some(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);

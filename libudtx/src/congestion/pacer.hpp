@@ -47,7 +47,7 @@ class Pacer {
     Rate rate_ = Rate::infinite();
     std::uint32_t datagram_bytes_ = 1200;
     Duration kept_late_{};     // missed credit to keep while only the pacer holds packets back
-    double line_burst_ = 0.0;  // rate x kBurst, as all that follows from the rate
+    double line_burst_ = 0.0;  // rate x kBurst; batch_, burst_ and most_credit_ follow from it
     double batch_ = 0.0;       // zero: bytes leave as they are earned
     double begun_ = 0.0;       // bytes left of a batch that started to leave
     double burst_ = 0.0;

@@ -9,7 +9,7 @@ namespace udtx::proto {
 
 namespace {
 constexpr std::size_t kLeastChallenge = wire::kShortHeaderBytes + 9 + wire::kTagBytes;
-constexpr int kTriesUntilTold = 5;  // challenges before a failure is reported: about 3 s
+constexpr int kTriesUntilTold = 5;  // unanswered challenges before a failure is reported: about 6 s
 }  // namespace
 
 std::optional<Transmit> Connection::Impl::poll_transmit(Instant now, std::size_t max_segments,

@@ -102,8 +102,8 @@ class UDTX_EXPORT Connection {
     /// resource is lacking, else `internal` with what() of the exception. The peer is notified at once, or as soon as
     /// memory allows it. The connection ignores further datagrams, because the last one may be half processed.
     void give_up(Instant now, const std::exception& thrown) noexcept;
-    /// Probes whether the peer still exists. If there is no reply, the path ends if other paths work, else the
-    /// connection ends.
+    /// Probes on each path whether the peer still exists. If there is no reply on a path, the path is suspended if
+    /// another one works. Otherwise the connection ends with `timeout`.
     void suspect(Instant now, Evidence evidence);
     /// Reports an ICMP "port unreachable" from `remote`.
     void on_refused(Instant now, const Address& remote);

@@ -27,7 +27,7 @@ inline constexpr std::size_t kKeyBytes = 32;    ///< key size of both ciphers, b
 inline constexpr std::size_t kIvBytes = 12;     ///< nonce size of both ciphers, bytes
 inline constexpr std::size_t kTagBytes = 16;    ///< tag size of both ciphers, bytes
 using Secret = std::array<std::byte, 32>;       ///< output of HKDF or HMAC with SHA-256
-using Nonce = std::array<std::byte, kIvBytes>;  ///< contains path and packet number, see docs/using/security.md
+using Nonce = std::array<std::byte, kIvBytes>;  ///< made from path and packet number, see docs/using/security.md
 
 /// Name of a cipher: "aes-256-gcm" or "chacha20-poly1305".
 [[nodiscard]] UDTX_EXPORT std::string_view to_string(Cipher cipher) noexcept;

@@ -103,7 +103,8 @@ class UDTX_EXPORT Endpoint {
     void on_datagram_too_large(Instant now, const Transmit& refused);
     /// Reports that the system has no route for a batch; `why` is the cause. Before the peer's first packet the
     /// connection ends with `no_route` once all its addresses have failed in this way. Later the report has no such
-    /// effect, as the fault may pass. With `may_pass` an address fails only after a second report.
+    /// effect, as the fault may pass. With `may_pass` an address fails only after a second report, at least 100 ms
+    /// after the first.
     void on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass);
     /// Returns a connection that may have events; null: none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();

@@ -25,7 +25,7 @@ class UdtxMtr {
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.
     [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
-    /// Rate that the link is known to carry. It is below mtr() while trains give only a bound.
+    /// Rate that the link is known to carry: mtr(), or less while trains give only a lower bound.
     [[nodiscard]] double seen() const noexcept {
         if (mean_ > 0.0) return std::min(std::max(mean_, mtr_ / kOpen), mtr());
         return open_ ? std::min(std::max(told_, mtr_ / kOpen), mtr()) : mtr();

@@ -31,7 +31,7 @@ namespace udtx::transfer {
 /// answered with its sources.
 struct PullOrder {
     std::vector<Message> request;  ///< empty: the request was made by other means
-    AskedFor asked;                ///< an entry that was not requested ends the transfer
+    AskedFor asked;                ///< anything that was not requested ends the transfer
     std::function<Result<LandingPlace>(const message::Sources&)> place;
 };
 

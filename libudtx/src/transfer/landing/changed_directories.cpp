@@ -12,7 +12,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// With this number of directories, one sync of the file system is cheaper than one for each.
+// With more directories than this, one sync of the file system is cheaper than one for each.
 constexpr std::size_t kManyDirectories = 16;
 constexpr std::size_t kMaxNoted = 1024;
 

@@ -14,8 +14,8 @@
 
 namespace udtx::transfer {
 
-/// The writer's and the committer's threads use it. It answers once all files have their final names. Only links follow
-/// after that.
+/// The writer's and the committer's threads use it. Call has() only once all files have their final names: from the
+/// first call on, add() has no effect. Only links follow after that, and no hard link leads to one of them.
 class OwnFiles {
   public:
     explicit OwnFiles(EntryClaims& claims) : claims_(claims) {}

@@ -76,7 +76,7 @@ class Parser {
         std::erase_if(receipt_.entries, [&](const ReceiptEntry& entry) {
             const bool here =
                 !failed_.contains(entry.index) && (entry.type != EntryType::file || !entry.digest.bytes().empty());
-            // An entry kept from an earlier run appears a second time, at the end.
+            // The entry of a kept file appears a second time, at the end.
             if (here) {
                 undelivered.erase(entry.path);
             } else {

@@ -41,7 +41,7 @@ struct ReceiptEntry {
     std::uint64_t index = 0;  ///< as in the transfer
     EntryType type = EntryType::file;
     std::string path;    ///< below the transfer's destination
-    std::string target;  ///< of a symbolic link; of a hard link: path of the file with the same content
+    std::string target;  ///< of a symbolic link; of a hard link: path of the other name of its file
     std::uint64_t size = 0;
     std::optional<FileRange> part{};  ///< of a file: only this part was delivered
     std::vector<ProvenPiece> pieces;  ///< ascending; the bytes between them are zero

@@ -21,7 +21,7 @@
 
 namespace udtx::transfer {
 
-/// Opens a file that was kept from an earlier run; none if that fails.
+/// Opens a kept file, which the receiver had before; none if that fails.
 using OpenKept = std::function<UniqueFd(const std::string& path)>;
 
 class ReceiptWriter {
@@ -43,7 +43,7 @@ class ReceiptWriter {
     void discard() noexcept;
 
   private:
-    /// A file, or a part of one, that an earlier run delivered.
+    /// A file, or a part of one, that was not sent, since the receiver has its content.
     struct Kept {
         std::uint64_t index = 0;
         std::string path;

@@ -54,7 +54,8 @@ class ResumeJournal {
     void flush();
     /// True if another run would find something here.
     [[nodiscard]] bool worth_keeping() const;
-    /// Removes the file and the temporary files that it lists. Nothing is added after that.
+    /// Removes the file and the temporary files that it lists, except those that other shards fill too. Nothing is
+    /// added after that.
     void remove();
 
   private:

@@ -32,7 +32,7 @@ class ResumeAnswers {
     /// Any thread. Assumes that the receiver has nothing, so that no query is needed. It has no effect once the
     /// receiver has answered.
     void presume_nothing();
-    /// protocol: there was no such query, or it has more pieces than a journal can hold.
+    /// protocol: there was no such query, or all answers together have more pieces than a journal can hold.
     [[nodiscard]] Result<void> add(const message::Answer& answer);
     /// Any thread: memory of answers that were not taken.
     [[nodiscard]] std::uint64_t held() const {

@@ -7,7 +7,7 @@ namespace udtx::transfer {
 
 namespace {
 
-// All shards together get this fraction of the rate, to start and while they wait.
+// All shards together get one 64th of the rate, to start and while they wait.
 constexpr std::uint64_t kForBeginnings = 64;
 // A shard that uses this much of its cap could use more.
 constexpr double kUsesAll = 0.85;
