@@ -1,6 +1,40 @@
 #include "common/exit_codes.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace udtx::apps {
+namespace {
+
+struct Text {
+    ExitCode code;
+    std::string_view name;
+    std::string_view meaning;
+};
+
+constexpr std::array<Text, 12> kTexts{{
+    {ExitCode::ok, "ok", "success"},
+    {ExitCode::usage, "usage", "wrong command line"},
+    {ExitCode::network, "network", "network error"},
+    {ExitCode::file_io, "file_io", "a file cannot be read or written"},
+    {ExitCode::protocol, "protocol", "protocol error"},
+    {ExitCode::superseded, "superseded", "a newer run of the same transfer took over"},
+    {ExitCode::partial, "partial", "partial: some entries were not transferred"},
+    {ExitCode::timeout, "timeout", "timeout"},
+    {ExitCode::authentication, "authentication", "authentication failed"},
+    {ExitCode::integrity, "integrity", "data is damaged or differs"},
+    {ExitCode::udp_blocked, "udp_blocked", "UDP is blocked"},
+    {ExitCode::interrupted, "interrupted", "interrupted"},
+}};
+constexpr Text kUnknown{ExitCode::protocol, "unknown", "unknown"};
+
+const Text& text_of(ExitCode code) noexcept {
+    const auto* const found =
+        std::find_if(kTexts.begin(), kTexts.end(), [&](const Text& text) { return text.code == code; });
+    return found == kTexts.end() ? kUnknown : *found;
+}
+
+}  // namespace
 
 ExitCode exit_code_for(ErrorCode code) noexcept {
     switch (code) {
@@ -64,64 +98,8 @@ ErrorCode error_code_for(ExitCode code) noexcept {
     return ErrorCode::protocol;
 }
 
-std::string_view to_string(ExitCode code) noexcept {
-    switch (code) {
-        case ExitCode::ok:
-            return "ok";
-        case ExitCode::usage:
-            return "usage";
-        case ExitCode::network:
-            return "network";
-        case ExitCode::file_io:
-            return "file_io";
-        case ExitCode::protocol:
-            return "protocol";
-        case ExitCode::superseded:
-            return "superseded";
-        case ExitCode::partial:
-            return "partial";
-        case ExitCode::timeout:
-            return "timeout";
-        case ExitCode::authentication:
-            return "authentication";
-        case ExitCode::integrity:
-            return "integrity";
-        case ExitCode::udp_blocked:
-            return "udp_blocked";
-        case ExitCode::interrupted:
-            return "interrupted";
-    }
-    return "unknown";
-}
+std::string_view to_string(ExitCode code) noexcept { return text_of(code).name; }
 
-std::string_view meaning_of(ExitCode code) noexcept {
-    switch (code) {
-        case ExitCode::ok:
-            return "success";
-        case ExitCode::usage:
-            return "wrong command line";
-        case ExitCode::network:
-            return "network error";
-        case ExitCode::file_io:
-            return "a file cannot be read or written";
-        case ExitCode::protocol:
-            return "protocol error";
-        case ExitCode::superseded:
-            return "a newer run of the same transfer took over";
-        case ExitCode::partial:
-            return "partial: some entries were not transferred";
-        case ExitCode::timeout:
-            return "timeout";
-        case ExitCode::authentication:
-            return "authentication failed";
-        case ExitCode::integrity:
-            return "data is damaged or differs";
-        case ExitCode::udp_blocked:
-            return "UDP is blocked";
-        case ExitCode::interrupted:
-            return "interrupted";
-    }
-    return "unknown";
-}
+std::string_view meaning_of(ExitCode code) noexcept { return text_of(code).meaning; }
 
 }  // namespace udtx::apps

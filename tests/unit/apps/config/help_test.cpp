@@ -66,6 +66,15 @@ TEST_CASE("--help shows twenty flags by their tasks, and --help-all every flag")
     }
 }
 
+TEST_CASE("each error has an exit code with a name and a meaning") {
+    for (int value = 1; value <= static_cast<int>(ErrorCode::superseded); ++value) {
+        const ExitCode code = exit_code_for(static_cast<ErrorCode>(value));
+        INFO(value);
+        CHECK(to_string(code) != "unknown");
+        CHECK(meaning_of(code) != "unknown");
+    }
+}
+
 TEST_CASE("each command has a manual with an example and its exit codes") {
     const auto check = [](const CLI::App& app) {
         INFO(app.get_name());
