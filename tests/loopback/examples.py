@@ -44,6 +44,15 @@ NO_COMMANDS = {
     "udtx-recv receipt merge": "needs receipts: loopback_shards",
     "udtx-send -c -0 --files-from FILE": "goes on where verify --repair-list ended: loopback_receipt",
 }
+# Commands of other programs in README.md and docs/using, by their starts, and what runs them. Others need "# second host".
+OTHER_PROGRAM = re.compile(r"(\./dev \w|bench/|scp |ssh |sbatch |srun |mpirun |cmake |sudo |systemctl |curl )")
+RUN_ELSEWHERE = {
+    "./dev demo": ".ci/run", "./dev test": ".ci/run", "./dev install": ".ci/run",
+    "./dev bench": "a measurement; its figures stand beside it", "bench/loopback/many": "a measurement; its figures stand beside it",
+    "sbatch --array=0-7 slurm-array.sh": "loopback_fleet_slurm", "cmake --install": "install",
+    "ssh host 'udtx-recv --bootstrap'": "loopback_ssh", "ssh -G": "a part of loopback_ssh", "ssh could not": "a message",
+    "ssh was refused": "a message", "ssh -L": "needs a second host", "sudo install": "needs a second host",
+}
 EXACTLY = {
     "udtx-recv --listen": "names a flag",
     "udtx-send dir": "names a source",
@@ -72,6 +81,18 @@ def commands_in(path):
         for code in re.findall(r"`([^`]+)`", line):
             if re.match(r"([^|]*\| *)?udtx-(send|recv) +\S", code):
                 yield number, [code]
+
+
+def neither_run_nor_marked(path):
+    """Yields (line, command) of other programs' commands."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    in_block = False
+    for number, line in enumerate(lines, 1):
+        in_block ^= line.startswith("```")
+        for command in [line] if in_block else re.findall(r"`([^`]+)`", line):
+            if OTHER_PROGRAM.match(command) and "# second host" not in command and not command.startswith(tuple(RUN_ELSEWHERE)):
+                yield number, command
 
 
 class Sandbox:
@@ -201,6 +222,9 @@ def main():
     args = parser.parse_args()
     failed = ran = 0
     for path in [args.root + "/README.md"] + sorted(glob.glob(args.root + "/docs/**/*.md", recursive=True)):
+        for line, command in neither_run_nor_marked(path) if "/docs/lab/" not in path and "/docs/inside/" not in path else ():
+            failed += 1
+            print(f"{os.path.relpath(path, args.root)}:{line}: no test runs it, and it has no '# second host': {command}")
         for line, commands in commands_in(path):
             commands = [command for command in commands if why_not(command) is None]
             over_ssh = any(is_over_ssh(command) for command in commands)
