@@ -29,21 +29,25 @@ class Pair(tools.Tool):
 
 class Quic(Pair):
     """The program of peers/ that uses `library`."""
-    mtu = 1500  # the interface's
+    PACKETS = (1500, 9000, 16000, 32000)  # sizes that choose_packets() tries in addition to the interface's MTU
+    packet = 1500  # bytes with the IP header
 
-    def __init__(self, bench, library, memory):
+    def __init__(self, bench, library, memory, largest=65_535):
         super().__init__(bench)
-        self.name, self.memory = library, memory
+        self.name, self.memory, self.largest = library, memory, largest
+
+    def packets(self, mtu):
+        return sorted({size for size in (*self.PACKETS, mtu) if size <= min(mtu, self.largest)})
         self.program = os.path.join(PEERS, f"target/release/peer-{library}")
 
     def missing(self):
         return None if os.access(self.program, os.X_OK) else "not built: bench/loopback/peers/build"
 
     def receiver_options(self, out):
-        return ["--mtu", str(self.mtu), *([] if self.memory else ["--out", os.path.join(out, "file")])]
+        return ["--mtu", str(self.packet), *([] if self.memory else ["--out", os.path.join(out, "file")])]
 
     def sender_options(self, source, size):
-        return ["--mtu", str(self.mtu), *(["--bytes", str(size)] if self.memory else ["--file", source])]
+        return ["--mtu", str(self.packet), *(["--bytes", str(size)] if self.memory else ["--file", source])]
 
 
 class OurMemory(Pair):
@@ -71,9 +75,22 @@ class Between(Entrant):
     def __init__(self, tool, only=None):
         super().__init__(f"{tool.name} memory" if tool.memory else tool.name, tool, only=only)
 
-    def run(self, line, source, size):
-        self.tool.mtu = line.mtu
-        return super().run(line, source, size)
+    def choose_packets(self, make_line, mtu, source, size):
+        """Makes the fastest packet size, by the best of two runs each, the setting of a QUIC peer. Returns a report."""
+        if not isinstance(self.tool, Quic):
+            return None
+        rates, failures = {}, {}
+        for packet in self.tool.packets(mtu):
+            self.tool.packet = packet
+            try:
+                for _ in range(2):
+                    with make_line(mtu) as line:
+                        rates[packet] = max(rates.get(packet, 0), self.run(line, source, size).goodput)
+            except RuntimeError as error:
+                failures[packet] = str(error)
+        self.tool.packet = max(rates, key=rates.get, default=min(mtu, self.tool.largest))
+        tried = [f"{packet}: {rate / 1e9:.2f}" for packet, rate in rates.items()]
+        return f"{self.name}, Gbit/s by packet size: {', '.join(tried + [f'{p}: {why}' for p, why in failures.items()])}"
 
     def check(self, out, size):
         if not self.tool.memory:
@@ -89,7 +106,32 @@ class Between(Entrant):
         if self.tool.memory:
             size, seconds = self.counted()
             figures.goodput = 8 * size / seconds
+        if isinstance(self.tool, Quic):
+            figures.note = f"packets of {self.tool.packet}"
         return figures
+
+
+class TcpFile(tools.Tool):
+    """nc over TCP, which neither encrypts, verifies nor flushes."""
+    name = "TCP by nc"
+
+    def missing(self):
+        return None if shutil.which("nc") else "needs nc (Debian: netcat-openbsd)"
+
+    def receiver(self, out, host, size):
+        return ["sh", "-c", f"exec nc -l {net.b_address(host)} {tools.PORT} > {out}/file"]
+
+    def sender(self, source, host, seconds, size):
+        return ["sh", "-c", f"exec nc -N {net.b_address(host)} {tools.PORT} < {source}"]
+
+    def listens(self, log, process):
+        return tcp_port_open(process)
+
+
+def tcp_port_open(process):
+    """Whether a TCP socket listens in the network namespace of the process."""
+    with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
+        return any(line.split()[1].endswith(f":{tools.PORT:04X}") and line.split()[3] == "0A" for line in file.readlines()[1:])
 
 
 class CrocTool(tools.Tool):
@@ -195,12 +237,13 @@ class Xrdcp(Entrant):
 
 def of_files(bench):
     return [Between(Quic(bench, "quinn", False)), Between(Quic(bench, "s2n-quic", False)),
-            Between(Quic(bench, "msquic", False), only=(1500,)), Croc(bench), Xrdcp(bench)]
+            Between(Quic(bench, "msquic", False, largest=1500)), Croc(bench), Xrdcp(bench),
+            Entrant("TCP by nc", TcpFile(bench), confirmed=False)]
 
 
 def of_memory(bench):
     return [Between(OurMemory(bench, ())), Between(OurMemory(bench, ("--copy",))), Between(Quic(bench, "quinn", True)),
-            Between(Quic(bench, "s2n-quic", True)), Between(Quic(bench, "msquic", True), only=(1500,))]
+            Between(Quic(bench, "s2n-quic", True)), Between(Quic(bench, "msquic", True, largest=1500))]
 
 
 class Load:
