@@ -144,6 +144,17 @@ class Report(Project):
         self.assertIn("docs/lab/speed.md: a mark", self.call(REPORT).stderr)
 
 
+    def test_readme_says_who_is_faster(self):
+        readme = self.root / "README.md"
+        self.result({**RESULT, "rows": [["udtx", "9.79 (8.8 to 10.1)"], ["other", "11.2"], ["third", "9.8"], ["last", "9.7"]]})
+        self.headlines([{**HEADLINE, "beside": ["other", "third", "last"]}])
+        self.call(REPORT)
+        self.assertIn("| speed | 9.79 Gbit/s, behind other and third | other 11.2 Gbit/s,", readme.read_text())
+        self.headlines([{**HEADLINE, "unit": "s", "beside": ["other", "last"]}])
+        self.call(REPORT)
+        self.assertIn("| speed | 9.79 s, behind last | other 11.2 s, last 9.7 s |", readme.read_text())
+
+
 class Stale(Project):
     def setUp(self):
         super().setUp()
