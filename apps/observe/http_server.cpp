@@ -30,6 +30,7 @@ using asio::ip::tcp;
 using beast::error_code;
 
 constexpr std::size_t kMaxVisitors = 32;
+constexpr std::size_t kMostForAMoment = 2 * kMaxVisitors;
 constexpr auto kNamesWait = std::chrono::milliseconds(500);
 constexpr auto kAgain = std::chrono::milliseconds(10);
 
@@ -194,7 +195,9 @@ class HttpServer::Impl {
     void accept() {
         acceptor_.async_accept([this](error_code error, tcp::socket socket) {
             if (error == asio::error::operation_aborted) return;
-            if (!error && visitors_->present < kMaxVisitors) {
+            // A visit that made room ends at the next turn, so that there may be a few more for a moment.
+            if (!error && visitors_->present >= kMaxVisitors) visitors_->make_room();
+            if (!error && visitors_->present < kMostForAMoment) {
                 std::make_shared<HttpVisit>(std::move(socket), visitors_)->begin();
             }
             if (error) return retry_later();  // for example, no descriptors are left

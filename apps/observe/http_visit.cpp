@@ -1,5 +1,6 @@
 #include "observe/http_visit.hpp"
 
+#include <algorithm>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <utility>
@@ -34,6 +35,7 @@ void set_head(Response& response, const HttpReply& reply, unsigned version) {
 HttpVisit::HttpVisit(Socket socket, std::shared_ptr<HttpVisitors> visitors)
     : stream_(std::move(socket)), visitors_(std::move(visitors)) {
     ++visitors_->present;
+    place_ = visitors_->others.insert(visitors_->others.end(), this);
     parser_.header_limit(kMaxRequestBytes);
     parser_.body_limit(kMaxRequestBytes);
 }
@@ -41,6 +43,18 @@ HttpVisit::HttpVisit(Socket socket, std::shared_ptr<HttpVisitors> visitors)
 HttpVisit::~HttpVisit() {
     --visitors_->present;
     visitors_->streams.erase(this);
+    if (place_ != visitors_->others.end()) visitors_->others.erase(place_);
+}
+
+void HttpVisitors::make_room() {
+    using Stage = HttpVisit::Stage;
+    for (const Stage stage : {Stage::asks, Stage::has_answer, Stage::is_answered}) {
+        const auto oldest =
+            std::ranges::find_if(others, [&](const HttpVisit* visit) { return visit->stage() == stage; });
+        if (oldest == others.end()) continue;
+        HttpVisit& visit = **oldest;
+        return visit.leave();
+    }
 }
 
 void HttpVisit::begin() {
@@ -85,6 +99,7 @@ void HttpVisit::answer() {
 }
 
 void HttpVisit::send(HttpReply reply, bool with_body) {
+    stage_ = Stage::is_answered;
     set_head(response_, reply, parser_.get().version());
     const std::size_t size = reply.body.size();
     if (with_body) response_.body() = std::move(reply.body);
@@ -92,6 +107,7 @@ void HttpVisit::send(HttpReply reply, bool with_body) {
     stream_.expires_after(kPatience);
     http::async_write(stream_, response_, [self = shared_from_this()](Error error, std::size_t) {
         self->close();
+        self->stage_ = Stage::has_answer;
         if (!error) self->drain();
     });
 }
@@ -105,6 +121,7 @@ void HttpVisit::drain() {
 
 void HttpVisit::open_stream(HttpReply reply) {
     visitors_->streams.insert(this);
+    visitors_->others.erase(std::exchange(place_, visitors_->others.end()));
     Error ignored;
     stream_.socket().set_option(asio::socket_base::send_buffer_size(kStreamBuffer), ignored);
     stream_.expires_never();
@@ -150,6 +167,9 @@ void HttpVisit::written(Error error) {
 
 void HttpVisit::leave() {
     visitors_->streams.erase(this);
+    if (place_ != visitors_->others.end()) {
+        visitors_->others.erase(std::exchange(place_, visitors_->others.end()));  // not to be chosen once more
+    }
     stream_.close();
 }
 

@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -20,6 +21,11 @@ struct HttpVisitors {
     std::string own_name{};  ///< see is_own_host
     std::size_t present = 0;
     std::unordered_set<HttpVisit*> streams{};
+    std::list<HttpVisit*> others{};  ///< all visits but streams, the oldest first
+
+    /// Ends one of `others`: the oldest whose request is not complete, else the oldest that has its answer,
+    /// else the oldest. So visitors who send or read nothing do not keep others out.
+    void make_room();
 };
 
 /// Lives as long as one of its operations is pending. A stream always has a read pending.
@@ -38,6 +44,11 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     void offer(Text text);
     /// Ends a stream after everything offered is sent.
     void finish();
+    /// How far a visit has come that is not a stream.
+    enum class Stage { asks, is_answered, has_answer };
+    [[nodiscard]] Stage stage() const noexcept { return stage_; }
+    /// Ends the visit at once.
+    void leave();
 
   private:
     using Error = boost::beast::error_code;
@@ -51,7 +62,6 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     void notice_departure();
     void write(Text text);
     void written(Error error);
-    void leave();
     void close();
     /// Reads and drops the rest of the visitor's data. Closing the socket with unread data would discard the answer.
     void drain();
@@ -69,6 +79,8 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     Text writing_;  ///< null: nothing is being written
     Text next_;
     bool finishing_ = false;
+    Stage stage_ = Stage::asks;
+    std::list<HttpVisit*>::iterator place_;  ///< in HttpVisitors::others; its end for a stream
 };
 
 }  // namespace udtx::apps

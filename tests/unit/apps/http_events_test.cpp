@@ -4,7 +4,10 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "observe/http_server.hpp"
 #include "test/catch.hpp"
@@ -19,7 +22,8 @@ namespace asio = boost::asio;
 
 class Visitor {
   public:
-    explicit Visitor(const HttpServer& server, int receive_buffer = 0) {
+    explicit Visitor(const HttpServer& server, int receive_buffer = 0,
+                     const std::string& request = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n") {
         const std::string address = server.address();
         const std::size_t colon = address.rfind(':');
         const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(address.substr(0, colon)),
@@ -27,7 +31,7 @@ class Visitor {
         socket_.open(endpoint.protocol());
         if (receive_buffer > 0) socket_.set_option(asio::socket_base::receive_buffer_size(receive_buffer));
         socket_.connect(endpoint);
-        asio::write(socket_, asio::buffer(std::string("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+        asio::write(socket_, asio::buffer(request));
     }
     /// Reads up to and including `end`; returns what has arrived if the server closes the connection before.
     std::string read_to(const std::string& end) {
@@ -134,4 +138,37 @@ TEST_CASE("only a host's own names lead to its page") {
     CHECK_FALSE(is_own_host(".", ""));
     CHECK_FALSE(is_own_host("localhost..", ""));
     CHECK_FALSE(is_own_host("[", ""));
+}
+
+TEST_CASE("visitors who finish no request, or read no answer, keep nobody out") {
+    std::string body = "page";
+    std::string request;
+    SECTION("half a request") { request = "GET / HTTP/1.1\r\nHost: local"; }
+    SECTION("nothing at all") {}
+    SECTION("an answer that is not read") {
+        request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        body.append(20'000'000, 'x');
+    }
+    const auto started = HttpServer::start({.host = "", .port = 0}, [&](const HttpRequest& asked) {
+        HttpReply reply;
+        reply.body = asked.target == "/" ? body : "for us";
+        return reply;
+    });
+    REQUIRE(started);
+    std::vector<std::unique_ptr<Visitor>> others;
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 32; ++i) others.push_back(std::make_unique<Visitor>(**started, 4096, request));
+        Visitor own(**started, 0, "GET /own HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        CHECK(has(own.read_to("for us"), "HTTP/1.1 200"));
+    }
+}
+
+TEST_CASE("a request in progress is not given up while others wait longer") {
+    const auto server = streaming_server();
+    Visitor stream(*server);
+    stream.read_to("first\n\n");
+    std::vector<std::unique_ptr<Visitor>> others;
+    for (int i = 0; i < 40; ++i) others.push_back(std::make_unique<Visitor>(*server, 4096, "GET"));
+    server->publish(event_text("state", "still here"));
+    CHECK(has(stream.read_to("\n\n"), "still here"));
 }
