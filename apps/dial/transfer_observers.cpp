@@ -81,7 +81,10 @@ void TransferObservers::look(Instant now, Glance glance) {
     glance.progress = account_.whole(std::move(glance.progress));
     silence_.look(glance.at, glance.stats);
     glance.unanswered = silence_.unanswered();
-    glance.outage = silence_.outage() && glance.progress.phase != transfer::Phase::done;
+    const bool running = glance.progress.phase != transfer::Phase::done;
+    glance.outage = silence_.outage() && running;
+    glance.overdue = silence_.overdue() && running;
+    glance.quiet = silence_.quiet() && running;
     glance.cap = cap_;
     observer_.look(glance);
     const Observation seen = observer_.latest();

@@ -77,7 +77,7 @@ class TransferObservers {
     Subject subject_;
     std::optional<Instant> start_;  // start of the first connection
     Account account_;
-    Silence silence_;
+    Silence silence_{subject_.end == DataEnd::receiver};
     std::optional<Duration> told_silence_;  // its length when it was last logged
     std::optional<ProgressDisplay> display_;
     Screen screen_ = Screen::ours;

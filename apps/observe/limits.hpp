@@ -55,8 +55,8 @@ struct LimitSample {
     Duration protocol{};      ///< protocol thread: running or waiting for a processor
     Duration others{};        ///< processor time of the other threads
     Duration writing{};       ///< at a receiver: time in which its writer worked
-    bool unanswered = false;  ///< the peer owes an answer
-    bool outage = false;      ///< no answer for so long that Silence counts it as an outage
+    bool unanswered = false;  ///< the peer owes an answer, or data
+    bool outage = false;      ///< no answer for so long that Silence counts it as missing time
 };
 
 class LimitMeter {

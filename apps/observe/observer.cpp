@@ -65,8 +65,8 @@ LimitSample Observer::sample_of(const Glance& glance) const {
     s.protocol = glance.protocol;
     s.others = std::max(glance.process - glance.protocol, Duration::zero());
     s.writing = glance.writing;
-    s.unanswered = glance.unanswered > Duration::zero();
-    s.outage = glance.outage;
+    s.unanswered = glance.unanswered > Duration::zero() || glance.quiet;
+    s.outage = glance.outage || glance.overdue;
     s.hold = SendHold::application;
     if (!glance.stats) return s;
     s.held = glance.stats->held;

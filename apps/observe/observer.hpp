@@ -44,6 +44,8 @@ struct Glance {
     Rate cap = Rate::infinite();
     Duration unanswered{};  ///< see Silence
     bool outage = false;
+    bool overdue = false;
+    bool quiet = false;
     bool connected = true;  ///< false: before the end of the handshake, or between two connections
 };
 

@@ -19,9 +19,10 @@ void Silence::look(Duration at, const std::optional<ConnectionStats>& stats) {
         in_flight += path.in_flight;
         rtt = std::max(rtt, path.smoothed_rtt);
     }
-    longest_ = std::max(kOutage, kRoundTrips * rtt);
+    usual_ = kRoundTrips * rtt;
     if (received != received_) {
         received_ = received;
+        heard_at_ = at;
         since_.reset();
         lost_ = false;
     }
@@ -30,7 +31,7 @@ void Silence::look(Duration at, const std::optional<ConnectionStats>& stats) {
 
 void Silence::lost(Duration at) {
     at_ = at;
-    if (!since_) since_ = at;
+    if (!since_) since_ = receives_ ? heard_at_ : at;
     lost_ = true;
     received_ = 0;
 }

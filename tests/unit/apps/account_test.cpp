@@ -158,3 +158,37 @@ TEST_CASE("a line with a long round trip is not taken for an outage") {
     silence.look(8s, stats(10, 5000, 2s));
     CHECK(silence.outage());
 }
+
+TEST_CASE("a missing answer counts after a second, though nobody is told yet") {
+    Silence silence;
+    silence.look(0s, stats(10, 5000));
+    silence.look(900ms, stats(10, 5000));
+    CHECK_FALSE(silence.overdue());
+    silence.look(1s, stats(10, 5000));
+    CHECK(silence.overdue());
+    CHECK_FALSE(silence.outage());
+    silence.look(1100ms, stats(11, 5000));
+    CHECK_FALSE(silence.overdue());
+    silence.look(2s, stats(12, 5000, 500ms));
+    silence.look(3900ms, stats(12, 5000, 500ms));  // an answer may take four round trips
+    CHECK_FALSE(silence.overdue());
+    silence.look(4s, stats(12, 5000, 500ms));
+    CHECK(silence.overdue());
+}
+
+TEST_CASE("a receiver's outage began with the last packet, if the connection is lost") {
+    Silence silence(true);
+    silence.look(0s, stats(10, 0));
+    silence.look(500ms, stats(11, 0));
+    CHECK_FALSE(silence.quiet());
+    silence.look(20s, stats(11, 0));  // perhaps the sender's disk is slow
+    CHECK(silence.quiet());
+    CHECK_FALSE(silence.overdue());
+    silence.lost(30s);
+    CHECK(silence.outage());
+    CHECK(silence.unanswered() == 29500ms);
+    Silence sender;
+    sender.look(0s, stats(10, 0));
+    sender.look(20s, stats(10, 0));
+    CHECK_FALSE(sender.quiet());
+}
