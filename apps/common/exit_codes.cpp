@@ -64,6 +64,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
             return ExitCode::partial;
         case ErrorCode::interrupted:
         case ErrorCode::cancelled:
+        case ErrorCode::going_away:
             return ExitCode::interrupted;
     }
     return ExitCode::protocol;

@@ -28,6 +28,15 @@ struct Log::FileState {
 
 namespace {
 
+/// Ends the text of a message in a payload; further members for JSON follow. Messages are escaped, so they cannot have
+/// it.
+constexpr char kMembers = '\x1f';
+
+std::string_view text_in(const spdlog::details::log_msg& message) {
+    const std::string_view payload(message.payload.data(), message.payload.size());
+    return payload.substr(0, payload.find(kMembers));
+}
+
 /// Writes {"time":"2026-01-31T12:00:00.000+00:00","level":"info","program":"udtx-recv","pid":7,"message":"..."}
 class JsonFormatter final : public spdlog::formatter {
   public:
@@ -41,9 +50,17 @@ class JsonFormatter final : public spdlog::formatter {
         json.key("level").string({level.data(), level.size()});
         json.key("program").string({message.logger_name.data(), message.logger_name.size()});
         json.key("pid").number(static_cast<int>(::getpid()));
-        json.key("message").string({message.payload.data(), message.payload.size()});
+        const std::string_view text = text_in(message);
+        json.key("message").string(text);
         json.end_object();
-        out.append(json.text().data(), json.text().data() + json.text().size());
+        std::string object = json.text();
+        if (text.size() < message.payload.size()) {
+            object.pop_back();
+            object.append(",").append(message.payload.data() + text.size() + 1,
+                                      message.payload.size() - text.size() - 1);
+            object += '}';
+        }
+        out.append(object.data(), object.data() + object.size());
     }
     [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
         return std::make_unique<JsonFormatter>();
@@ -70,7 +87,7 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
         }
         std::string text(message.logger_name.data(), message.logger_name.size());
         text += ": ";
-        text.append(message.payload.data(), message.payload.size());
+        text += text_in(message);
         terminal_.line(text);
     }
     void flush_() override {}
@@ -95,7 +112,10 @@ class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   protected:
     void sink_it_(const spdlog::details::log_msg& message) override {
         spdlog::memory_buf_t line;
-        formatter_->format(message, line);
+        spdlog::details::log_msg shown = message;
+        const std::string_view text = text_in(message);
+        if (!json_) shown.payload = {text.data(), text.size()};
+        formatter_->format(shown, line);
         if (json_) line.push_back('\n');
         const int failed = write_all(state_->fd.get(), {line.data(), line.size()});
         int none = 0;
@@ -162,6 +182,10 @@ void Log::error(std::string_view message) { logger_->log(spdlog::level::err, esc
 void Log::warn(std::string_view message) { logger_->log(spdlog::level::warn, escape_message(message)); }
 void Log::info(std::string_view message) { logger_->log(spdlog::level::info, escape_message(message)); }
 void Log::detail(std::string_view message) { logger_->log(spdlog::level::debug, escape_message(message)); }
+
+void Log::event(std::string_view message, std::string_view members) {
+    logger_->log(spdlog::level::info, escape_message(message) + kMembers + std::string(members));
+}
 
 LogSink Log::sink() {
     return [this](LogLevel level, const std::string& text) { level == LogLevel::warning ? warn(text) : detail(text); };

@@ -34,6 +34,8 @@ class Log {
     void warn(std::string_view message);    ///< not on the terminal with -q
     void info(std::string_view message);    ///< not on the terminal with -q
     void detail(std::string_view message);  ///< only with -v
+    /// info() with further members for the JSON object: `members` is that object without its braces.
+    void event(std::string_view message, std::string_view members);
     /// Receives the library's messages. The log must outlive the sink.
     [[nodiscard]] LogSink sink();
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "common/units.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
@@ -53,15 +54,15 @@ SignalWaiter::SignalWaiter() {
     sigemptyset(&action.sa_mask);
     for (const int signal : kSignals) {
         struct sigaction before {};
-        // nohup sets HUP to ignored; keep that.
-        if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN && signal == SIGHUP) continue;
+        if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
         ::sigaction(signal, &action, nullptr);
+        caught_.push_back(signal);
     }
     for (const int signal : kIgnored) std::signal(signal, SIG_IGN);
 }
 
 SignalWaiter::~SignalWaiter() {
-    for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+    for (const int signal : caught_) std::signal(signal, SIG_DFL);
     g_pipe = -1;
     ::close(read_end_);
     ::close(write_end_);
@@ -81,7 +82,7 @@ void SignalWaiter::wake() {
 }
 
 Interruption::Wish Interruption::on_signal(int signal, Instant now) noexcept {
-    if (signal_ != 0) return now - first_ < kOneGesture ? Wish::nothing : Wish::leave;
+    if (signal_ != 0) return now - first_ < kOneGesture ? Wish::repeated : Wish::leave;
     signal_ = signal;
     first_ = now;
     return Wish::wind_up;
@@ -100,6 +101,11 @@ const char* signal_name(int signal) noexcept {
         default:
             return "a signal";
     }
+}
+
+std::string repeated_signal(int signal) {
+    return std::string(signal_name(signal)) + " within " + format_elapsed(Interruption::kOneGesture) +
+           " of the last signal counts as the same one; a later one takes effect";
 }
 
 }  // namespace udtx::apps

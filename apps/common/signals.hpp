@@ -5,13 +5,16 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "udtx/time.hpp"
 
 namespace udtx::apps {
 
 /// Create one object per process, before any thread. From then on SIGPIPE and SIGXFSZ are ignored, so a closed pipe or
-/// a file above the size limit makes write() fail. SIGUSR1 and SIGUSR2 are ignored too.
+/// a file above the size limit makes write() fail. SIGUSR1 and SIGUSR2 are ignored too. A signal that the caller of the
+/// program ignores stays ignored: nohup does so with HUP, a shell with INT in its background jobs.
 class SignalWaiter {
   public:
     /// Timeout for wait() in a thread that must also check for another event.
@@ -30,19 +33,20 @@ class SignalWaiter {
   private:
     int read_end_ = -1;
     int write_end_ = -1;
+    std::vector<int> caught_;
 };
 
 /// What the signals ask the program to do.
 class Interruption {
   public:
     /// A signal within this time after the first one counts as the same request: one Ctrl-C arrives twice if `timeout`
-    /// or a script forwards it.
-    static constexpr Duration kOneGesture = std::chrono::seconds(1);
+    /// or a script forwards it. Nobody sends a second signal on purpose so soon.
+    static constexpr Duration kOneGesture = std::chrono::milliseconds(200);
 
     enum class Wish {
-        wind_up,  ///< the first signal: end in an orderly way
-        nothing,  ///< a repetition within kOneGesture
-        leave,    ///< a later signal: exit at once
+        wind_up,   ///< the first signal: end in an orderly way
+        repeated,  ///< within kOneGesture: repeated_signal() tells the user
+        leave,     ///< a later signal: exit at once
     };
     [[nodiscard]] Wish on_signal(int signal, Instant now) noexcept;
     [[nodiscard]] int signal() const noexcept { return signal_; }  ///< the first signal; 0: none
@@ -56,5 +60,7 @@ class Interruption {
 void restore_ignored(sigset_t& defaults) noexcept;
 
 [[nodiscard]] const char* signal_name(int signal) noexcept;
+/// The message about a signal that counts as a repetition.
+[[nodiscard]] std::string repeated_signal(int signal);
 
 }  // namespace udtx::apps

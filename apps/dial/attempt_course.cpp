@@ -41,10 +41,12 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
     } while (!transfer.done());
     waiter.look_back();
     FinalReport report = course.report(waiter);
+    const Attempt::End end = end_of(transfer);
+    const bool goes_on = end == Attempt::End::sent_away && course.resumable;
     // A disk thread may be blocked in a call that cannot be interrupted: a read of standard input, or a file server
     // that hangs.
-    if (report.code == ExitCode::interrupted) leave(course, std::move(report));
-    return {std::move(report), end_of(transfer), waiter.last_moved()};
+    if (report.code == ExitCode::interrupted && !goes_on) leave(course, std::move(report));
+    return {std::move(report), end, waiter.last_moved()};
 }
 
 }  // namespace udtx::apps

@@ -63,6 +63,7 @@ bool AttemptWaiter::interrupt(int signal, Instant now) {
                          std::string("interrupted by ") + signal_name(signal) +
                              (setup_.end == DataEnd::sender ? " at the sender" : " at the receiver"));
     }
+    if (wish == Interruption::Wish::repeated) setup_.log.info(repeated_signal(signal));
     return wish != Interruption::Wish::leave;
 }
 

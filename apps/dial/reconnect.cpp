@@ -22,20 +22,21 @@ class Course {
     explicit Course(const ReconnectSetup& setup) : setup_(setup) {}
 
     void take(Attempt& attempt) {
-        if (attempt.end == Attempt::End::unreachable) {
+        const bool sent_away = attempt.end == Attempt::End::sent_away;
+        if (attempt.end == Attempt::End::unreachable || (sent_away && lost_ && !moved(attempt))) {
             why_ = attempt.report.error;
             setup_.log.detail(why_);
             return;
         }
-        const std::uint64_t done = attempt.report.progress.bytes_done + attempt.report.progress.bytes_kept;
-        if (done > most_) {
-            most_ = done;
+        if (moved(attempt)) {
+            most_ = done_by(attempt);
             moved_ = std::max(moved_, attempt.last_moved);
             pause_ = kFirstPause;
         }
         setup_.observers.lost(monotonic_now(), attempt.report);
         lost_ = attempt.report;
-        setup_.log.warn("the connection is lost; reconnecting, for " + format_elapsed(left()) + " at most");
+        setup_.log.warn(std::string(sent_away ? "the server is being stopped" : "the connection is lost") +
+                        "; reconnecting, for " + format_elapsed(left()) + " at most");
     }
 
     /// False: the patience is used up, or a signal arrived.
@@ -80,6 +81,11 @@ class Course {
     }
 
   private:
+    [[nodiscard]] static std::uint64_t done_by(const Attempt& attempt) {
+        return attempt.report.progress.bytes_done + attempt.report.progress.bytes_kept;
+    }
+    [[nodiscard]] bool moved(const Attempt& attempt) const { return done_by(attempt) > most_; }
+
     const ReconnectSetup& setup_;
     Instant moved_ = monotonic_now();
     std::uint64_t most_ = 0;
@@ -95,7 +101,10 @@ class Course {
 Attempt::End end_of(const transfer::Transfer& transfer) {
     if (transfer.cancelled()) return Attempt::End::final;
     if (!transfer.connected_for()) return Attempt::End::unreachable;
-    return transfer.lost() ? Attempt::End::lost : Attempt::End::final;
+    if (!transfer.lost()) return Attempt::End::final;
+    const auto status = transfer.outcome().status;
+    const bool sent_away = !status && status.error().code == ErrorCode::going_away;
+    return sent_away ? Attempt::End::sent_away : Attempt::End::lost;
 }
 
 Attempt::End end_of(const Error& error) {
@@ -108,12 +117,14 @@ FinalReport keep_trying(const ReconnectSetup& setup,
                         const std::function<Attempt(std::optional<Duration> left)>& attempt) {
     Course course(setup);
     Attempt last = attempt(std::nullopt);
-    if (last.end != Attempt::End::lost || !setup.resumable) return std::move(last.report);
+    const bool again = last.end == Attempt::End::lost || last.end == Attempt::End::sent_away;
+    if (!again || !setup.resumable) return std::move(last.report);
     while (last.end != Attempt::End::final) {
         course.take(last);
         if (!course.wait()) return course.give_up();
         last = attempt(course.left());
-        if (last.end != Attempt::End::unreachable) course.count();
+        const bool reached = last.end == Attempt::End::lost || last.end == Attempt::End::final;
+        if (reached) course.count();
     }
     return course.sum(std::move(last.report));
 }

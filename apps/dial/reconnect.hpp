@@ -24,6 +24,7 @@ struct Attempt {
     enum class End {
         final,        ///< another attempt cannot help
         lost,         ///< the connection existed and timed out
+        sent_away,    ///< the server is being stopped: its successor may serve the transfer
         unreachable,  ///< no connection was made
     };
     FinalReport report;

@@ -57,7 +57,8 @@ std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
     const bool line = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
                       code == ErrorCode::udp_blocked;
     const bool disk = code == ErrorCode::file_io && outcome.files + outcome.kept_bytes + outcome.sent_bytes > 0;
-    const bool helps = interrupted || code == ErrorCode::interrupted || line || disk;
+    const bool stopped = code == ErrorCode::interrupted || code == ErrorCode::going_away;
+    const bool helps = interrupted || stopped || line || disk;
     return outcome.continues && helps ? "; the same command continues from here" : "";
 }
 

@@ -70,6 +70,8 @@ Manual recv_manual() {
              "Everything arrives below DIR. --allow-read lets clients fetch from DIR as well, and --authorized-keys "
              "gives each key its own rights. Port 0 selects a free port, and the first line on standard error names "
              "it.",
+             "At HUP a server reads its keys again. At TERM it finishes its transfers, for at most the time of "
+             "--drain, and new clients try again until --timeout. A second TERM or INT ends all transfers.",
              "With \"-\" in place of --dir, the data of one sender goes to standard output. The JSON object of --json "
              "then goes to standard error.",
              "Over ssh, udtx-recv starts udtx-send on HOST with a key for this transfer only. DEST works as in scp: an "

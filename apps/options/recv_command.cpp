@@ -191,6 +191,12 @@ Result<void> check(const CLI::App& app, RecvCommand& command) {
         if (!parsed) return usage("--max-rate: " + parsed.error().message);
         command.max_rate = *parsed;
     }
+    if (!command.drain_text.empty()) {
+        const auto parsed = parse_seconds(command.drain_text);
+        if (!parsed) return usage("--drain: " + parsed.error().message);
+        if (command.one_off) return usage("--drain is for a server, and not for --one-off");
+        command.longest_drain = *parsed;
+    }
     const auto sandbox = parse_sandbox_mode(command.sandbox_text);
     if (!sandbox) return sandbox.error();
     command.sandbox = *sandbox;
@@ -216,8 +222,8 @@ Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command
         return Error{ErrorCode::invalid_argument,
                      "--preserve is for fetching (HOST:SRC... DEST); with --listen each sender decides"};
     }
-    for (const char* flag : {"--one-off", "--max-rate", "--min-free", "--protocol-threads", "--sandbox",
-                             "--allow-delete", "--allow-set-id", "--allow-read"}) {
+    for (const char* flag : {"--one-off", "--max-rate", "--min-free", "--protocol-threads", "--drain", "--log-files",
+                             "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"}) {
         if (!typed(flag)) continue;
         return Error{ErrorCode::invalid_argument,
                      std::string(flag) + " is for serving, and not for fetching (HOST:SRC, udtx://)"};
@@ -256,6 +262,12 @@ void define_options(CLI::App& app, RecvCommand& command) {
                    "Threads that share the connections, 1 to 16 (default 1)")
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, transfer::kMaxThreads).description(""));
+    app.add_option("--drain", command.drain_text,
+                   "Time that running transfers may take after TERM (default: no limit); then they end, and their "
+                   "clients connect again")
+        ->type_name("SECONDS");
+    app.add_flag("--log-files", command.log_files,
+                 "Log a line for each file or link that arrives, is sent or fails: its name, its size and its client");
     app.add_flag("--one-off", command.one_off, "Exit after one transfer");
     app.add_option("--sandbox", command.sandbox_text,
                    "With --listen: drop the right to write elsewhere and to start programs if the system supports it "

@@ -38,13 +38,16 @@ struct RecvCommand {
     bool allow_read = false;
     std::uint64_t min_free = 0;  ///< bytes of the disk to keep free
     std::size_t protocol_threads = 1;
+    std::string drain_text;
+    bool log_files = false;
     std::string sandbox_text = "auto";
     std::string pin;    ///< of a pull from a server: its public key, or a file with public keys
     PathOptions paths;  ///< of a pull from a server
     TreeOptions tree;   ///< of a pull
 
     HostPort listen;
-    int inherited_socket = -1;  ///< --listen fd:N
+    int inherited_socket = -1;              ///< --listen fd:N
+    std::optional<Duration> longest_drain;  ///< --drain
     SandboxMode sandbox = SandboxMode::automatic;
     Rate max_rate = Rate::infinite();
     /// This side's value. The stricter of it and the sender's applies.

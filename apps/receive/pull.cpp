@@ -134,6 +134,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
          .observers = fetching.observers,
          .remote = route.remote.get(),
          .receipt = receipt,
+         .resumable = resumable(run.command),
          .report = [&](const AttemptWaiter& waiter) { return make_report(fetching, route, waiter, *transfer); },
          .leave = [&](const FinalReport& report) { fetching.leave(run, report); }},
         *transfer);

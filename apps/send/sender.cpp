@@ -142,6 +142,7 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
          .observers = sending.observers,
          .remote = route.remote.get(),
          .receipt = receipt,
+         .resumable = command.resumable(),
          .report = [&](const AttemptWaiter& waiter) { return make_report(sending, route, waiter, *transfer); },
          .leave = [&](const FinalReport& report) { sending.leave(run, report); }},
         *transfer);

@@ -2,39 +2,73 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "control/transfer_card.hpp"
 
 namespace udtx::apps {
+namespace {
 
-Access::Access(const RecvCommand& command, const AuthorizedKeys& keys) : command_(command), keys_(keys) {
+/// The key was removed after the handshake.
+Error removed() { return {ErrorCode::authentication, "the server no longer accepts the key of this client"}; }
+
+}  // namespace
+
+Access::Access(const RecvCommand& command, const AuthorizedKeys& keys) : command_(command) { set_keys(keys); }
+
+void Access::set_keys(const AuthorizedKeys& keys) {
+    auto next = std::make_shared<Grants>();
+    const std::lock_guard lock(mutex_);
     for (const auto& [key, rights] : keys.all()) {
-        if (rights.quota > 0) quotas_.emplace(&rights, transfer::Quota(rights.quota));
+        Grant grant{rights};
+        const auto before = grants_ ? grants_->find(key) : Grants::const_iterator();
+        const bool same = grants_ && before != grants_->end() && before->second.rights.quota == rights.quota &&
+                          before->second.rights.directory == rights.directory;
+        if (same) {
+            grant.quota = before->second.quota;
+        } else if (rights.quota > 0) {
+            grant.quota.emplace(rights.quota);
+        }
+        next->emplace(key, std::move(grant));
     }
+    grants_ = std::move(next);
 }
 
-const KeyRights* Access::rights_of(const transfer::Client& client) const {
-    return client.key ? keys_.find(*client.key) : nullptr;
+std::shared_ptr<const Access::Grants> Access::grants() const {
+    const std::lock_guard lock(mutex_);
+    return grants_;
+}
+
+std::shared_ptr<const Access::Grant> Access::grant_of(const transfer::Client& client) const {
+    if (!client.key) return nullptr;
+    auto all = grants();
+    const auto found = all->find(*client.key);
+    if (found == all->end()) return nullptr;
+    return {std::move(all), &found->second};
 }
 
 std::string Access::name_of(const transfer::Client& client) const {
-    const KeyRights* rights = rights_of(client);
-    if (rights == nullptr) return {};
-    return " (" + (rights->name.empty() ? client.key->to_string() : rights->name) + ")";
+    if (!client.key) return {};
+    const auto grant = grant_of(client);
+    return " (" + (!grant || grant->rights.name.empty() ? client.key->to_string() : grant->rights.name) + ")";
 }
 
 std::string Access::place_of(const transfer::Client& client) const {
     if (command_.to_stdout) return {};
-    const KeyRights* rights = rights_of(client);
-    return seen_from_elsewhere(rights == nullptr ? command_.directory : directory_of(command_, *rights));
+    const auto grant = grant_of(client);
+    if (client.key && !grant) return {};
+    return seen_from_elsewhere(grant ? directory_of(command_, grant->rights) : command_.directory);
 }
 
 Rate Access::rate_of(const transfer::Client& client) const {
-    const KeyRights* rights = rights_of(client);
-    return rights == nullptr ? Rate::infinite() : rights->rate;
+    const auto grant = grant_of(client);
+    return grant ? grant->rights.rate : Rate::infinite();
 }
 
 Result<transfer::LandingOptions> Access::push(const transfer::Client& client) const {
-    const KeyRights* rights = rights_of(client);
+    const auto grant = grant_of(client);
+    if (client.key && !grant) return removed();
+    const KeyRights* const rights = grant ? &grant->rights : nullptr;
     if (rights != nullptr && !rights->write) {
         return Error{ErrorCode::refused, "this key may not write here: it lacks the right 'write'"};
     }
@@ -53,13 +87,15 @@ Result<transfer::LandingOptions> Access::push(const transfer::Client& client) co
     options.allow_set_id = command_.allow_set_id;
     options.keep_base = true;
     options.min_free = command_.min_free;
-    if (const auto quota = quotas_.find(rights); quota != quotas_.end()) options.quota = quota->second;
+    if (grant) options.quota = grant->quota;
     options.overwrite = command_.overwrite;
     return options;
 }
 
 Result<transfer::OfferOptions> Access::pull(const transfer::Client& client) const {
-    const KeyRights* rights = rights_of(client);
+    const auto grant = grant_of(client);
+    if (client.key && !grant) return removed();
+    const KeyRights* const rights = grant ? &grant->rights : nullptr;
     if (rights != nullptr && !rights->read) {
         return Error{ErrorCode::refused, "this key may not read here: it lacks the right 'read'"};
     }

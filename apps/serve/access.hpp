@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +21,14 @@ namespace udtx::apps {
 /// Any thread may use it after all places are noted.
 class Access {
   public:
-    /// Both must outlive it.
+    /// The command must outlive it.
     Access(const RecvCommand& command, const AuthorizedKeys& keys);
+
+    /// Replaces the keys for transfers that start from now on. A key with the same quota in the same directory keeps
+    /// its account.
+    void set_keys(const AuthorizedKeys& keys);
+    /// True if `place` may be written; an error says why the sandbox forbids it.
+    [[nodiscard]] Result<void> check_place(const std::string& place) const { return places_.check(place); }
 
     /// Notes the directories that the sandbox permits for writing.
     void note_places(const std::vector<std::string>& directories) { places_.note(directories); }
@@ -39,14 +47,20 @@ class Access {
     [[nodiscard]] Result<transfer::OfferOptions> pull(const transfer::Client& client) const;
 
   private:
-    /// Null: clients have no keys of their own.
-    [[nodiscard]] const KeyRights* rights_of(const transfer::Client& client) const;
+    struct Grant {
+        KeyRights rights;
+        std::optional<transfer::Quota> quota{};  // all transfers of a key share one
+    };
+    using Grants = std::map<PublicKey, Grant>;
+    [[nodiscard]] std::shared_ptr<const Grants> grants() const;
+    /// Null: clients have no keys of their own, or the key was removed.
+    [[nodiscard]] std::shared_ptr<const Grant> grant_of(const transfer::Client& client) const;
 
     const RecvCommand& command_;
-    const AuthorizedKeys& keys_;
     std::optional<transfer::ReceiptFile> receipt_;
-    std::map<const KeyRights*, transfer::Quota> quotas_;  // all transfers of a key share one
     KnownPlaces places_;
+    mutable std::mutex mutex_;  // guards grants_
+    std::shared_ptr<const Grants> grants_;
 };
 
 }  // namespace udtx::apps

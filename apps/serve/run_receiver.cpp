@@ -40,6 +40,11 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     ServerRun server(run, keys);
     if (const auto opened = server.open(*credentials); !opened) return never_began(command.common, opened.error());
     if (const std::string advice = server.server().buffer_advice(); !advice.empty()) run.log.info(advice);
+    if (const std::size_t threads = server.server().protocol_threads(); threads < command.protocol_threads) {
+        run.log.warn("--protocol-threads " + std::to_string(command.protocol_threads) + ": only " +
+                     std::to_string(threads) + " serves, because the system does not let more sockets share the port" +
+                     (command.inherited_socket < 0 ? "" : " (fd:N of another user: give --listen a port instead)"));
+    }
     if (const auto opened = server.open_files(); !opened) return never_began(command.common, opened.error());
     // Enter the sandbox before the first thread starts, because threads inherit its limits, and after everything
     // outside it is open.

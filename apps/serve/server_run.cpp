@@ -2,15 +2,19 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <new>
 #include <utility>
 
 #include "common/descriptors.hpp"
+#include "common/json_writer.hpp"
 #include "common/units.hpp"
 #include "observe/job_view.hpp"
 #include "observe/receipt.hpp"
 #include "serve/server_report.hpp"
+#include "serve/setup.hpp"
 #include "udtx/monotonic_clock.hpp"
+#include "udtx/transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -20,10 +24,11 @@ constexpr std::chrono::milliseconds kMoment{10};
 
 }  // namespace
 
-ServerRun::ServerRun(const RecvRun& run, const AuthorizedKeys& keys)
+ServerRun::ServerRun(const RecvRun& run, AuthorizedKeys keys)
     : run_(run),
       start_(monotonic_now()),
-      access_(run.command, keys),
+      keys_(std::move(keys)),
+      access_(run.command, keys_),
       table_(access_, run.log, told_, [this] { return server_->transfers(); }),
       display_(run.terminal,
                ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
@@ -48,6 +53,14 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     options.pull = [this](const transfer::Client& client, const transfer::Selection&) { return access_.pull(client); };
     options.connection_failed = [this](const Address& from, const Error& why) { connection_failed(from, why); };
     options.turned_away = [this](const transfer::Client&, const Error&) { observers_.refused(); };
+    options.log = [this](LogLevel level, const std::string& text) {
+        if (level == LogLevel::warning) run_.log.warn(text);
+    };
+    if (command.log_files) {
+        options.file = [this](const transfer::Client& client, const transfer::FileEvent& file) {
+            log_file(client, file);
+        };
+    }
     options.ended = [this](const transfer::ServedTransfer& transfer) { ended(transfer); };
     return options;
 }
@@ -86,6 +99,11 @@ bool ServerRun::serve() {
         const Instant now = monotonic_now();
         try {
             if (signal && !on_signal(*signal, now)) return false;
+            if (end_.drained_too_long(now)) {
+                run_.log.info("--drain " + format_elapsed(*run_.command.longest_drain) +
+                              " is over: the running transfers end, and their clients connect again");
+                wind_up(ErrorCode::going_away, "the server is being stopped");
+            }
             if (over()) return true;
             look(now);
         } catch (const std::bad_alloc&) {
@@ -103,6 +121,10 @@ FinalReport ServerRun::report() {
     for (const auto& watched : left) total_.add(report_of(run_.command, *watched));
     if (end_.interrupted()) {
         total_.interrupted_by(end_.signal());
+    } else if (const auto status = server_->status(); !status) {
+        total_.failed(status.error());
+    } else if (end_.winding_up() && !left.empty()) {
+        total_.interrupted_by(SIGTERM);
     } else if (end_.draining()) {
         total_.drained();
     }
@@ -126,6 +148,38 @@ void ServerRun::connection_failed(const Address& from, const Error& why) {
     refusals_.tell(monotonic_now(),
                    line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
                                                                      : "; see --authorized-keys"));
+}
+
+void ServerRun::log_file(const transfer::Client& client, const transfer::FileEvent& file) const {
+    using Result = transfer::FileEvent::Result;
+    const std::string place = access_.place_of(client);
+    const std::string path = place.empty() ? file.path : place + (place.ends_with('/') ? "" : "/") + file.path;
+    const std::string peer = to_string(client.address);
+    std::string name = access_.name_of(client);  // " (bob)"
+    const char* const word = file.result == Result::delivered ? "received"
+                             : file.result == Result::sent    ? "sent"
+                                                              : "failed";
+    std::string line = peer + name + ": " + word + " '" + transfer::escape_name(path) + "'";
+    JsonWriter json;
+    json.begin_object();
+    json.key("event").string("file");
+    json.key("result").string(word);
+    json.key("path").string(path);
+    if (!is_utf8(path)) json.key("path_hex").string(to_hex(path));
+    json.key("peer").string(peer);
+    if (client.key) {
+        json.key("key").string(client.key->to_string());
+        json.key("key_name").string(std::string_view(name).substr(2, name.size() - 3));
+    }
+    if (file.result == Result::failed) {
+        line += ": " + transfer::escape_line(file.reason);
+        json.key("reason").string(file.reason);
+    } else {
+        line += ", " + format_count(file.bytes) + (file.bytes == 1 ? " byte" : " bytes");
+        json.key("bytes").number(file.bytes);
+    }
+    json.end_object();
+    run_.log.event(line, std::string_view(json.text()).substr(1, json.text().size() - 2));
 }
 
 void ServerRun::ended(const transfer::ServedTransfer& transfer) {
@@ -162,6 +216,12 @@ bool ServerRun::on_signal(int signal, Instant now) {
     switch (end_.on_signal(signal, now)) {
         case ServerEnd::Wish::nothing:
             return true;
+        case ServerEnd::Wish::repeated:
+            run_.log.info(repeated_signal(signal));
+            return true;
+        case ServerEnd::Wish::reload:
+            reload();
+            return true;
         case ServerEnd::Wish::leave:
             return false;
         case ServerEnd::Wish::drain:
@@ -169,26 +229,68 @@ bool ServerRun::on_signal(int signal, Instant now) {
             server_->drain();
             if (const auto in = server_->transfers(); !in.empty()) {
                 run_.log.info("SIGTERM: no new transfers; " + format_count(in.size()) +
-                              " running ones continue, another SIGTERM ends them");
+                              (in.size() == 1 ? " running one continues" : " running ones continue") +
+                              ", another SIGTERM ends " + (in.size() == 1 ? "it" : "them"));
             }
             return true;
         case ServerEnd::Wish::wind_up:
             break;
     }
-    stopping_ = true;
-    server_->drain();
-    for (const transfer::ServedTransfer& transfer : server_->transfers()) {
-        transfer.cancel(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) +
-                                                    (transfer.sends() ? " at the sender" : " at the receiver"));
+    // The clients of a server that stops or restarts connect again.
+    if (signal == SIGTERM && !run_.command.one_off) {
+        wind_up(ErrorCode::going_away, "the server is being stopped");
+    } else {
+        wind_up(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal));
     }
     return true;
 }
 
+void ServerRun::wind_up(ErrorCode code, const std::string& why) {
+    stopping_ = true;
+    server_->drain();
+    for (const transfer::ServedTransfer& transfer : server_->transfers()) {
+        const char* const end = transfer.sends() ? " at the sender" : " at the receiver";
+        transfer.cancel(code, code == ErrorCode::interrupted ? why + end : why);
+    }
+}
+
+void ServerRun::reload() {
+    AuthorizedKeys keys;
+    const auto credentials = receiver_credentials(run_.command, keys);
+    Result<void> taken;
+    if (credentials) {
+        // First the rights, so that no new key is without them.
+        access_.set_keys(keys);
+        taken = server_->set_credentials(*credentials);
+        if (!taken) access_.set_keys(keys_);
+    } else {
+        taken = credentials.error();
+    }
+    if (!taken) {
+        return run_.log.warn("SIGHUP: the keys cannot be read again, and the earlier ones stay valid: " +
+                             taken.error().message);
+    }
+    const AuthorizedKeys before = std::exchange(keys_, std::move(keys));
+    if (run_.command.authorized_keys.empty()) return run_.log.info("SIGHUP: the key was read again");
+    std::size_t added = 0;
+    for (const auto& [key, rights] : keys_.all()) {
+        if (before.find(key) == nullptr) ++added;
+        if (!rights.write) continue;
+        const std::string place = directory_of(run_.command, rights);
+        if (const auto good = access_.check_place(place); !good) run_.log.warn(place + ": " + good.error().message);
+    }
+    const std::size_t removed = before.all().size() + added - keys_.all().size();
+    run_.log.info("SIGHUP: " + format_count(keys_.all().size()) + (keys_.all().size() == 1 ? " key" : " keys") +
+                  " in " + run_.command.authorized_keys + ", " + format_count(added) + " added, " +
+                  format_count(removed) + " removed");
+}
+
 bool ServerRun::over() {
-    if (!end_.ending() && !(run_.command.one_off && served_)) return false;
+    const bool ends = end_.ending() || !server_->status() || (run_.command.one_off && served_);
+    if (!ends) return false;
     server_->drain();
     // After a signal, the process ends even if a disk call hangs, and in an orderly way if all transfers have ended.
-    return server_->wait(kMoment) || (end_.interrupted() && server_->transfers().empty());
+    return server_->wait(kMoment) || (end_.winding_up() && server_->transfers().empty());
 }
 
 void ServerRun::look(Instant now) {

@@ -27,8 +27,8 @@ namespace udtx::apps {
 /// thread.
 class ServerRun {
   public:
-    /// Both must outlive it.
-    ServerRun(const RecvRun& run, const AuthorizedKeys& keys);
+    /// The run must outlive it.
+    ServerRun(const RecvRun& run, AuthorizedKeys keys);
     ~ServerRun() { stop_observing(); }
     ServerRun(const ServerRun&) = delete;
     ServerRun& operator=(const ServerRun&) = delete;
@@ -60,12 +60,18 @@ class ServerRun {
     [[nodiscard]] Result<transfer::Admission> admit(const transfer::Client& client) const;
     /// Runs on the protocol thread.
     void connection_failed(const Address& from, const Error& why);
+    /// Any thread.
+    void log_file(const transfer::Client& client, const transfer::FileEvent& file) const;
     /// Runs on the server's thread.
     void ended(const transfer::ServedTransfer& transfer);
     /// False: the connection was not a transfer.
     bool tell(const WatchedTransfer& watched);
     /// False: exit at once.
     bool on_signal(int signal, Instant now);
+    /// Reads keys and rights again. If they cannot be used, the earlier ones stay.
+    void reload();
+    /// Tells the running transfers to end.
+    void wind_up(ErrorCode code, const std::string& why);
     [[nodiscard]] bool over();
     void look(Instant now);
     void display(Instant now, const TransferTable::Transfers& transfers);
@@ -73,9 +79,10 @@ class ServerRun {
     const RecvRun& run_;
     const Rate told_ = ServerObservers::first_cap(run_.command);
     const Instant start_;
+    AuthorizedKeys keys_;
     Access access_;
     std::optional<transfer::ReceiptFile> receipt_;
-    ServerEnd end_{run_.command.one_off};
+    ServerEnd end_{run_.command.one_off, run_.command.longest_drain};
     RefusalLog refusals_{run_.log, run_.command.common.verbose};
     TransferTable table_;
     std::atomic<bool> served_{false};    // one transfer was served to its end

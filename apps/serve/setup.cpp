@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -62,6 +63,7 @@ SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) 
 }
 
 void KnownPlaces::note(const std::vector<std::string>& directories) {
+    noted_ = true;
     for (const std::string& directory : directories) {
         struct stat st {};
         if (::stat(directory.c_str(), &st) == 0) known_[directory] = {st.st_dev, st.st_ino};
@@ -71,6 +73,12 @@ void KnownPlaces::note(const std::vector<std::string>& directories) {
 Result<void> KnownPlaces::check(const std::string& directory) const {
     const auto at = known_.find(directory);
     struct stat st {};
+    const auto holds = [&](const auto& known) { return directory.starts_with(known.first + "/"); };
+    if (noted_ && at == known_.end() && std::ranges::none_of(known_, holds)) {
+        return Error{ErrorCode::refused,
+                     "the sandbox of the server forbids writing there, because no key could write there at the start: "
+                     "start the server again"};
+    }
     if (at == known_.end() || ::stat(directory.c_str(), &st) != 0) return {};
     if (at->second == std::pair(st.st_dev, st.st_ino)) return {};
     return Error{ErrorCode::refused,

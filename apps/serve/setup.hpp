@@ -28,10 +28,11 @@ namespace udtx::apps {
 class KnownPlaces {
   public:
     void note(const std::vector<std::string>& directories);
-    /// refused: the name now leads to another directory.
+    /// refused: the name now leads to another directory, or lies outside of all of them.
     [[nodiscard]] Result<void> check(const std::string& directory) const;
 
   private:
+    bool noted_ = false;
     std::map<std::string, std::pair<dev_t, ino_t>> known_;
 };
 

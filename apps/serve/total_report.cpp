@@ -39,6 +39,12 @@ void TotalReport::interrupted_by(int signal) {
     total_.error = std::string("interrupted by ") + signal_name(signal) + ": " + delivery();
 }
 
+void TotalReport::failed(const Error& why) {
+    total_.code = exit_code_for(why.code);
+    close_books(total_);
+    total_.error = why.message + ": " + delivery();
+}
+
 void TotalReport::drained() {
     total_.code = ExitCode::ok;
     total_.error.clear();

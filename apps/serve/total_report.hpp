@@ -16,6 +16,8 @@ class TotalReport {
     void add(FinalReport report);
     /// A signal ended the running transfers.
     void interrupted_by(int signal);
+    /// The server cannot go on.
+    void failed(const Error& why);
     /// The run ended as requested. Each transfer has already reported its own code and error.
     void drained();
     [[nodiscard]] std::uint64_t transfers() const noexcept { return total_.transfers; }

@@ -76,7 +76,7 @@ void OneTransfer::tell_heard() {
 
 bool OneTransfer::interrupt(int signal, Instant now) {
     const auto wish = interruption_.on_signal(signal, now);
-    if (wish != Interruption::Wish::wind_up) return wish == Interruption::Wish::nothing;
+    if (wish != Interruption::Wish::wind_up) return wish == Interruption::Wish::repeated;
     transfer_.cancel(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) + " there");
     return true;
 }

@@ -58,7 +58,7 @@ for how in INT KILL; do
     chmod 755 "$work/dst/a/b"
     find "$work/dst/a/b" \( -name big -o -name '.udtx-*' \) -delete
     chmod 555 "$work/dst/a/b"
-    "$send" --timeout 3 --rate 150M --psk-file "$work/psk" "$work/flat/" "$url/a/b" >"$work/flat.log" 2>&1 &
+    takes_int "$send" --timeout 3 --rate 150M --psk-file "$work/psk" "$work/flat/" "$url/a/b" >"$work/flat.log" 2>&1 &
     sender=$!
     receivers+=("$sender")
     until_true 30 half

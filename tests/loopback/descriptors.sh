@@ -38,12 +38,15 @@ if ! command -v python3 >/dev/null; then
     echo "no python3: no socket is passed on"
     exit 0
 fi
-for address in 127.0.0.1 ::1; do
+# With several protocol threads, others join its port.
+for address in 127.0.0.1 ::1 127.0.0.2; do
+    threads=1
+    [ "$address" != 127.0.0.2 ] || threads=3
     host=$address
     [ "$address" != ::1 ] || host="[::1]"
     mkdir "$work/passed.$address"
     : >"$work/passed.log"
-    python3 - "$address" "$recv" --listen fd:3 --dir "$work/passed.$address" --psk-file "$work/psk" 2>"$work/passed.log" <<'EOF' &
+    python3 - "$address" "$recv" --listen fd:3 --protocol-threads "$threads" --dir "$work/passed.$address" --psk-file "$work/psk" 2>"$work/passed.log" <<'EOF' &
 import os, socket, sys
 s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
 try:
@@ -66,7 +69,10 @@ EOF
         continue
     fi
     port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/passed.log")
-    expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://$host:$port/"
+    here() { cat "/proc/$receiver/net/udp" /proc/$receiver/net/udp6 2>/dev/null | grep -ciE ":$(printf %04x "$port") "; }
+    [ "$(here)" -eq $threads ] || grep -q "protocol-threads $threads: only 1 serves" "$work/passed.log" ||
+        fail "$(here) sockets at the port for $threads threads"
+    for _ in 1 2 3 4; do expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://$host:$port/"; done
     cmp "$work/file" "$work/passed.$address/file" || fail "nothing came by the socket that was passed on, $address"
     kill -TERM "$receiver"
     wait_for 0 "$receiver"

@@ -92,6 +92,8 @@ max-rate        | server    | fast
 min-free        | full_disk | lots
 max-memory      | here      | lots, 5G
 protocol-threads | crowd    | 0, 17, two
+drain           | restart   | soon, 0
+log-files       | server    | -
 one-off         | tree      | -
 sandbox         | ../guard/sandbox | maybe
 '

@@ -63,7 +63,7 @@ if PATH=$PATH:/usr/sbin:/sbin mkfs.ext4 -q -F "$work/disk.img" 2>/dev/null && mo
     mounted+=("$work/disk")
     head -c 200000000 /dev/zero | tr '\0' x >"$work/announced"
     start_recv r2 --dir "$work/disk" --psk-file "$work/psk"
-    "$send" --rate 40M --psk-file "$work/psk" "$work/announced" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>&1 &
+    takes_int "$send" --rate 40M --psk-file "$work/psk" "$work/announced" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>&1 &
     sender=$!
     receivers+=("$sender")
     begun() { [ -n "$(find "$work/disk" -name '*.part' -size +100k)" ]; }

@@ -16,7 +16,7 @@ url=udtx://127.0.0.1:$port
 # --- five clients that sync there, and one that reads and then quits
 clients=()
 for i in 1 2 3 4 5; do
-    "$send" -q --psk-file "$work/psk" "$work/src/f" "$url/hung/$i/" 2>"$work/push$i.err" &
+    takes_int "$send" -q --psk-file "$work/psk" "$work/src/f" "$url/hung/$i/" 2>"$work/push$i.err" &
     clients+=($!)
 done
 receivers+=("${clients[@]}")

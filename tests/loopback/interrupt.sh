@@ -14,7 +14,7 @@ start_pair() {
     start_send
 }
 start_send() {
-    "$send" --rate 8M "${patient[@]}" "$work/src" "udtx://127.0.0.1:$port/" >"$work/send.out" 2>"$work/last.err" &
+    takes_int "$send" --rate 8M "${patient[@]}" "$work/src" "udtx://127.0.0.1:$port/" >"$work/send.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
     until_true 90 some_arrived
@@ -81,6 +81,21 @@ is "$work/send.out" confirmed false
 kill -KILL "$receiver"
 wait_for 137 "$receiver"
 
+# What ignores a signal from the start is not ended by it: a background job of a script, by the script's own Ctrl-C.
+rm -rf "$work/dst"
+mkdir "$work/dst"
+start_recv deaf --one-off "${patient[@]}" --dir "$work/dst"
+(trap '' INT TERM; exec "$send" --rate 8M "${patient[@]}" "$work/src" "udtx://127.0.0.1:$port/") >"$work/send.out" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+until_true 90 some_arrived
+kill -INT "$sender"
+kill -TERM "$sender"
+wait_for 0 "$sender"
+wait_for 0 "$receiver"
+[ "$(arrived)" -eq 40 ] || fail "$(arrived) files"
+! grep -q interrupted "$work/last.err" "$work/deaf.log" || fail "an ignored signal was taken"
+
 # A long-running receiver survives the end of its senders.
 rm -rf "$work/dst"
 mkdir "$work/dst"
@@ -105,7 +120,7 @@ for signal in "${signals[@]}"; do
         rm -rf "$work/dst"
         mkdir "$work/dst"
         start_recv "journal-$signal-$victim" --one-off "${patient[@]}" --dir "$work/dst"
-        "$send" --rate 240M "${patient[@]}" "$work/large" "udtx://127.0.0.1:$port/" >"$work/send.out" 2>"$work/last.err" &
+        takes_int "$send" --rate 240M "${patient[@]}" "$work/large" "udtx://127.0.0.1:$port/" >"$work/send.out" 2>"$work/last.err" &
         sender=$!
         receivers+=("$sender")
         written() { find "$work/dst" -name '*.part' -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }

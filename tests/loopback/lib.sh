@@ -111,12 +111,19 @@ recv_meets() {
 
 make_key() { "$send" keygen "$work/psk" 2>/dev/null; }
 
+# takes_int COMMAND... &: a shell starts background jobs with INT ignored, and the tools leave it ignored. Only a job that
+# starts with this function takes INT.
+takes_int() {
+    trap - INT
+    exec "$@"
+}
+
 # start_recv NAME ARGS...: sets $port and $receiver; standard error is in NAME.log, standard output in NAME.out.
 start_recv() {
     local name=$1 listen=127.0.0.1:0 _
     shift
     : >"$work/$name.log"
-    "$recv" --listen "$listen" "$@" >"$work/$name.out" 2>"$work/$name.log" &
+    takes_int "$recv" --listen "$listen" "$@" >"$work/$name.out" 2>"$work/$name.log" &
     receiver=$!
     receivers+=("$receiver")
     for _ in $(seq 1200); do

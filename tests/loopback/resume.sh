@@ -28,7 +28,7 @@ stop_receiver() {
     wait_for "130|137" "$receiver"
 }
 begin_send() {
-    "$send" --rate "$rate" "${both[@]}" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/" >"$work/send.out" \
+    takes_int "$send" --rate "$rate" "${both[@]}" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/" >"$work/send.out" \
         2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")

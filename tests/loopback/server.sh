@@ -12,13 +12,14 @@ head -c 3000000 /dev/urandom >"$work/data"
 } >"$work/allowed"
 
 # start_recv needs the line in plain text.
-start_recv server --log "$work/log" -v --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
+start_recv server --log "$work/log" -v --log-files --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
 expect 0 "$send" --json --identity "$work/alice" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/alice/data" || fail "alice writes to her directory"
 [ "$(json_field "$work/last.out" limited_by)" = '"rate_cap"' ] || fail "the rate of alice's key does not bind"
 # 24 Mbit at 10 Mbit/s
 awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 2.0) }' || fail "faster than the key's rate"
 grep -q "alice at the lab" "$work/log" || fail "the log does not name alice"
+grep -qE "127.0.0.1:[0-9]+ \(alice at the lab\): received '.*/dst/alice/data', 3,000,000 bytes" "$work/server.log" || fail "no line for alice's file"
 expect 11 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 said "may not write"
 # A dry run does not report a delivery either.
@@ -46,7 +47,7 @@ said "cannot open directory 'alice'"
 rm "$work/dst/alice"
 expect 40 "$send" --identity "$work/eve" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 
-# --- TERM: running transfers complete, new clients are refused, and the code is 0
+# --- TERM: running transfers complete, new clients are told to come again, and the code is 0
 mkfifo "$work/pipe"
 "$send" --identity "$work/carol" --pin "$work/server.pub" - "udtx://127.0.0.1:$port/late/name" <"$work/pipe" 2>"$work/late.err" &
 late=$!
@@ -56,8 +57,9 @@ echo begin >&7
 until_true 90 test -d "$work/dst/late"
 kill -TERM "$receiver"
 until_true 90 grep -q "no new transfers" "$work/server.log"
-expect 130 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
-said "being stopped"
+expect 130 "$send" --timeout 2 --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
+said "the server is being stopped; reconnecting, for [12]"
+said "the server is being stopped.*nothing moved for 2"
 echo end >&7
 exec 7>&-
 wait_for 0 "$late"
@@ -127,10 +129,10 @@ shares '2e\+06' 1
 grep -q '^udtx_refused_total 5$' "$work/metrics" || fail "not all refusals are counted: $(grep refused "$work/metrics")"
 ! grep -q ' debug: ' "$work/total-file" || fail "--log has details without -v: $(grep -m 1 ' debug: ' "$work/total-file")"
 [ "$(refused "$work/total-file")" -eq 5 ] || fail "the file of --log does not count the refused"
-# Two TERMs a second apart: running transfers end, too.
+# Two TERMs half a second apart: running transfers end, too.
 kill -TERM "$receiver"
 until_true 90 grep -q "no new transfers" "$work/total.log"
-sleep 1.2
+sleep 0.5
 kill -TERM "$receiver"
 wait_for 130 "$receiver"
 wait_for 130 "${held[1]}"
@@ -143,10 +145,26 @@ expect 40 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/serve
 said "wrong, line 1: the option 'wirte' is unknown"
 
 # --- messages as JSON, one object per line
-"$recv" --listen 127.0.0.1:0 --log-format json --log "$work/json-log" --dir "$work/dst" --psk-file "$work/psk" 2>"$work/json.log" &
+"$recv" --listen 127.0.0.1:0 --log-format json --log "$work/json-log" --log-files --allow-read --dir "$work/dst" --psk-file "$work/psk" 2>"$work/json.log" &
 receiver=$!
 receivers+=("$receiver")
 until_true 90 grep -q "listening on" "$work/json.log"
+port=$(sed -nE 's/.*listening on [^ ]*:([0-9]+)\/udp.*/\1/p' "$work/json.log")
+# Names are escaped, and stay whole for machines.
+mkdir "$work/odd" "$work/back"
+odd=$'two\nlines "\xff"'
+echo content >"$work/odd/$odd"
+expect 0 "$send" --psk-file "$work/psk" "$work/odd/$odd" "udtx://127.0.0.1:$port/odd"
+expect 0 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/odd" "$work/back"
+for result in received sent; do
+    until_true 30 grep -q "\"result\":\"$result\"" "$work/json.log"
+    grep "\"result\":\"$result\"" "$work/json.log" >"$work/one-line"
+    [ "$(wc -l <"$work/one-line")" -eq 1 ] || fail "not one line: $(cat "$work/one-line")"
+    [ "$(json_field "$work/one-line" event)" = '"file"' ] || fail "no event: $(cat "$work/one-line")"
+    [ "$(json_field "$work/one-line" bytes)" = 8 ] || fail "no size: $(cat "$work/one-line")"
+    json_field "$work/one-line" path_hex | grep -q "$(printf '/odd/%s' "$odd" | od -An -tx1 | tr -d ' \n')" || fail "another name: $(cat "$work/one-line")"
+    json_field "$work/one-line" peer | grep -qE '^"127.0.0.1:[0-9]+"$' || fail "no peer: $(cat "$work/one-line")"
+done
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 for file in "$work/json.log" "$work/json-log"; do

@@ -13,7 +13,7 @@ gone() { ! kill -0 "$(cat "$work/far.pid")" 2>/dev/null; }
 begun() { [ -n "$(find "$work/dst" -name '*.part' -size +8000k)" ] || [ -e "$work/dst/file" ]; }
 start_slow() {  # start_slow FLAGS...
     rm -f "$work/far.pid"
-    "$send" "${to[@]}" "$@" --rate 24M --json "$work/file" "far:$work/dst" >"$work/send.out" 2>"$work/last.err" &
+    takes_int "$send" "${to[@]}" "$@" --rate 24M --json "$work/file" "far:$work/dst" >"$work/send.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
     until_true 120 begun

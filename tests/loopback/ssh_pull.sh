@@ -103,7 +103,7 @@ rm "$home/.bashrc" "$home/pw"
 # --- Ctrl-C here ends both ends, and the same command continues, also under the new name of a tree
 head -c 40000000 /dev/urandom >"$home/tree/large"
 begun() { [ -n "$(find big -name '*.part' -size +8000k 2>/dev/null)" ] || [ -e big/large ]; }
-"$recv" "${from[@]}" --rate 24M far:tree big 2>"$work/last.err" &
+takes_int "$recv" "${from[@]}" --rate 24M far:tree big 2>"$work/last.err" &
 receiver=$!
 receivers+=("$receiver")
 until_true 120 begun

@@ -42,10 +42,10 @@ for options in "" "-a" "--overwrite never"; do
     for way in push pull; do
         start_recv r --json --dir "$([ "$way" = push ] && echo "$work/dst" || echo "$work/src")" --psk-file "$work/psk" --allow-read
         if [ "$way" = push ]; then
-            "$send" --json --rate 2M $options --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/" \
+            takes_int "$send" --json --rate 2M $options --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/" \
                 >"$work/cut.json" 2>"$work/last.err" &
         else
-            "$recv" --json --rate 2M $options --psk-file "$work/psk" "udtx://127.0.0.1:$port/" "$work/got" \
+            takes_int "$recv" --json --rate 2M $options --psk-file "$work/psk" "udtx://127.0.0.1:$port/" "$work/got" \
                 >"$work/cut.json" 2>"$work/last.err" &
         fi
         cut=$!

@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-CODES = ("network|no_route|udp_blocked|timeout|file_io|integrity|refused|partial|authentication|superseded|malformed|protocol|"
+CODES = ("network|no_route|udp_blocked|timeout|file_io|integrity|refused|partial|authentication|superseded|going_away|malformed|protocol|"
          "invalid_argument|interrupted")
 # They make an Error of such a code from the words that they are given.
 HELPERS = {"io_error": "file_io", "socket_error": "network", "system_error": "network", "authentication": "authentication",

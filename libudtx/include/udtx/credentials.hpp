@@ -56,6 +56,8 @@ class UDTX_EXPORT Credentials {
     /// key is added.
     Result<void> trust_file(const std::filesystem::path& path);
 
+    /// True if this object pins the public key `peer`.
+    [[nodiscard]] bool trusts(const PublicKey& peer) const;
     /// True if this is a pre-shared key.
     [[nodiscard]] bool uses_psk() const noexcept;
     /// The public key of this end, which its peers trust; nullopt with a pre-shared key.

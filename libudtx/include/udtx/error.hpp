@@ -27,6 +27,7 @@ enum class ErrorCode {
     cancelled,             ///< cancel() ended the call; the object of the call stays open
     internal,              ///< a bug in the library
     superseded,            ///< a newer run of the same transfer has replaced this one
+    going_away,            ///< the server is being stopped: a later attempt may reach its successor
 };
 
 /// The category "udtx". Its values are those of ErrorCode. invalid_argument, timeout and cancelled compare equal to

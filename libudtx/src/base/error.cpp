@@ -40,6 +40,8 @@ const char* describe(ErrorCode code) noexcept {
             return "internal error";
         case ErrorCode::superseded:
             return "a newer run has taken over";
+        case ErrorCode::going_away:
+            return "the server is being stopped";
     }
     return "unknown error";
 }

@@ -18,10 +18,16 @@ AcceptQueue::StatePtr AcceptQueue::add(Driver& driver, proto::Connection& connec
 
 std::optional<Result<AcceptQueue::StatePtr>> AcceptQueue::try_take() {
     if (!open_) return Result<StatePtr>(Error{ErrorCode::interrupted, "the listener was closed"});
-    if (waiting_.empty()) return std::nullopt;
+    if (waiting_.empty()) return failed_ ? std::optional(Result<StatePtr>(*failed_)) : std::nullopt;
     auto state = std::move(waiting_.front());
     waiting_.pop_front();
     return Result<StatePtr>(std::move(state));
+}
+
+void AcceptQueue::fail(const Error& why) {
+    std::unique_lock lock(mutex_);
+    failed_ = why;
+    calls_.settle(lock);
 }
 
 Result<AcceptQueue::StatePtr> AcceptQueue::take(std::chrono::milliseconds timeout) {

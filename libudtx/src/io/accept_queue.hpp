@@ -28,6 +28,9 @@ class AcceptQueue {
     /// The callback for Driver::listen(); runs on the protocol thread. Null if the queue is closed or full.
     StatePtr add(Driver& driver, proto::Connection& connection);
 
+    /// Every call that finds no session fails with `why` from now on; protocol thread.
+    void fail(const Error& why);
+
     // --- user threads
     Result<StatePtr> take(std::chrono::milliseconds timeout);
     CallId start_take(Callback<StatePtr> done);
@@ -46,6 +49,7 @@ class AcceptQueue {
     const std::size_t most_;
     const LogSink log_;
     bool open_ = true;
+    std::optional<Error> failed_;
 };
 
 }  // namespace udtx::io

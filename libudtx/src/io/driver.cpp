@@ -21,6 +21,7 @@
 #include "io/handled_connections.hpp"
 #include "io/lanes.hpp"
 #include "io/no_way.hpp"
+#include "io/receive_trouble.hpp"
 #include "io/short_slice.hpp"
 #include "io/steering.hpp"
 #include "udtx/core/lane_work.hpp"
@@ -53,8 +54,7 @@ constexpr std::size_t kMaxSegments = 64;
 /// Limits for one turn of the loop, so that neither direction starves the other.
 constexpr std::size_t kReceiveBatches = 8;
 constexpr std::size_t kSendBatches = 16;
-/// A deadline in the past starts the next turn no sooner than this. So a connection that cannot progress (the time-out
-/// changed nothing) does not spin.
+/// A deadline in the past starts the next turn no sooner, so that a connection that cannot progress does not spin.
 constexpr Duration kShortestWait = std::chrono::microseconds(20);
 constexpr Duration kWaitWhileBlocked = std::chrono::milliseconds(1);
 
@@ -78,8 +78,10 @@ class Driver::Impl {
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
+    [[nodiscard]] proto::Endpoint& endpoint() noexcept { return endpoint_; }
     [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
     void on_refused(RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
+    void on_trouble(TroubleCallback trouble) { trouble_.on_trouble(std::move(trouble)); }
     void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals) {
         pass_on_ = std::move(pass_on);
         pass_refusals_ = std::move(pass_refusals);
@@ -104,6 +106,7 @@ class Driver::Impl {
     void schedule_turn();
     void turn();
     bool receive();
+    void receive_again();
     void note_refusals();
     void run_context();
     bool transmit();
@@ -122,6 +125,7 @@ class Driver::Impl {
     boost::asio::io_context context_{1};
     boost::asio::steady_timer timer_{context_};
     boost::asio::steady_timer drain_timer_{context_};
+    ReceiveTrouble trouble_{context_, [this] { receive_again(); }};
     std::unique_ptr<DatagramSocket> socket_;
     std::optional<boost::asio::posix::stream_descriptor> readiness_;
     proto::Endpoint endpoint_;
@@ -144,8 +148,7 @@ class Driver::Impl {
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
     bool finished_ = false;
-    // Requests that other threads could not post for lack of memory. Stopping the context needs no memory, and makes
-    // the loop read these flags.
+    // Requests that could not be posted for lack of memory. Stopping the context needs none; the loop reads the flags.
     std::atomic<bool> wakes_missed_{false};
     std::atomic<bool> drain_wished_{false};
     std::atomic<Duration> drain_at_most_{Duration::zero()};
@@ -229,8 +232,7 @@ void Driver::Impl::run_context() {
             context_.restart();
             continue;
         } catch (const std::exception&) {
-            // Usually memory ran out, and others may soon free some. The next round retries what this turn should have
-            // set up.
+            // Usually memory ran out, and others may soon free some. The next round sets up what is missing.
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             readable_ = readable_ || !waiting_readable_;
             armed_for_.reset();
@@ -395,9 +397,13 @@ void Driver::Impl::wait_readable() {
     readiness_->async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code error) {
         waiting_readable_ = false;
         if (error) return;
-        readable_ = true;
-        turn();
+        receive_again();
     });
+}
+
+void Driver::Impl::receive_again() {
+    readable_ = true;
+    turn();
 }
 
 void Driver::Impl::wait_writable() {
@@ -430,12 +436,15 @@ void Driver::Impl::turn() {
 
 /// Returns true if there may be more to receive now.
 bool Driver::Impl::receive() {
+    int error = 0;
     for (std::size_t i = 0; i < kReceiveBatches; ++i) {
         const std::span<proto::RxDatagram> batch = socket_->receive();
         if (batch.empty()) {
             readable_ = false;
+            error = socket_->receive_error();
             break;
         }
+        trouble_.over();
         if (!heard()) heard_.store(true, std::memory_order_relaxed);
         const Instant now = monotonic_now();
         if (lanes_) lanes_->open.begin(batch);
@@ -453,7 +462,9 @@ bool Driver::Impl::receive() {
         connections_.deliver();
     }
     note_refusals();
-    if (!readable_) wait_readable();
+    if (error == 0 && !readable_) wait_readable();
+    const auto why = error == 0 ? std::nullopt : trouble_.refused(error);
+    if (why) connections_.end_all(monotonic_now(), *why);
     return readable_;
 }
 
@@ -510,8 +521,7 @@ bool Driver::Impl::send_pending() {
 void Driver::Impl::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
     if (why.status != SendResult::Status::no_way) return;
-    // EPERM comes from a packet filter and may concern this packet only: a full connection table, or a rule that limits
-    // the rate.
+    // EPERM comes from a packet filter and may concern this packet only: its table is full, or it limits the rate.
     endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error), why.error == EPERM);
 }
 
@@ -522,8 +532,7 @@ void Driver::Impl::handle_due_timeout() {
     connections_.end_refused(now);
 }
 
-/// One timer serves all deadlines. It is left alone if it fires earlier than needed: deadlines mostly move later, and
-/// an extra turn costs less than setting the timer at every turn.
+/// One timer serves all deadlines. It may fire too early: an extra turn costs less than setting it at every turn.
 void Driver::Impl::arm_timer() {
     std::optional<Instant> deadline = endpoint_.poll_timeout();
     const Instant now = monotonic_now();
@@ -577,7 +586,11 @@ std::shared_ptr<proto::Connection> Driver::connect(std::vector<proto::PathAddres
 void Driver::listen(std::size_t max_connections, AcceptCallback accept) {
     impl_->listen(max_connections, std::move(accept));
 }
+void Driver::set_keys(const proto::EndpointDeps& of) {
+    impl_->endpoint().set_keys(*of.handshakes, of.hello_key, of.reset_key);
+}
 void Driver::on_refused(RefusedCallback refused) { impl_->on_refused(std::move(refused)); }
+void Driver::on_trouble(TroubleCallback trouble) { impl_->on_trouble(std::move(trouble)); }
 void Driver::run() { impl_->run(); }
 void Driver::stop() { impl_->stop(); }
 void Driver::stop_when_drained(Duration at_most) { impl_->stop_when_drained(at_most); }

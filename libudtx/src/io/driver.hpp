@@ -75,9 +75,16 @@ class Driver {
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
+    /// See Endpoint::set_keys(); takes the keys of `deps`.
+    void set_keys(const proto::EndpointDeps& deps);
     /// Reports handshakes that a peer started and that failed at this end. No handler hears of those.
     using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;
     void on_refused(RefusedCallback refused);
+    /// Reports that the system has refused to receive for a second, and with `over` that it did so for kReceivesNothing
+    /// and all connections end for it.
+    using TroubleCallback = std::function<void(const Error& why, bool over)>;
+    void on_trouble(TroubleCallback trouble);
+    static constexpr Duration kReceivesNothing = std::chrono::seconds(10);
 
     /// Runs until stop(). It may be called again afterwards.
     void run();

@@ -23,20 +23,33 @@ void EndpointDeps::prepare() {
 }
 
 Result<std::unique_ptr<EndpointDeps>> EndpointDeps::make(const Credentials& credentials) {
-    auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
-    if (!handshakes) return handshakes.error();
-    return std::unique_ptr<EndpointDeps>(new EndpointDeps(std::move(*handshakes), credentials));
+    auto keys = make_keys(credentials);
+    if (!keys) return keys.error();
+    return std::unique_ptr<EndpointDeps>(new EndpointDeps(std::move(*keys)));
 }
 
-EndpointDeps::EndpointDeps(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials)
-    : handshakes_(std::move(handshakes)) {
+Result<EndpointDeps::Keys> EndpointDeps::make_keys(const Credentials& credentials) {
+    auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
+    if (!handshakes) return handshakes.error();
+    openssl::OpensslProvider provider;
+    return Keys{std::move(*handshakes), openssl::hello_key(provider, credentials),
+                openssl::reset_key(provider, credentials)};
+}
+
+EndpointDeps::EndpointDeps(Keys keys) {
     view_.provider = &provider_;
-    view_.handshakes = handshakes_.get();
     view_.rng = &rng_;
-    view_.hello_key = openssl::hello_key(provider_, credentials);
-    view_.reset_key = openssl::reset_key(provider_, credentials);
     view_.aes_gcm_speed = cipher_speed(provider_).aes_gcm;
     view_.chacha20_speed = cipher_speed(provider_).chacha20;
+    static_cast<void>(exchange(std::move(keys)));
+}
+
+EndpointDeps::Keys EndpointDeps::exchange(Keys keys) {
+    Keys earlier{std::exchange(handshakes_, std::move(keys.handshakes)), view_.hello_key, view_.reset_key};
+    view_.handshakes = handshakes_.get();
+    view_.hello_key = keys.hello;
+    view_.reset_key = keys.reset;
+    return earlier;
 }
 
 }  // namespace udtx::io

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
@@ -24,8 +25,18 @@ class EndpointDeps {
 
     [[nodiscard]] proto::EndpointDeps view() const { return view_; }
 
+    /// What depends on the credentials.
+    struct Keys {
+        std::unique_ptr<openssl::TlsHandshakeFactory> handshakes;
+        std::optional<crypto::Secret> hello;
+        std::optional<crypto::Secret> reset;
+    };
+    static Result<Keys> make_keys(const Credentials& credentials);
+    /// Takes other keys into view(). Returns the earlier ones, which the endpoint uses until it has the new ones.
+    [[nodiscard]] Keys exchange(Keys keys);
+
   private:
-    EndpointDeps(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials);
+    explicit EndpointDeps(Keys keys);
 
     openssl::OpensslProvider provider_;
     SystemRng rng_;

@@ -169,17 +169,32 @@ void HandledConnections::end_refused(Instant now) {
     }
     for (const EntryPtr& entry : over) {
         const Refusal last = entry->refusing.back();
-        --refused_entries_;
-        entries_.erase(entry->connection.get());
-        entry->connection->set_placed_sink(nullptr);
-        entry->connection->close(now, 0, "refused");
         proto::CloseReason reason;
         reason.code = last.port_closed() ? ErrorCode::network : ErrorCode::no_route;
         reason.message = last.port_closed() ? "nothing listens on UDP " + to_string(last.remote) +
                                                   " (start the receiver there, or check host and port)"
                                             : describe_no_way(last.remote, last.error);
-        entry->handler->on_event(now, *entry->connection, proto::event::Closed{std::move(reason)});
+        end(now, entry, std::move(reason));
     }
+}
+
+void HandledConnections::end_all(Instant now, const Error& why) {
+    std::vector<EntryPtr> all;
+    for (const auto& [key, entry] : entries_) {
+        if (entry->handler) all.push_back(entry);
+    }
+    proto::CloseReason reason;
+    reason.code = why.code;
+    reason.message = why.message;
+    for (const EntryPtr& entry : all) end(now, entry, reason);
+}
+
+void HandledConnections::end(Instant now, const EntryPtr& entry, proto::CloseReason reason) {
+    if (entry->refused) --refused_entries_;
+    entries_.erase(entry->connection.get());
+    entry->connection->set_placed_sink(nullptr);
+    entry->connection->refuse(now, reason.message);
+    entry->handler->on_event(now, *entry->connection, proto::event::Closed{std::move(reason)});
 }
 
 }  // namespace udtx::io

@@ -53,6 +53,8 @@ class HandledConnections {
 
     void note_refusals(Instant now, const std::vector<Refusal>& refusals);
     void end_refused(Instant now);
+    /// Ends all connections for this reason.
+    void end_all(Instant now, const Error& why);
     /// True if end_refused() may have to end attempts.
     [[nodiscard]] bool any_refused() const noexcept { return refused_entries_ > 0; }
 
@@ -70,6 +72,8 @@ class HandledConnections {
     EntryPtr adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler);
     [[nodiscard]] EntryPtr find(const proto::Connection* connection) const;
     void deliver(const EntryPtr& entry);
+    /// Closes the connection, and reports its end to the handler.
+    void end(Instant now, const EntryPtr& entry, proto::CloseReason reason);
     void take_new_connections();
     void give_up(proto::Connection& connection, const std::exception& failed);
     void tell_refused(proto::Connection& connection);

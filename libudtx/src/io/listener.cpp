@@ -31,6 +31,10 @@ Result<Made> listen_on(const std::string& address, UniqueFd socket, const Creden
                 log(LogLevel::detail, to_string(remote) + ": " + why.message);
             });
         }
+        driver.on_trouble([queue, log = options.log](const Error& why, bool over) {
+            if (over) return queue->fail(why);
+            if (log) log(LogLevel::warning, why.message);
+        });
         driver.listen(options.max_connections,
                       [&driver, queue](proto::Connection& connection) { return queue->add(driver, connection); });
         return made;

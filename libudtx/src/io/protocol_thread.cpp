@@ -55,6 +55,13 @@ ProtocolThread::ProtocolThread(std::unique_ptr<EndpointDeps> deps, const Transpo
 
 ProtocolThread::~ProtocolThread() { stop(Duration::zero()); }
 
+bool ProtocolThread::set_keys(EndpointDeps::Keys keys) {
+    const EndpointDeps::Keys earlier = deps_->exchange(std::move(keys));
+    const proto::EndpointDeps now = deps_->view();
+    driver_.set_keys(now);
+    return earlier.hello != now.hello_key;
+}
+
 void ProtocolThread::start() {
     const auto run = [this] {
         is_protocol_thread = true;

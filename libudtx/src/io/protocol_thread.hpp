@@ -47,6 +47,9 @@ class ProtocolThread {
     /// True if the calling thread is a protocol thread.
     [[nodiscard]] static bool on_one() noexcept;
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
+    /// Uses these keys for handshakes that start from now on; on the protocol thread. Returns true if they replace
+    /// another pre-shared key, or the kind of keys: no earlier connection has a valid key then.
+    bool set_keys(EndpointDeps::Keys keys);
     /// Runs the driver on a thread of its own. Throws std::system_error if the process has no thread left.
     void start();
     /// Processor time that the driver's thread has needed so far; any thread.

@@ -1,10 +1,14 @@
 #include "io/shared_port.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "io/listen_plan.hpp"
 #include "io/steering.hpp"
+#include "os/system_failure.hpp"
 #include "proto/window_memory.hpp"
 
 namespace udtx::io {
@@ -62,7 +66,13 @@ Result<Threads> open_with(SharedPort& port, std::size_t count) {
         threads.push_back(std::move(*made));
     }
     Driver& first = threads.front()->driver();
-    if (const auto opened = open_to_listen(first, port.listen, port.choice, std::move(port.socket)); !opened) {
+    // A copy stays for a second attempt with one thread.
+    UniqueFd socket;
+    if (port.socket) {
+        socket.reset(count > 1 ? ::fcntl(port.socket.get(), F_DUPFD_CLOEXEC, 0) : port.socket.release());
+        if (!socket) return system_failure(ErrorCode::network, "cannot share a UDP port", errno);
+    }
+    if (const auto opened = open_to_listen(first, port.listen, port.choice, std::move(socket)); !opened) {
         return opened.error();
     }
     if (count > 1 && !join(threads)) return Threads();
@@ -72,7 +82,7 @@ Result<Threads> open_with(SharedPort& port, std::size_t count) {
 }  // namespace
 
 Result<Threads> open_shared(SharedPort port) {
-    const std::size_t count = port.socket ? 1 : std::clamp<std::size_t>(port.threads, 1, kMaxProtocolThreads);
+    const std::size_t count = std::clamp<std::size_t>(port.threads, 1, kMaxProtocolThreads);
     auto threads = open_with(port, count);
     return threads && threads->empty() ? open_with(port, 1) : std::move(threads);
 }

@@ -23,7 +23,7 @@ struct SharedPort {
     std::size_t threads = 1;  ///< 1 to kMaxProtocolThreads; only one is used if the system cannot share a port
     const std::string& listen;
     AddressChoice choice = AddressChoice::any;
-    UniqueFd socket;  ///< a bound socket to use instead, with one thread
+    UniqueFd socket;  ///< a bound socket to use instead
 };
 
 /// Opens the port. The first thread binds it alone, which detects another program on that port; then the others join.

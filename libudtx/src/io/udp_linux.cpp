@@ -49,6 +49,7 @@ class LinuxSocket final : public DatagramSocket {
     Address local_address() const override { return socket_.local; }
     int native_handle() const override { return socket_.fd.get(); }
     std::span<proto::RxDatagram> receive() override;
+    int receive_error() const noexcept override { return receive_error_; }
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
     std::vector<Refusal> take_refusals() override {
         const std::lock_guard lock(refusals_mutex_);
@@ -80,6 +81,7 @@ class LinuxSocket final : public DatagramSocket {
     std::vector<Slot> slots_;
     std::array<mmsghdr, kReceiveBatch> messages_{};
     std::size_t used_ = 0;  // slots filled by the last call
+    int receive_error_ = 0;
     std::vector<proto::RxDatagram> datagrams_;
     std::mutex refusals_mutex_;  // sending and receiving both read the error queue
     std::vector<Refusal> refusals_;
@@ -111,11 +113,15 @@ std::span<proto::RxDatagram> LinuxSocket::receive() {
     datagrams_.clear();
     for (std::size_t i = 0; i < used_; ++i) prepare(i);
     used_ = 0;
+    receive_error_ = 0;
     int count = -1;
     for (int reported = 0; reported <= kReportedErrors; ++reported) {
         count = ::recvmmsg(socket_.fd.get(), messages_.data(), kReceiveBatch, MSG_DONTWAIT, nullptr);
-        if (count >= 0 || is_would_block(errno)) break;
-        if (errno != EINTR) drain_errors();
+        const int error = errno;
+        if (count >= 0 || is_would_block(error)) break;
+        if (error == EINTR || drain_errors() > 0 || is_reported_icmp(error)) continue;
+        receive_error_ = error;
+        break;
     }
     if (count <= 0) return {};
     used_ = static_cast<std::size_t>(count);

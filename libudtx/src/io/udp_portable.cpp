@@ -25,6 +25,7 @@ class PortableSocket final : public DatagramSocket {
     Address local_address() const override { return socket_.local; }
     int native_handle() const override { return socket_.fd.get(); }
     std::span<proto::RxDatagram> receive() override;
+    int receive_error() const noexcept override { return receive_error_; }
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
     std::vector<Refusal> take_refusals() override { return {}; }  // an unconnected POSIX socket gets no reports
     std::string buffer_advice() const override { return socket_.buffers.advice(); }
@@ -36,9 +37,11 @@ class PortableSocket final : public DatagramSocket {
     BoundSocket socket_;
     PageBlock memory_;
     std::array<proto::RxDatagram, kBatch> datagrams_;
+    int receive_error_ = 0;
 };
 
 std::span<proto::RxDatagram> PortableSocket::receive() {
+    receive_error_ = 0;
     std::size_t count = 0;
     for (int reported = 0; count < kBatch && reported < 8;) {
         const std::span<std::byte> slot(memory_.get() + count * kSlot, kSlot);
@@ -46,7 +49,10 @@ std::span<proto::RxDatagram> PortableSocket::receive() {
         from.length = sizeof from.storage;
         const ssize_t size = ::recvfrom(socket_.fd.get(), slot.data(), slot.size(), 0, from.get(), &from.length);
         if (size < 0) {
-            if (errno != EINTR && !is_reported_icmp(errno)) break;
+            if (errno != EINTR && !is_reported_icmp(errno)) {
+                if (!is_would_block(errno)) receive_error_ = errno;
+                break;
+            }
             ++reported;
             continue;
         }

@@ -47,6 +47,8 @@ class DatagramSocket {
     /// Returns received datagrams, at most one batch; empty if there are none. The socket owns the datagrams and their
     /// bytes, which are valid until the next call.
     [[nodiscard]] virtual std::span<proto::RxDatagram> receive() = 0;
+    /// The errno with which the system refused the last receive(); 0: it was not refused. ICMP messages do not count.
+    [[nodiscard]] virtual int receive_error() const noexcept = 0;
     /// Sends `bytes` as datagrams of `transmit.segment` bytes each, the last one possibly shorter.
     [[nodiscard]] virtual SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) = 0;
     /// The ICMP messages since the last call, each once.

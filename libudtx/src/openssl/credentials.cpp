@@ -138,6 +138,8 @@ Result<void> Credentials::trust_file(const std::filesystem::path& path) {
     return {};
 }
 
+bool Credentials::trusts(const PublicKey& peer) const { return data_->trusted.contains(peer); }
+
 bool Credentials::uses_psk() const noexcept { return data_->psk.has_value(); }
 
 std::optional<PublicKey> Credentials::public_key() const { return openssl::raw_public_key(data_->identity.get()); }

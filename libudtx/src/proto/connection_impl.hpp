@@ -93,6 +93,8 @@ class UDTX_LOCAL Connection::Impl {
     void stop_receiving(StreamId id, std::uint64_t code);
     void close(Instant now, std::uint64_t code, std::string reason);
     void refuse(Instant now, std::string message);
+    /// Refuses a peer whose key is no longer valid.
+    void distrust(Instant now, std::string message);
     void give_up(Instant now, const std::exception& thrown) noexcept;
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
     Result<void> remove_path(Instant now, PathId id);

@@ -238,6 +238,11 @@ void Connection::Impl::refuse(Instant now, std::string message) {
     streams_.drop_bytes();
 }
 
+void Connection::Impl::distrust(Instant now, std::string message) {
+    fail(now, {ErrorCode::authentication, std::move(message)});
+    streams_.drop_bytes();
+}
+
 void Connection::Impl::give_up(Instant now, const std::exception& thrown) noexcept {
     given_up_ = true;
     try {

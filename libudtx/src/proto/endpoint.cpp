@@ -22,6 +22,21 @@ Endpoint::Impl::~Impl() {
     for (auto& [id, entry] : connections_) entry.connection->impl_->forget_owner();
 }
 
+void Endpoint::Impl::set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
+                              const std::optional<crypto::Secret>& reset_key) {
+    deps_.handshakes = &handshakes;
+    // The proofs of a key that stays must not be used once more.
+    if (deps_.hello_key != hello_key) {
+        deps_.hello_key = hello_key;
+        proofs_.reset();
+        if (hello_key) proofs_.emplace(*deps_.provider, *hello_key);
+        for (const ConnectionId id : half_open_) connections_.at(id).outdated = true;
+    }
+    deps_.reset_key = reset_key;
+    resets_.reset();
+    if (reset_key) resets_.emplace(*deps_.provider, *reset_key);
+}
+
 ConnectionId Endpoint::Impl::fresh_id() {
     for (;;) {
         const std::uint64_t drawn = deps_.rng->next_u64() & kMaxChosenId;
@@ -189,8 +204,11 @@ std::optional<Opening> Endpoint::Impl::opening_of(std::span<const std::byte> dat
 
 void Endpoint::Impl::after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected) {
     if (connection->impl_->setup().role != Role::server || was_connected || !connection->impl_->connected()) return;
-    std::erase(half_open_, connection->impl_->setup().local);
-    if (connections_.size() - half_open_.size() > max_connections_) {
+    const ConnectionId local = connection->impl_->setup().local;
+    std::erase(half_open_, local);
+    if (connections_.at(local).outdated) {
+        connection->impl_->distrust(now, "the server has replaced its pre-shared key");
+    } else if (connections_.size() - half_open_.size() > max_connections_) {
         connection->impl_->refuse(now, "the server has reached its limit of connections; try again later");
     } else {
         accepted_.push_back(connection);
@@ -365,6 +383,10 @@ Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
     : impl_(std::make_unique<Impl>(deps, std::move(config))) {}
 Endpoint::~Endpoint() = default;
 
+void Endpoint::set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
+                        const std::optional<crypto::Secret>& reset_key) {
+    impl_->set_keys(handshakes, hello_key, reset_key);
+}
 void Endpoint::listen(std::size_t max_connections) { impl_->listen(max_connections); }
 std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
     return impl_->connect(now, std::move(ways));

@@ -29,6 +29,8 @@ class UDTX_LOCAL Endpoint::Impl {
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 
+    void set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
+                  const std::optional<crypto::Secret>& reset_key);
     void listen(std::size_t max_connections) { max_connections_ = max_connections; }
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> ways);
     [[nodiscard]] std::shared_ptr<Connection> accept();
@@ -50,6 +52,7 @@ class UDTX_LOCAL Endpoint::Impl {
         std::optional<Instant> deadline{};  // as stored in timers_
         bool told = false;                  // is in events_
         bool queued = false;                // is in ready_
+        bool outdated = false;              // its handshake uses a pre-shared key that was replaced
     };
     struct Reply {
         Address local;

@@ -8,6 +8,7 @@ CloseCode close_code_for(ErrorCode code) noexcept {
         case ErrorCode::protocol:
             return CloseCode::protocol;
         case ErrorCode::authentication:
+            return CloseCode::authentication;
         case ErrorCode::invalid_argument:
         case ErrorCode::refused:
             return CloseCode::refused;
@@ -28,6 +29,8 @@ CloseCode close_code_for(ErrorCode code) noexcept {
             return CloseCode::internal;
         case ErrorCode::superseded:
             return CloseCode::superseded;
+        case ErrorCode::going_away:
+            return CloseCode::going_away;
     }
     return CloseCode::internal;
 }
@@ -48,6 +51,10 @@ ErrorCode error_code_for(std::uint64_t wire_code) noexcept {
             return ErrorCode::internal;
         case CloseCode::superseded:
             return ErrorCode::superseded;
+        case CloseCode::authentication:
+            return ErrorCode::authentication;
+        case CloseCode::going_away:
+            return ErrorCode::going_away;
         case CloseCode::done:
         case CloseCode::protocol:
             break;

@@ -18,6 +18,8 @@ enum class CloseCode : std::uint64_t {
     timeout = 6,
     internal = 7,
     superseded = 8,
+    authentication = 9,
+    going_away = 10,
 };
 
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;

@@ -14,7 +14,34 @@ Outcome JobReport::outcome() const {
     return outcome_;
 }
 
+void JobReport::set_place(std::string place) {
+    const std::lock_guard lock(mutex_);
+    place_ = std::move(place);
+}
+
+void JobReport::landed(const std::string& path, std::uint64_t bytes) const {
+    if (tell_) tell({.path = path, .bytes = bytes, .result = FileEvent::Result::delivered, .reason = {}});
+}
+
+void JobReport::sent(const std::string& path, std::uint64_t bytes) const {
+    if (tell_) tell({.path = path, .bytes = bytes, .result = FileEvent::Result::sent, .reason = {}});
+}
+
+void JobReport::tell(FileEvent event) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!place_.empty()) event.path = event.path.empty() ? place_ : place_ + '/' + event.path;
+    }
+    tell_(event);
+}
+
 void JobReport::fail(FailedFile failure) {
+    if (tell_) {
+        tell({.path = failure.path,
+              .result = FileEvent::Result::failed,
+              .code = failure.code,
+              .reason = failure.reason});
+    }
     const std::lock_guard lock(mutex_);
     ++outcome_.failed_count;
     if (outcome_.failed.size() < kMaxListedFailures) outcome_.failed.push_back(std::move(failure));

@@ -16,6 +16,14 @@ class JobReport {
   public:
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] Outcome outcome() const;
+    /// Call it before the job works: reports the end of each file or link.
+    void tell_files(FileCallback tell) { tell_ = std::move(tell); }
+    /// The directory of all paths, below that of the client. Call it before the first file ends.
+    void set_place(std::string place);
+    /// A file or link is on disk under its final name.
+    void landed(const std::string& path, std::uint64_t bytes) const;
+    /// A whole file was sent.
+    void sent(const std::string& path, std::uint64_t bytes) const;
     void fail(FailedFile failure);
     /// Sender: records an entry that was found but cannot be announced to the receiver.
     void fail_unannounced(FailedFile failure);
@@ -31,7 +39,11 @@ class JobReport {
     }
 
   private:
+    void tell(FileEvent event) const;
+
+    FileCallback tell_;
     mutable std::mutex mutex_;
+    std::string place_;
     Progress progress_;
     Outcome outcome_;
     std::uint64_t unannounced_ = 0;

@@ -1,11 +1,13 @@
 // A server made with the public headers: who may connect, what a client may do, which transfers run, and how it ends.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "transfer_fixture.hpp"
@@ -210,11 +212,86 @@ TEST_CASE("a server that is drained lets nobody in, and waits for who is in") {
     served.server->drain();
     const Outcome late = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
     REQUIRE_FALSE(late.status);
-    CHECK(late.status.error().code == ErrorCode::interrupted);
+    CHECK(late.status.error().code == ErrorCode::going_away);
     const Outcome outcome = sending->wait();
     CHECK(outcome.status);
     CHECK(served.server->wait(60s));
     served.server->stop();
+}
+
+TEST_CASE("a server with other keys ends the transfers of removed ones, and serves the new ones") {
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 8'000'000);
+    const std::size_t threads = GENERATE(1U, 3U);
+    INFO(threads << " protocol threads");
+    const Served served([&](transfer::ServerOptions& options) { options.protocol_threads = threads; });
+    auto slow = transfer::start_send(slow_push(served, home));
+    REQUIRE(slow);
+    REQUIRE(soon([&] { return slow->progress().bytes_done > 0; }));
+    SECTION("the same key changes nothing") {
+        REQUIRE(served.server->set_credentials(key()));
+        slow->set_max_rate(Rate::infinite());
+        CHECK(slow->wait().status.ok());
+    }
+    SECTION("another key") {
+        REQUIRE(served.server->set_credentials(key(2)));
+        const Outcome ended = slow->wait();
+        REQUIRE_FALSE(ended.status);
+        CHECK(ended.status.error().code == ErrorCode::authentication);
+        CHECK_FALSE(slow->lost());
+        for (int i = 0; i < 4; ++i) {
+            transfer::SendRequest old = served.push({.what = {.sources = {(home / "tree/small").string()}}});
+            transfer::SendRequest fresh = served.push({.what = {.sources = {(home / "tree/small").string()}}});
+            fresh.credentials = key(2);
+            const Outcome refused = transfer::send(std::move(old));
+            REQUIRE_FALSE(refused.status);
+            CHECK(refused.status.error().code == ErrorCode::authentication);
+            CHECK(transfer::send(std::move(fresh)).status.ok());
+        }
+    }
+}
+
+TEST_CASE("each file that lands, leaves or fails is an event") {
+    std::mutex mutex;
+    std::vector<std::string> events;
+    const Served served([&](transfer::ServerOptions& options) {
+        options.file = [&](const transfer::Client& client, const transfer::FileEvent& file) {
+            constexpr std::array kWords{"delivered", "sent", "failed"};
+            const std::lock_guard lock(mutex);
+            CHECK(client.number > 0);
+            events.push_back(std::string(kWords.at(static_cast<std::size_t>(file.result))) + " " + file.path + " " +
+                             std::to_string(file.bytes));
+        };
+    });
+    const auto told = [&] {
+        const std::lock_guard lock(mutex);
+        std::vector<std::string> all = std::exchange(events, {});
+        std::ranges::sort(all);
+        return all;
+    };
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    const std::string source = (home / "tree").string();
+    REQUIRE(transfer::send(served.push({.what = {.sources = {source}}, .destination = "in"})).status.ok());
+    CHECK(told() == std::vector<std::string>{"delivered in/tree/empty 0", "delivered in/tree/small 11",
+                                             "delivered in/tree/sub/deep/object.o 1000",
+                                             "delivered in/tree/sub/large 300000"});
+    // An unchanged file has no event, and a dry run has none at all.
+    write_file(home / "tree" / "small", "other bytes!");
+    fs::create_directory_symlink("small", home / "tree" / "link");
+    REQUIRE(
+        transfer::send(served.push({.what = {.sources = {source}, .dry_run = true}, .destination = "in"})).status.ok());
+    CHECK(told().empty());
+    REQUIRE(transfer::send(served.push({.what = {.sources = {source}}, .destination = "in"})).status.ok());
+    CHECK(told() == std::vector<std::string>{"delivered in/tree/link 0", "delivered in/tree/small 12"});
+    // A directory with entries stands where a file is to be.
+    fs::create_directories(served.root / "in/tree/empty.d/x");
+    write_file(home / "tree" / "empty.d", "");
+    CHECK_FALSE(transfer::send(served.push({.what = {.sources = {source}}, .destination = "in"})).status.ok());
+    CHECK(told() == std::vector<std::string>{"failed in/tree/empty.d 0"});
+    CHECK(transfer::receive(served.pull({.what = {.sources = {"in/tree/sub"}}, .destination = (home / "out").string()}))
+              .status.ok());
+    CHECK(told() == std::vector<std::string>{"sent in/tree/sub/deep/object.o 1000", "sent in/tree/sub/large 300000"});
 }
 
 TEST_CASE("a server that is cancelled ends what is under way") {

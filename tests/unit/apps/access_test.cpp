@@ -110,3 +110,46 @@ TEST_CASE("All transfers of one key share its quota") {
     CHECK(one->quota->account() == other->quota->account());
     CHECK_FALSE(access.push({})->quota.has_value());
 }
+
+TEST_CASE("With other keys a client has its new rights, and a removed key has none") {
+    Bench b;
+    const Client bob = b.with("quota=\"1M\",dir=\"alice\",write");
+    Access access = b.access();
+    const auto before = access.push(bob);
+    REQUIRE(before.ok());
+    SECTION("the quota's account stays with its key") {
+        static_cast<void>(b.with("quota=\"1M\",dir=\"alice\",read,write,rate=\"8M\""));
+        access.set_keys(b.keys);
+        CHECK(access.pull(bob).ok());
+        CHECK(access.rate_of(bob).bps() == 8e6);
+        CHECK(access.push(bob)->quota->account() == before->quota->account());
+    }
+    SECTION("another quota is another account") {
+        static_cast<void>(b.with("quota=\"2M\",dir=\"alice\",write"));
+        access.set_keys(b.keys);
+        CHECK(access.push(bob)->quota->account() != before->quota->account());
+    }
+    SECTION("a removed key is not a client of a server with a pre-shared key") {
+        access.set_keys({});
+        REQUIRE_FALSE(access.push(bob).ok());
+        CHECK(access.push(bob).error().code == ErrorCode::authentication);
+        REQUIRE_FALSE(access.pull(bob).ok());
+        CHECK(access.pull(bob).error().code == ErrorCode::authentication);
+        CHECK(access.place_of(bob).empty());
+        CHECK(access.name_of(bob) == " (" + bob.key->to_string() + ")");
+    }
+}
+
+TEST_CASE("A directory that no key could write at the start stays closed") {
+    Bench b;
+    fs::create_directories(b.temp / "dir/carol/sub");
+    const Client carol = b.with("dir=\"carol\",write");
+    Access access = b.access();
+    SECTION("others could write elsewhere") { access.note_places({b.command.directory + "/alice"}); }
+    SECTION("nobody could write") { access.note_places({}); }
+    REQUIRE_FALSE(access.push(carol).ok());
+    CHECK(access.push(carol).error().code == ErrorCode::refused);
+    Access open = b.access();
+    open.note_places({b.command.directory});
+    CHECK(open.push(carol).ok());
+}

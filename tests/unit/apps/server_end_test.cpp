@@ -25,15 +25,15 @@ TEST_CASE("the first TERM lets a server's transfers go on to their end") {
     CHECK_FALSE(end.interrupted());
     CHECK_FALSE(end.overdue(kStart + 24h));
     SECTION("the same gesture once more changes nothing") {
-        CHECK(end.on_signal(SIGTERM, kStart + 999ms) == Wish::nothing);
+        CHECK(end.on_signal(SIGTERM, kStart + 199ms) == Wish::repeated);
         CHECK_FALSE(end.interrupted());
     }
     SECTION("a second TERM ends them, and a third leaves") {
-        CHECK(end.on_signal(SIGTERM, kStart + 1s) == Wish::wind_up);
+        CHECK(end.on_signal(SIGTERM, kStart + 300ms) == Wish::wind_up);
         CHECK(end.interrupted());
         CHECK(end.signal() == SIGTERM);
-        CHECK(end.on_signal(SIGTERM, kStart + 1500ms) == Wish::nothing);
-        CHECK(end.on_signal(SIGTERM, kStart + 3s) == Wish::leave);
+        CHECK(end.on_signal(SIGTERM, kStart + 400ms) == Wish::repeated);
+        CHECK(end.on_signal(SIGTERM, kStart + 800ms) == Wish::leave);
     }
     SECTION("INT ends them at once") {
         CHECK(end.on_signal(SIGINT, kStart + 1ms) == Wish::wind_up);
@@ -57,4 +57,35 @@ TEST_CASE("TERM ends the one transfer of a receiver of one") {
     CHECK(end.on_signal(SIGTERM, kStart) == Wish::wind_up);
     CHECK(end.signal() == SIGTERM);
     CHECK(end.on_signal(SIGINT, kStart + 2s) == Wish::leave);
+}
+
+TEST_CASE("HUP makes a server read its keys, and ends only a receiver of one transfer") {
+    ServerEnd end(false);
+    CHECK(end.on_signal(SIGHUP, kStart) == Wish::reload);
+    CHECK(end.on_signal(SIGHUP, kStart + 1ms) == Wish::reload);
+    CHECK_FALSE(end.ending());
+    CHECK(end.on_signal(SIGTERM, kStart + 2ms) == Wish::drain);
+    CHECK(end.on_signal(SIGHUP, kStart + 3ms) == Wish::reload);
+    CHECK(end.on_signal(SIGINT, kStart + 4ms) == Wish::wind_up);
+    CHECK(end.on_signal(SIGHUP, kStart + 1s) == Wish::nothing);
+    ServerEnd one(true);
+    CHECK(one.on_signal(SIGHUP, kStart) == Wish::wind_up);
+    CHECK(one.signal() == SIGHUP);
+}
+
+TEST_CASE("a drain with a limit ends the transfers once, without an interruption") {
+    ServerEnd end(false, 10s);
+    CHECK_FALSE(end.drained_too_long(kStart + 1h));
+    CHECK(end.on_signal(SIGTERM, kStart) == Wish::drain);
+    CHECK_FALSE(end.drained_too_long(kStart + 9999ms));
+    CHECK_FALSE(end.winding_up());
+    CHECK(end.drained_too_long(kStart + 10s));
+    CHECK_FALSE(end.drained_too_long(kStart + 11s));
+    CHECK(end.winding_up());
+    CHECK_FALSE(end.interrupted());
+    CHECK(end.overdue(kStart + 10s + ServerEnd::kInterruptGrace));
+    SECTION("transfers that end already do so no sooner at a second TERM") {
+        CHECK(end.on_signal(SIGTERM, kStart + 11s) == Wish::wind_up);
+        CHECK(end.overdue(kStart + 10s + ServerEnd::kInterruptGrace));
+    }
 }

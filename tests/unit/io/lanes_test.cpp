@@ -27,6 +27,7 @@ class FakeSocket : public io::DatagramSocket {
     Address local_address() const override { return {}; }
     int native_handle() const override { return -1; }
     std::span<proto::RxDatagram> receive() override { return {}; }
+    int receive_error() const noexcept override { return 0; }
     std::vector<io::Refusal> take_refusals() override { return {}; }
     std::string buffer_advice() const override { return {}; }
     io::SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override {

@@ -18,6 +18,7 @@
 #include "io/steering.hpp"
 #include "io/udp_socket.hpp"
 #include "test/catch.hpp"
+#include "udtx/bound_socket.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 using namespace std::chrono_literals;
@@ -49,7 +50,8 @@ std::vector<std::byte> long_datagram(std::uint64_t id) {
     return bytes;
 }
 
-Result<std::vector<std::shared_ptr<io::ProtocolThread>>> open_port(const std::string& listen, std::size_t threads) {
+Result<std::vector<std::shared_ptr<io::ProtocolThread>>> open_port(const std::string& listen, std::size_t threads,
+                                                                   UniqueFd socket = {}) {
     static const auto credentials = Credentials::from_psk(std::array<std::byte, 32>{std::byte{7}});
     static const TransportConfig config;
     return io::open_shared({.credentials = credentials,
@@ -57,7 +59,7 @@ Result<std::vector<std::shared_ptr<io::ProtocolThread>>> open_port(const std::st
                             .options = {},
                             .threads = threads,
                             .listen = listen,
-                            .socket = {}});
+                            .socket = std::move(socket)});
 }
 
 /// Reads and discards what arrives, and counts it by the connection's share.
@@ -212,5 +214,27 @@ TEST_CASE("connections of one client socket all reach their threads, steered by 
         for (const auto& [share, bytes] : counts.bytes) all += bytes;
         CHECK(all == kConnections * kBytes);
         CHECK(counts.bytes.size() == kShares);
+    }
+}
+
+TEST_CASE("a socket that was bound before is shared by several threads, and one thread takes it as it is") {
+    for (const std::size_t threads : {std::size_t{1}, kShares}) {
+        auto bound = bind_udp(loopback());
+        REQUIRE(bound);
+        auto server = open_port({}, threads, std::move(bound->fd));
+        REQUIRE(server);
+        const auto address = server->front()->driver().local_address();
+        REQUIRE(address);
+        CHECK(address->port == bound->local.port);
+#ifdef __linux__
+        REQUIRE(server->size() == threads);
+#endif
+        Reader::Counts counts;
+        for (const auto& thread : *server) {
+            thread->driver().listen(100, [&](proto::Connection&) { return std::make_shared<Reader>(counts); });
+            thread->start();
+        }
+        CHECK(deliver(address->port, 12, 10'000) == 12);
+        for (const auto& thread : *server) thread->stop(300ms);
     }
 }

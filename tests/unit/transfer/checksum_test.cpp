@@ -76,7 +76,8 @@ TEST_CASE("an altered piece, another place and another size are noticed") {
 
 TEST_CASE("close codes keep their meaning across the wire") {
     for (const auto code : {ErrorCode::protocol, ErrorCode::refused, ErrorCode::file_io, ErrorCode::integrity,
-                            ErrorCode::timeout, ErrorCode::interrupted, ErrorCode::internal}) {
+                            ErrorCode::timeout, ErrorCode::interrupted, ErrorCode::internal, ErrorCode::superseded,
+                            ErrorCode::authentication, ErrorCode::going_away}) {
         CHECK(error_code_for(static_cast<std::uint64_t>(close_code_for(code))) == code);
         CHECK(close_code_for(code) != CloseCode::done);
     }

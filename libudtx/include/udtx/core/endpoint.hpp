@@ -73,6 +73,11 @@ class UDTX_EXPORT Endpoint {
     /// A handshake of this age may be dropped for a new one, so that a flood does not lock out other clients.
     static constexpr Duration kHalfOpenGrace = std::chrono::seconds(1);
 
+    /// Replaces the keys for handshakes that start from now on. Connections that exist stay open. With another
+    /// `hello_key` a client whose handshake started with the earlier one is refused when the handshake ends.
+    /// `handshakes` must stay valid as EndpointDeps::handshakes.
+    void set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
+                  const std::optional<crypto::Secret>& reset_key);
     /// Starts to accept connections, at most `max_connections` at once. Further clients are refused after their
     /// handshake.
     void listen(std::size_t max_connections);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -79,5 +80,22 @@ struct Outcome {
     std::vector<std::string> warnings;  ///< for example skipped special files; at most kMaxListedFailures
     Result<void> receipt{};             ///< error in writing the receipt
 };
+
+/// What became of one file or symbolic link. Unchanged entries and directories have no event.
+struct FileEvent {
+    /// How it ended.
+    enum class Result : std::uint8_t {
+        delivered,  ///< it is on disk under its final name
+        sent,       ///< it was sent; whether the other end has stored it is known from its Outcome only
+        failed,     ///< it was not delivered, see `code` and `reason`
+    };
+    std::string path{};                   ///< path, unescaped; see escape_name()
+    std::uint64_t bytes = 0;              ///< its size, including holes; 0: failed
+    Result result = Result::delivered;    ///< how it ended
+    ErrorCode code = ErrorCode::file_io;  ///< class of the error, if it failed
+    std::string reason{};                 ///< message for people; may come from the peer, see escape_line()
+};
+/// Receives the events, on any thread.
+using FileCallback = std::function<void(const FileEvent&)>;
 
 }  // namespace udtx::transfer

@@ -114,8 +114,9 @@ struct ServerOptions {
     Credentials credentials;                    ///< credentials of the server, with the clients that it trusts
     LinkOptions link{};                         ///< settings of each connection
     /// Number of threads that share the connections, 1 to 16. Each has its own socket on the port. It is 1 if the
-    /// system does not let sockets share a port, or if `socket` is set. With several threads other programs of the same
-    /// user may bind to the port (SO_REUSEPORT), and each thread calls the factories of link.transport.
+    /// system does not let sockets share the port, for example that of a `socket` which another user has made. With
+    /// several threads other programs of the same user may bind to the port (SO_REUSEPORT), and each thread calls the
+    /// factories of link.transport.
     std::size_t protocol_threads = 1;
     ServerLimits limits{};  ///< limits of each client
 
@@ -135,6 +136,11 @@ struct ServerOptions {
     /// A client was refused: by `admit`, or because the server is full.
     std::function<void(const Client&, const Error& why)> turned_away{};
     ///@}
+
+    /// A file or link of a client has ended: it was stored, sent or failed. Paths are below the directory of the client
+    /// (LandingOptions, OfferOptions). Several threads may call it at the same time. It must return soon, must not
+    /// throw, and must not call the server. A ServedTransfer that outlives the server may still call it.
+    std::function<void(const Client&, const FileEvent&)> file{};
 
     /// Receives messages about failed handshakes, and about clients' paths that open and close. A protocol thread calls
     /// it, one call at a time. At the same time another protocol thread may be in one of the callbacks above. See
@@ -164,6 +170,8 @@ class UDTX_EXPORT Server {
 
     /// Address at which the server listens.
     [[nodiscard]] Address local_address() const;
+    /// Number of threads that share the connections, see ServerOptions::protocol_threads.
+    [[nodiscard]] std::size_t protocol_threads() const;
     /// See Transfer::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const;
     /// Starts the threads, and serves. network, internal: threads or descriptors are lacking; the call may be repeated.
@@ -171,10 +179,16 @@ class UDTX_EXPORT Server {
     Result<void> start();
     /// Transfers that run, and those for which `ended` was not called yet.
     [[nodiscard]] std::vector<ServedTransfer> transfers() const;
-    /// Refuses new clients with `interrupted`. Running transfers continue to their end.
+    /// Replaces the credentials: handshakes that start from now on use them. Connections of clients that they do not
+    /// admit end in good order with `authentication`; all others continue. internal: TLS cannot be set up, and nothing
+    /// has changed.
+    Result<void> set_credentials(const Credentials& credentials);
+    /// Refuses new clients with `going_away`, so that they try again. Running transfers continue to their end.
     void drain();
     /// Calls drain(), and ends all transfers in good order. Does not block.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "the server is being stopped");
+    /// network: the system has refused to receive on a socket for ten seconds. The server then ends as after cancel().
+    [[nodiscard]] Result<void> status() const;
     /// Waits until a drained or cancelled server has no more transfers, but no longer than `at_most`. Returns true if
     /// none is left. Returns true at once if the server was not started.
     bool wait(std::chrono::milliseconds at_most) const;

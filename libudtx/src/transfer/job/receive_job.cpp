@@ -41,6 +41,7 @@ ReceiveJob::ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> bas
       done_(std::move(done)),
       landing_(options_, waker_, report_),
       announcements_(options_, base_, landing_.queue(), landing_.feedback(), report_) {
+    report_.tell_files(options_.on_file);
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
 

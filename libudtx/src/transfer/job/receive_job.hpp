@@ -57,6 +57,7 @@ struct ReceiveJobOptions {
     /// for the result.
     bool confirms_last = false;
     PlanCallback planned{};  ///< gets the plan of a dry run that we requested, and the deletions of a pull
+    FileCallback on_file{};  ///< gets the end of each file; any thread
 };
 
 /// One job serves one connection and one transfer. The DoneCallback follows the end of the connection.

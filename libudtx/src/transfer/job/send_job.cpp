@@ -74,7 +74,11 @@ SendJob::SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool str
     : options_(std::move(options)),
       done_(std::move(done)),
       reading_(std::move(roots), stream, options_, waker_, report_),
-      replies_(options_, reading_, report_) {}
+      replies_(options_, reading_, report_) {
+    if (options_.dry_run) return;
+    report_.tell_files(options_.on_file);
+    report_.set_place(options_.place);
+}
 
 SendJob::~SendJob() { waker_.set(nullptr); }
 

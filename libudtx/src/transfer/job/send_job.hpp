@@ -29,6 +29,8 @@ struct SendJobOptions : Selection {
     int stream_fd = 0;                        ///< not closed by the job
     Role role = Role::client;                 ///< our end of the connection; the client opens the control stream
     PlanCallback planned{};                   ///< gets the plan of a dry run, and the deletions
+    FileCallback on_file{};                   ///< gets the end of each file; any thread
+    std::string place{};                      ///< directory of all sources, for on_file
     SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
     ReceiptWriter* receipt = nullptr;         ///< records what is sent; outlives the job
     bool only_finished = false;               ///< as in ScanOptions

@@ -9,6 +9,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/message/message_types.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
@@ -16,6 +17,13 @@ namespace {
 
 // Two streams are opened, and may be reset, before the first message is complete.
 constexpr std::size_t kMostMissed = 8;
+
+/// The directory of the names under which the only source is sent.
+std::string place_of(const std::string& source, SourceShape shape) {
+    std::vector<std::string> parts = split_path(source);
+    if (shape != SourceShape::contents && !parts.empty()) parts.pop_back();
+    return join_path(parts);
+}
 
 }  // namespace
 
@@ -141,6 +149,7 @@ void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
     if (!claim_) return end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
     auto options = options_.push();
     if (!options) return end(now, connection, options.error());
+    options->on_file = options_.on_file;
     auto made = ReceiveJob::create(std::move(*options), done_);
     if (!made) return end(now, connection, made.error());
     ReceiveJob& job = **made;
@@ -159,6 +168,8 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (!sources) return end(now, connection, sources.error());
     SendJobOptions what = request_.take_wish().what;
     what.only_finished = true;
+    what.on_file = options_.on_file;
+    if (what.sources.size() == 1) what.place = place_of(what.sources.front(), sources->shape);
     if (what.names) {
         // A list of names is relative to the contents of the source.
         const bool directory = sources->roots.size() == 1 && sources->shape == SourceShape::contents;

@@ -25,6 +25,7 @@ namespace udtx::transfer {
 struct ServeOptions {
     std::function<Result<ReceiveJobOptions>()> push;
     std::function<Result<ConfinedSources>(const PullWish&)> pull;
+    FileCallback on_file{};        ///< gets the end of each file; any thread
     Rate cap = Rate::infinite();   ///< of this connection, in both directions
     Rate told = Rate::infinite();  ///< the rate that the handshake told a sender
 };

@@ -200,6 +200,7 @@ class FileLanding final : public StreamLanding {
         auto root = base.make_subdirectory(join_path(directory));
         if (!root) return root.error();
         root_ = std::move(root).value();
+        links_.report.set_place(join_path(directory));
         mark_in_use(*root_);
         keep_existing_ = rights.basis_options(offer).overwrite == Overwrite::never;
         // A pipe can be read only once, so an unwanted stream is refused before that.
@@ -225,7 +226,9 @@ class FileLanding final : public StreamLanding {
         batch.back().keep_existing = keep_existing_;
         CommitCallbacks callbacks;
         callbacks.delivered = [&](const Commit& commit) {
-            commit.skipped ? links_.fatal(stays(name_)) : check_.confirm(digest, 1);
+            if (commit.skipped) return links_.fatal(stays(name_));
+            links_.report.landed(name_, check_.bytes());
+            check_.confirm(digest, 1);
         };
         callbacks.failed = [&](const Commit&, const Error& error) { links_.fatal(error); };
         callbacks.unsynced = [&](const std::string& warning) { links_.note(warning); };

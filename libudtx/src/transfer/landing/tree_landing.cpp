@@ -28,6 +28,10 @@ namespace {
 TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
     TreeWriterCallbacks out;
     out.delivered = [&links](const Commit& commit) {
+        // An earlier run has reported what was kept.
+        if (commit.type != EntryType::directory && !commit.kept && !commit.part_only) {
+            links.report.landed(commit.path(), commit.size);
+        }
         links.report.edit([&](Progress& progress, Outcome& outcome) {
             if (commit.type == EntryType::directory) ++outcome.directories;
             if (commit.type == EntryType::symlink) ++outcome.links;
@@ -247,6 +251,7 @@ bool TreeLanding::begun() {
         auto root = base_.make_subdirectory(join_path(offer_.destination));
         if (root) {
             root_ = std::move(root).value();
+            links_.report.set_place(join_path(offer_.destination));
             // Open the root up first, because the journal is created in it.
             root_mode_ = open_up(root_->fd());
             mark_in_use(*root_);

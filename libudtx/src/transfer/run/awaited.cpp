@@ -14,8 +14,17 @@ constexpr std::size_t kConnections = 2;
 }  // namespace
 
 void Awaited::begin() {
+    driver().on_trouble([this, self = shared_from_this()](const Error& why, bool over) {
+        const std::lock_guard lock(failing_);
+        if (over) failed_ = why;
+    });
     driver().listen(kConnections,
                     [this, self = shared_from_this()](proto::Connection& connection) { return take(connection); });
+}
+
+std::optional<Error> Awaited::failed() const {
+    const std::lock_guard lock(failing_);
+    return failed_;
 }
 
 std::shared_ptr<proto::ConnectionHandler> Awaited::take(proto::Connection& connection) {

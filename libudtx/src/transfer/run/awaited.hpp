@@ -4,6 +4,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "io/link.hpp"
@@ -28,6 +30,8 @@ class Awaited final : public io::Link {
     /// From now on no peer is taken. False: one has been taken. Any thread; the same holds for taken().
     [[nodiscard]] bool close_door() noexcept { return !taken_.exchange(true); }
     [[nodiscard]] bool taken() const noexcept { return taken_; }
+    /// Why no peer can come any more; nullopt: one can. Any thread.
+    [[nodiscard]] std::optional<Error> failed() const;
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
 
@@ -36,6 +40,8 @@ class Awaited final : public io::Link {
 
     const LogSink log_;
     std::atomic<bool> taken_{false};
+    mutable std::mutex failing_;  // guards failed_
+    std::optional<Error> failed_;
 };
 
 }  // namespace udtx::transfer

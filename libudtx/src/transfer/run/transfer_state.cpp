@@ -219,7 +219,11 @@ std::optional<Duration> TransferState::handshake_time() const {
     return waits_ || time == Duration::zero() ? std::nullopt : std::optional(time);
 }
 
-bool TransferState::lost() const { return link_->lost(); }
+bool TransferState::lost() const {
+    if (link_->lost()) return true;
+    const auto status = job_->result().status;
+    return !waits_ && !status && status.error().code == ErrorCode::going_away;
+}
 
 Duration TransferState::elapsed() const { return (job_done_ ? job_end_.load() : monotonic_now()) - start_; }
 
@@ -251,10 +255,12 @@ bool TransferState::nobody_yet() const { return awaited_ && !awaited_->taken(); 
 bool TransferState::never_came(Instant now) {
     if (!nobody_yet()) return false;
     const auto cancelled = this->cancelled();
-    if (!cancelled && now - start_ < setup_.peer_within) return false;
+    const auto failed = awaited_->failed();
+    if (!cancelled && !failed && now - start_ < setup_.peer_within) return false;
     if (!awaited_->close_door()) return false;
     const std::lock_guard lock(mutex_);
     nobody_ = cancelled ? *cancelled
+              : failed  ? *failed
                         : Error{ErrorCode::timeout, "no client connected within " + elapsed_text(setup_.peer_within)};
     return true;
 }

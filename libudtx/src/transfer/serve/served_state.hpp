@@ -36,6 +36,8 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     // --- any thread
     [[nodiscard]] const Client& client() const noexcept { return client_; }
     [[nodiscard]] std::uint64_t owner() const noexcept { return owner_; }
+    /// True if `thread` runs its connection.
+    [[nodiscard]] bool runs_on(const io::ProtocolThread& thread) const { return protocol_.lock().get() == &thread; }
     [[nodiscard]] bool done() const noexcept { return settled_; }
     [[nodiscard]] const ServedJob& job() const noexcept { return *job_; }
     [[nodiscard]] ServedTransfer::Kind kind() const;

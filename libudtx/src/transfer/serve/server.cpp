@@ -43,6 +43,7 @@ Server::~Server() = default;
 
 Address Server::local_address() const { return state_->local_address(); }
 std::string Server::buffer_advice() const { return state_->buffer_advice(); }
+std::size_t Server::protocol_threads() const { return state_->protocol_threads(); }
 Result<void> Server::start() {
     return or_error([this] { return state_->start(); });
 }
@@ -51,8 +52,12 @@ std::vector<ServedTransfer> Server::transfers() const {
     for (auto& connection : state_->connections()) all.emplace_back(std::move(connection));
     return all;
 }
+Result<void> Server::set_credentials(const Credentials& credentials) {
+    return or_error([&] { return state_->set_credentials(credentials); });
+}
 void Server::drain() { state_->drain(); }
 void Server::cancel(ErrorCode code, const std::string& reason) { state_->cancel(code, reason); }
+Result<void> Server::status() const { return state_->status(); }
 bool Server::wait(std::chrono::milliseconds at_most) const { return state_->wait(at_most); }
 void Server::wait() const { state_->wait(); }
 void Server::stop(Duration at_most) { state_->stop(at_most); }

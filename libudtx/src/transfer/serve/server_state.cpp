@@ -22,6 +22,8 @@ namespace {
 /// way.
 constexpr std::size_t kSpareConnections = 64;
 
+Error removed_key() { return {ErrorCode::authentication, "the server no longer accepts the key of this client"}; }
+
 }  // namespace
 
 ServerState::~ServerState() {
@@ -82,6 +84,7 @@ void ServerState::listen(io::ProtocolThread& thread) {
     io::Driver& driver = thread.driver();
     driver.listen(std::max(options_.limits.connections, ClientBudget::kConnections) + kSpareConnections,
                   [this, &thread](proto::Connection& connection) { return accept(thread, connection); });
+    driver.on_trouble([this](const Error& why, bool over) { on_trouble(why, over); });
     driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
         const std::lock_guard one(asking_);
         if (options_.log) options_.log(LogLevel::detail, to_string(remote) + ": " + why.message);
@@ -142,10 +145,12 @@ Result<Admission> ServerState::admit(const Client& client, std::uint64_t owner) 
     auto admission = options_.admit ? options_.admit(client) : Result<Admission>(Admission{});
     if (!admission) return admission;
     if (const auto good = proto::check_cap(admission->max_rate, "the rate of this client"); !good) return good.error();
+    // The handshake may have started with earlier keys.
+    if (!accepts(client)) return removed_key();
     ClientBudget::Connections here;
     {
         const std::lock_guard lock(mutex_);
-        if (closing_) return Error{ErrorCode::interrupted, "the receiver is being stopped"};
+        if (closing_) return Error{ErrorCode::going_away, "the server is being stopped"};
         here = connections_;
     }
     if (const auto room = budget_.admit(here, owner); !room) return room.error();
@@ -161,6 +166,9 @@ ServedState::Setup ServerState::setup_for(const Client& client, std::uint64_t ow
                              .log = options_.log};
     setup.serve.push = [this, client] { return take_push(client); };
     setup.serve.pull = [this, client](const PullWish& wish) { return find_sources(client, wish); };
+    // A job may outlive the server.
+    if (options_.file)
+        setup.serve.on_file = [tell = options_.file, client](const FileEvent& file) { tell(client, file); };
     setup.serve.told = options_.link.transport.max_receive_rate;
     return setup;
 }
@@ -193,6 +201,39 @@ Result<ConfinedSources> ServerState::find_sources(const Client& client, const Pu
     return open_offered(*offered, wish);
 }
 
+Result<void> ServerState::set_credentials(const Credentials& credentials) {
+    const std::lock_guard keying(keying_);
+    std::vector<io::EndpointDeps::Keys> keys;
+    for (std::size_t i = 0; i < protocol_.size(); ++i) {
+        auto made = io::EndpointDeps::make_keys(credentials);
+        if (!made) return made.error();
+        keys.push_back(std::move(*made));
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        credentials_ = credentials;
+    }
+    for (std::size_t i = 0; i < protocol_.size(); ++i) {
+        const auto next = std::make_shared<io::EndpointDeps::Keys>(std::move(keys[i]));
+        protocol_[i]->driver().post([this, &thread = *protocol_[i], next] { use(thread, std::move(*next)); });
+    }
+    return {};
+}
+
+void ServerState::use(io::ProtocolThread& thread, io::EndpointDeps::Keys keys) {
+    const bool all = thread.set_keys(std::move(keys));
+    const Error why = removed_key();
+    for (const auto& connection : connections()) {
+        if (!connection->runs_on(thread) || (!all && accepts(connection->client()))) continue;
+        connection->cancel(why.code, why.message);
+    }
+}
+
+bool ServerState::accepts(const Client& client) const {
+    const std::lock_guard lock(mutex_);
+    return !client.key || credentials_.trusts(*client.key);
+}
+
 void ServerState::drain() {
     {
         const std::lock_guard lock(mutex_);
@@ -204,6 +245,25 @@ void ServerState::drain() {
 void ServerState::cancel(ErrorCode code, const std::string& reason) {
     drain();
     for (const auto& connection : connections()) connection->cancel(code, reason);
+}
+
+void ServerState::on_trouble(const Error& why, bool over) {
+    if (options_.log) {
+        const std::lock_guard one(asking_);
+        options_.log(LogLevel::warning, why.message + (over ? "; the server ends" : "; trying again"));
+    }
+    if (!over) return;
+    {
+        const std::lock_guard lock(mutex_);
+        failed_ = why;
+    }
+    // The connections of other threads still work, so that their clients can be told.
+    cancel(ErrorCode::going_away, "the server is being stopped");
+}
+
+Result<void> ServerState::status() const {
+    const std::lock_guard lock(mutex_);
+    return failed_ ? Result<void>(*failed_) : Result<void>();
 }
 
 bool ServerState::wait(std::chrono::milliseconds at_most) const {

@@ -67,7 +67,7 @@ TEST_CASE("--help shows twenty flags by their tasks, and --help-all every flag")
 }
 
 TEST_CASE("each error has an exit code with a name and a meaning") {
-    for (int value = 1; value <= static_cast<int>(ErrorCode::superseded); ++value) {
+    for (int value = 1; value <= static_cast<int>(ErrorCode::going_away); ++value) {
         const ExitCode code = exit_code_for(static_cast<ErrorCode>(value));
         INFO(value);
         CHECK(to_string(code) != "unknown");
