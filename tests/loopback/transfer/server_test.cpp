@@ -224,7 +224,7 @@ TEST_CASE("a server with other keys ends the transfers of removed ones, and serv
     make_tree(home / "tree", 8'000'000);
     const std::size_t threads = GENERATE(1U, 3U);
     INFO(threads << " protocol threads");
-    const Served served([&](transfer::ServerOptions& options) { options.protocol_threads = threads; });
+    Served served([&](transfer::ServerOptions& options) { options.protocol_threads = threads; });
     auto slow = transfer::start_send(slow_push(served, home));
     REQUIRE(slow);
     REQUIRE(soon([&] { return slow->progress().bytes_done > 0; }));
