@@ -37,14 +37,16 @@ Digest hash(std::span<const std::byte> bytes) {
 
 /// Consecutive runs of a receiver's writer in the same directory.
 struct Run {
-    explicit Run(const TemporaryDirectory& where) : temp(where) {
+    explicit Run(const TemporaryDirectory& where, bool by_digest = false) : temp(where) {
         journal = std::move(ResumeJournal::Opening(root(), 5, HashAlgorithm::xxh3_128, [] {}).attempt()->journal);
         TreeWriterCallbacks callbacks;
         callbacks.delivered = [this](const Commit& c) { delivered.push_back(c.path()); };
         callbacks.failed = [this](std::uint64_t, const std::string& path, const Error&) { failed.push_back(path); };
         callbacks.fatal = [](const Error&) {};
         callbacks.kept = [this](std::uint64_t bytes) { kept += bytes; };
-        writer.emplace(root(), TreeWriterOptions{false, HashAlgorithm::xxh3_128, 9, journal.get()}, callbacks);
+        TreeWriterOptions options{false, HashAlgorithm::xxh3_128, 9, journal.get()};
+        options.by_digest = by_digest;
+        writer.emplace(root(), options, callbacks);
     }
     [[nodiscard]] ConfinedDir root() const {
         return ConfinedDir::open(temp.path().string()).value().make_subdirectory("").value();
@@ -275,6 +277,11 @@ TEST_CASE("files that were delivered are left out while they are as they were de
         const auto answer = Run(temp).ask("big", kSize + 1);
         CHECK(answer.has == Holding::last_pieces);
         CHECK(answer.pieces.size() == kPieces - 1);
+    }
+    SECTION("with a comparison by content, size and time do not say that it is the file of the source") {
+        const auto answer = Run(temp, true).ask("big", kSize);
+        CHECK(answer.has == Holding::all_pieces);
+        CHECK(answer.pieces.size() == kPieces);
     }
     SECTION("altered since") {
         {

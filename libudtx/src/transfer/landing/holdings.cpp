@@ -27,7 +27,9 @@ bool Holdings::is_journaled(const message::Query& query, const std::string& path
     // If the right file was put there meanwhile, it is not sent again to complete what an earlier run left.
     const bool stands = tree_.resume->has_partial(path) && tree_.options.overwrite != Overwrite::always &&
                         tree_.basis.is_same(path, query.size, query.mtime);
-    return !stands && tree_.resume->knows(path, query);
+    if (stands || !tree_.resume->knows(path, query)) return false;
+    // What was delivered before has the size and time of the source, and may differ from it all the same.
+    return !tree_.options.by_digest || !tree_.resume->knows_whole(path, query);
 }
 
 void Holdings::answer(const message::Query& query, const Reply& reply) {
