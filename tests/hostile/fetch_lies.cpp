@@ -153,8 +153,7 @@ std::vector<Message> receivers_messages() {
             message::Cap{},
             message::Erased{{"a"}},
             pull,
-            message::Names{{"a"}},
-            message::Unset{{Belonging::owner, 1, 0, 0, "a", "no"}}};
+            message::Names{{"a"}}};
 }
 
 }  // namespace udtx::hostile

@@ -105,4 +105,27 @@ if [ -n "$with_attributes" ]; then
         said "extended attributes of .* could not be set, first '.*': cannot be read: Input/output error"
         diff -r --no-dereference "$work/src" "$work/dst" || fail "$call: data is missing"
     done
+    # --- attributes that are too many to be sent: both ends say so, pushed, fetched, predicted and as an unchanged file
+    set_many() {
+        python3 -c "import os, sys
+for i in range(65): os.setxattr(sys.argv[1], 'user.n%d' % i, b'')" "$1" 2>/dev/null
+    }
+    rm -rf "$work/dst" "$work/many"
+    mkdir "$work/dst" "$work/many"
+    echo many >"$work/many/file"
+    if set_many "$work/many/file"; then
+        recv=$bin/udtx-recv
+        start_recv many --allow-read --dir "$work" --psk-file "$work/psk"
+        lost="extended attributes of 1 file could not be set, first 'file': too many or too large: of one entry 64 of 49152 bytes"
+        for extra in -n "" "" -n; do
+            : >"$work/many.log"
+            # shellcheck disable=SC2086
+            expect 23 "$send" -X $extra --psk-file "$work/psk" "$work/many/" "udtx://127.0.0.1:$port/dst"
+            said "$lost"
+            grep -q "$lost" "$work/many.log" || fail "the receiver does not say it: $(cat "$work/many.log")"
+        done
+        expect 23 "$recv" -X --psk-file "$work/psk" "udtx://127.0.0.1:$port/many/" "$work/dst/fetched"
+        said "$lost"
+        cmp "$work/many/file" "$work/dst/fetched/file"
+    fi
 fi

@@ -40,6 +40,14 @@ int list_names(int fd, std::vector<std::string>& out, OtherAttributes* others = 
     return 0;
 }
 
+bool is_listed(int fd, const std::string& name) {
+    std::vector<std::string> names;
+    const int error = list_names(fd, names);
+    const bool listed = std::find(names.begin(), names.end(), name) != names.end();
+    errno = error != 0 ? error : ENODATA;
+    return error != 0 || listed;
+}
+
 bool has_value(int fd, const message::Attribute& attribute) {
     std::string value(attribute.value.size() + 1, '\0');
     const ssize_t length = ::fgetxattr(fd, attribute.name.c_str(), value.data(), value.size());
@@ -56,7 +64,7 @@ AttributesLeft read_attributes(int fd, std::vector<message::Attribute>& out, Oth
     std::size_t bytes = 0;
     for (const std::string& name : names) {
         const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
-        if (length < 0 && errno == ENODATA) continue;
+        if (length < 0 && errno == ENODATA && !is_listed(fd, name)) continue;  // removed meanwhile
         if (length < 0 && errno != ERANGE) {
             left.error_number = errno;
             continue;

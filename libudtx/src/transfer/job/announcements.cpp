@@ -140,8 +140,6 @@ Result<void> Announcements::handle(const message::Note& m) {
 }
 
 Result<void> Announcements::handle(const message::Unset& m) {
-    // In a push the sender itself reports what it could not read.
-    if (!options_.pull) return broken("the sender sent a receiver's message");
     if (++notes_ > kMaxNotes) return broken("too many notes");
     add(sender_lacks_, m.entries);
     return {};
@@ -363,7 +361,7 @@ Result<void> Announcements::announce(const Extent& extent) {
     if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
     if (!assembler_.announce(extent)) return broken("an extent outside of its file");
     current_->announced += extent.length;
-    announced_.bytes += extent.length;
+    add_up(announced_.bytes, extent.length);
     tell_totals();
     return {};
 }

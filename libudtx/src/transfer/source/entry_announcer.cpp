@@ -42,10 +42,14 @@ void EntryAnnouncer::announce(const ScannedEntry& entry) {
 
 void EntryAnnouncer::announce_unread(const ScannedEntry& entry) {
     announce(entry);
-    if (entry.type != EntryType::directory || !tells_meta()) return;
-    int ignored = 0;
-    const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
-    if (fd) send_meta(entry, fd.get(), Others::go);
+    if (entry.type == EntryType::directory && tells_meta()) send_meta_of(entry);
+}
+
+void EntryAnnouncer::send_meta_of(const ScannedEntry& entry) {
+    int error = 0;
+    const int flags = entry.type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY;
+    const UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, flags, 0, error);
+    send_meta(entry, fd.get(), Others::go, error);
 }
 
 void EntryAnnouncer::announce_top() {
@@ -69,10 +73,7 @@ void EntryAnnouncer::announce_kept(const ScannedEntry& entry) {
     m.size = entry.size;
     m.part = entry.part;
     packer_.message(message::FileEnd{announce(std::move(m), entry.path), FileStatus::kept, {}});
-    if (!tells_meta()) return;
-    int ignored = 0;
-    const UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, ignored);
-    if (fd) send_meta(entry, fd.get(), Others::go);
+    if (tells_meta()) send_meta_of(entry);
 }
 
 void EntryAnnouncer::announce_unreadable(const ScannedEntry& entry) {
@@ -81,7 +82,7 @@ void EntryAnnouncer::announce_unreadable(const ScannedEntry& entry) {
     packer_.message(message::FileEnd{announce(std::move(m), entry.path), FileStatus::unreadable, {}});
 }
 
-void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others) {
+void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others, int open_error) {
     message::Meta m;
     m.index = next_index_ - 1;
     m.has_owner = options_.owner;
@@ -90,17 +91,13 @@ void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others)
     m.group = entry.group;
     if (options_.attributes) {
         OtherAttributes others_of;
-        const AttributesLeft left = read_attributes(fd, m.attributes, &others_of);
-        if (others_of.capability) capabilities_.add(entry.path);
-        if (others_of.access_list) access_lists_.add(entry.path);
-        if (left.too_many) {
-            report_.warn("'" + escape_name(entry.path) +
-                         "': not all of its extended attributes are sent: they are too many or too large");
-        }
-        if (left.error_number != 0) {
-            const bool directory = entry.type == EntryType::directory;
-            report_.lacks({Belonging::attributes, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path,
-                           "cannot be read: " + std::generic_category().message(left.error_number)});
+        const AttributesLeft left =
+            open_error != 0 ? AttributesLeft{false, open_error} : read_attributes(fd, m.attributes, &others_of);
+        // A kept file may have META twice.
+        if (std::exchange(reported_, m.index) != m.index) {
+            if (others_of.capability) capabilities_.add(entry.path);
+            if (others_of.access_list) access_lists_.add(entry.path);
+            note_lost(entry, left);
         }
         m.has_attributes = left.none();
     }
@@ -108,18 +105,30 @@ void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others)
     if (m.has_owner || news) packer_.message(std::move(m));
 }
 
-void EntryAnnouncer::add_belongings(const ScannedEntry& entry, message::Query& query) const {
+void EntryAnnouncer::note_lost(const ScannedEntry& entry, const AttributesLeft& left) {
+    if (left.none()) return;
+    const bool directory = entry.type == EntryType::directory;
+    report_.lacks(
+        {Belonging::attributes, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path.empty() ? "." : entry.path,
+         left.error_number != 0 ? "cannot be read: " + std::generic_category().message(left.error_number)
+                                : "too many or too large: of one entry " + std::to_string(kMaxAttributes) + " of " +
+                                      std::to_string(kMaxAttributeBytes) + " bytes together are sent"});
+}
+
+void EntryAnnouncer::add_belongings(const ScannedEntry& entry, message::Query& query) {
     const bool directory = entry.type == EntryType::directory;
     if (!directory && entry.type != EntryType::file) return;
     query.has_owner = options_.owner;
     query.user = entry.user;
     query.group = entry.group;
     if (!options_.attributes) return;
-    int ignored = 0;
+    int error = 0;
     const UniqueFd fd =
-        roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, ignored);
+        roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
     std::vector<message::Attribute> attributes;
-    query.has_attributes = fd && read_attributes(fd.get(), attributes).none();
+    const AttributesLeft left = fd ? read_attributes(fd.get(), attributes) : AttributesLeft{false, error};
+    if (fd) note_lost(entry, left);
+    query.has_attributes = left.none();
     query.attributes = attributes_key(std::move(attributes));
 }
 
@@ -131,12 +140,21 @@ void EntryAnnouncer::tell_left_out() {
     warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
     warn_of(capabilities_, "capabilities are never kept");
     warn_of(access_lists_, "access control lists are never kept");
+    if (grown_.count > 0) {
+        report_.warn(std::to_string(grown_.count) + (grown_.count == 1 ? " file" : " files") +
+                     " grew while being read, and came with the length of the start, first '" +
+                     escape_name(grown_.first) + "'");
+    }
+    tell_unset();
     if (options_.asked_for) tell_warnings();
+}
+
+void EntryAnnouncer::tell_unset() {
+    for (const Unset& unset : report_.outcome().unset) packer_.message(message::Unset{unset});
 }
 
 void EntryAnnouncer::tell_warnings() {
     const Outcome outcome = report_.outcome();
-    for (const Unset& unset : outcome.unset) packer_.message(message::Unset{unset});
     std::vector<std::string> texts = outcome.warnings;
     std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
     // A receiver's limit of messages counts both kinds.

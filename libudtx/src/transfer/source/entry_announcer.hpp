@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "transfer/file/attributes.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/source/read_options.hpp"
@@ -35,10 +36,10 @@ class EntryAnnouncer {
     void announce_kept(const ScannedEntry& entry);
     /// Announces an unreadable file, so that the receiver knows of it and of the failure.
     void announce_unreadable(const ScannedEntry& entry);
-    /// Sends META of the latest entry, if there is something to say.
-    void send_meta(const ScannedEntry& entry, int fd, Others others);
+    /// Sends META of the latest entry, if there is something to say. `open_error`: why it could not be opened.
+    void send_meta(const ScannedEntry& entry, int fd, Others others, int open_error = 0);
     /// Adds the attributes of the entry to the query.
-    void add_belongings(const ScannedEntry& entry, message::Query& query) const;
+    void add_belongings(const ScannedEntry& entry, message::Query& query);
     /// True if owner or attributes are sent.
     [[nodiscard]] bool tells_meta() const noexcept { return options_.owner || options_.attributes; }
     /// Number of entries so far.
@@ -46,6 +47,8 @@ class EntryAnnouncer {
 
     /// Notes an entry that will be sent: special bits of its mode may be left out.
     void meet(const ScannedEntry& entry);
+    /// Notes a file that was longer at the end of reading than at the start, and is sent as it was then.
+    void note_grown(const ScannedEntry& entry) { grown_.add(entry.path); }
     /// Reports all that was left out. The receiver's user gets the report too, if the receiver requested the transfer.
     void tell_left_out();
 
@@ -60,15 +63,22 @@ class EntryAnnouncer {
     };
     void warn_of(const LeftOut& left, const char* what) const;
     void tell_warnings();
+    void tell_unset();
+    /// Opens the entry, and sends META of the latest entry, which is its entry.
+    void send_meta_of(const ScannedEntry& entry);
+    /// Reports attributes that are not sent.
+    void note_lost(const ScannedEntry& entry, const AttributesLeft& left);
 
     const std::vector<SourceRoot>& roots_;
     const ReadOptions& options_;
     OutgoingPacker& packer_;
     JobReport& report_;
     std::uint64_t next_index_ = 0;
-    LeftOut special_bits_;  // entries whose special bits are not kept
-    LeftOut capabilities_;  // files with capabilities
-    LeftOut access_lists_;  // entries with access control lists
+    std::uint64_t reported_ = UINT64_MAX;  // index of the latest entry whose lost attributes are reported
+    LeftOut special_bits_;                 // entries whose special bits are not kept
+    LeftOut capabilities_;                 // files with capabilities
+    LeftOut access_lists_;                 // entries with access control lists
+    LeftOut grown_;                        // files that grew while they were read
 };
 
 }  // namespace udtx::transfer
