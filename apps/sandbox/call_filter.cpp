@@ -112,9 +112,9 @@ constexpr auto kRefused = std::to_array<long>({
 
 /// ioctls that a receiver uses. Others type into a terminal, change the flags of files, or create and delete objects of
 /// a file system. They need no write permission.
-constexpr auto kControls =
-    std::to_array<std::uint32_t>({FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ, FICLONE, FS_IOC_GETFLAGS,
-                                  SIOCGIFINDEX, 0x802C542A /* TCGETS2 */, 0x80705864 /* XFS_IOC_FSGEOMETRY_V1 */});
+constexpr auto kControls = std::to_array<std::uint32_t>(
+    {FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ, FICLONE, FS_IOC_FIEMAP, FS_IOC_GETFLAGS, SIOCGIFINDEX,
+     0x802C542A /* TCGETS2 */, 0x80705864 /* XFS_IOC_FSGEOMETRY_V1 */});
 // CLONE_NEW*: new mount, user, network and other namespaces of a child.
 constexpr std::uint32_t kNamespaces = 0x7E020080;
 constexpr long kClone3 = 435;

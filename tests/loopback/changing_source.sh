@@ -1,5 +1,5 @@
 # F57: a source that grows, shrinks, is overwritten or replaced during the transfer. It is reported as changed, or
-# arrives as it was at one moment, but is never a mixture.
+# arrives as it was at one moment, but is never a mixture. One that only grows arrives as it was at the start.
 . "$(dirname "$0")/lib.sh"
 make_key
 size=80000000
@@ -11,6 +11,11 @@ change() {
         grows) cat "$work/new" >>"$work/src/file" ;;
         shrinks) truncate -s 30000000 "$work/src/file" ;;
         is_overwritten) dd if="$work/new" of="$work/src/file" conv=notrunc status=none ;;
+        keeps_its_time)
+            dd if="$work/new" of="$work/src/file" conv=notrunc status=none
+            touch -r "$work/src/other" "$work/src/file"
+            ;;
+        is_touched) touch "$work/src/file" ;;
         is_replaced) mv "$work/src/other" "$work/src/file" ;;
     esac
 }
@@ -18,15 +23,16 @@ change() {
 begun() { [ -n "$(find "$work/dst" -name '.*.part' -size +0)" ]; }
 
 told=0
-for how in grows shrinks is_overwritten is_replaced; do
+for how in grows shrinks is_overwritten keeps_its_time is_touched is_replaced; do
     rm -rf "$work/src" "$work/dst"
     mkdir "$work/src" "$work/dst"
     cp "$work/old" "$work/src/file"
     cp "$work/new" "$work/src/other"
     touch -d '1 hour ago' "$work/src/file"
+    touch -r "$work/src/file" "$work/src/other"
     echo beside >"$work/src/z"
     start_recv "$how" --one-off --dir "$work/dst" --psk-file "$work/psk"
-    "$send" --rate 320M --psk-file "$work/psk" "$work/src/file" "$work/src/z" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" &
+    "$send" --json --rate 320M --psk-file "$work/psk" "$work/src/file" "$work/src/z" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
     until_true 60 begun
@@ -42,7 +48,34 @@ for how in grows shrinks is_overwritten is_replaced; do
         [ ! -e "$work/dst/file" ] || fail "$how: it stands under its final name all the same"
         told=$((told + 1))
     fi
+    if [ $how = grows ] || [ $how = is_touched ]; then
+        [ $got -eq 0 ] || fail "$how: exit code $got"
+        cmp "$work/old" "$work/dst/file" || fail "$how: it is not as it was at the start"
+        [ $how != grows ] || said "1 file grew while being read, and came with the length of the start, first 'file'"
+        [ $how != grows ] || grep -q '"warnings":\[".*grew while' "$work/last.out" || fail "$how: not in JSON"
+    fi
     echo "$how: exit code $got"
 done
 [ $told -ge 2 ] || fail "only $told changes were noticed"
-fault_case F57 "a source grows, shrinks, is overwritten or replaced: \"changed\" or complete, never mixed" "$told reported, $((4 - told)) complete, 0 mixed"
+fault_case F57 "a source grows, shrinks, is overwritten or replaced: \"changed\" or complete, never mixed" "$told reported, $((6 - told)) complete, 0 mixed"
+
+# --- names that have become something else since they were found
+rm -rf "$work/src" "$work/dst"
+mkdir "$work/src" "$work/dst"
+for kind in FIFO directory link; do echo "was a file" >"$work/src/$kind"; done
+cp "$work/old" "$work/src/file"
+start_recv kinds --one-off --dir "$work/dst" --psk-file "$work/psk"
+"$send" --rate 320M --psk-file "$work/psk" "$work/src/file" "$work/src/FIFO" "$work/src/directory" "$work/src/link" \
+    "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+until_true 60 begun
+rm "$work/src/FIFO" "$work/src/directory" "$work/src/link"
+mkfifo "$work/src/FIFO"
+mkdir "$work/src/directory"
+ln -s file "$work/src/link"
+wait_for 23 "$sender"
+said "'FIFO' was a file when it was found, and is a FIFO now: send it again"
+said "'directory' was a file when it was found, and is a directory now"
+said "'link' was a file when it was found, and is a symbolic link now"
+cmp "$work/old" "$work/dst/file"

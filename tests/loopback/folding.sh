@@ -223,6 +223,18 @@ echo other >"$below/1"
 echo others >"$below/4"
 copy 0 -a "$work/files/" "udtx://127.0.0.1:$port/mount.twins"
 diff -r "$work/files" "$below" || fail "a name that shares an inode number was taken for a link"
+# the same with equal sizes and times, and an equal beginning
+mkdir "$below/same" "$below/first" "$below/second" "$work/first" "$work/second"
+for i in 1 2 3; do { head -c 100000 /dev/zero && echo "$i"; } >"$below/same/$i"; done
+echo one >"$below/first/name"
+echo two >"$below/second/name"
+touch -d 2020-01-01 "$below"/*/*
+copy 0 -a "$disk/same" "udtx://127.0.0.1:$port/dst"
+diff -r "$below/same" "$work/dst/same" || fail "files with one inode number, size and time arrived as one"
+cp -p "$below/first/name" "$work/first/name"
+ln "$work/first/name" "$work/second/name"
+copy 0 -a "$work/first" "$work/second" "udtx://127.0.0.1:$port/mount.twins"
+cmp "$work/second/name" "$below/second/name" || fail "a file with the inode number, size and time of another was taken for a link"
 
 # --- real disks, if they can be mounted
 mount_image() {

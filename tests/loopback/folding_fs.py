@@ -6,8 +6,8 @@ usage: folding_fs.py RULES DIRECTORY MOUNTPOINT
 RULES, joined by commas: fold (finds a name in any case, and keeps the case of its creation), small and large (all names
 read in lower or upper case), nfd (names read decomposed), nfkc (ligatures read as their letters), dots (drops a dot or
 space at the end), short (only twelve bytes of a name count), inodes (inode numbers of the disk below; without this rule
-they derive from names, so that two names of one entry have two numbers), twins (all regular files have one inode number
-and two links). Exit code 77: no FUSE here."""
+they derive from names, so that two names of one entry have two numbers), twins (all regular files have one inode number,
+two links, and no time of change of their own). Exit code 77: no FUSE here."""
 import os
 import sys
 import unicodedata
@@ -75,7 +75,7 @@ class Folding(Operations):
             out[key] = getattr(st, key + "_ns")
         out["st_ino"] = st.st_ino
         if "twins" in self.rules and (st.st_mode & 0o170000) == 0o100000:
-            out["st_ino"], out["st_nlink"] = 4711, 2
+            out["st_ino"], out["st_nlink"], out["st_ctime"] = 4711, 2, out["st_mtime"]
         return out
 
     def getattr(self, path, fh=None):

@@ -88,8 +88,8 @@ class Passing(Operations):
         os.fsync(fh)
 
 
-def mount(operations, at, threads=False):
-    FUSE(operations, at, foreground=True, nothreads=not threads, raw_fi=False)
+def mount(operations, at, threads=False, **options):
+    FUSE(operations, at, foreground=True, nothreads=not threads, raw_fi=False, **options)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,16 @@ if [ "$(id -u)" -eq 0 ] && has_fuse; then
     copy 0 "$src/" "$url/a"
     is sent_bytes 0
     cmp "$src/now" "$work/ignore/a/now" || fail "the contents differ"
+    # A source whose times differ from one look to the next: a second reading tells that nothing was changed.
+    fuse replicas
+    head -c 3000000 /dev/urandom >"$work/replicas.d/file"
+    echo small >"$work/replicas.d/small"
+    mkdir "$work/looked"
+    on looked
+    for _ in 1 2; do
+        expect 0 "$send" --psk-file "$work/psk" "$work/replicas/" "$url/a"
+        diff -r "$work/replicas.d" "$work/looked/a" || fail "the contents differ"
+    done
 else
     skipped="${skipped:+$skipped; }${no_fuse:-FUSE is for root here}"
 fi

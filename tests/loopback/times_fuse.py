@@ -1,7 +1,11 @@
 """A pass-through file system that stores times as other disks do: times_fuse.py KIND BACKING MOUNTPOINT.
 
 fat: steps of two seconds, from 1980 to 2107. ignore: setting a time has no effect. close: a written file gets the time
-at which it is closed."""
+at which it is closed.
+
+replicas: every second look at a file shows a time that is two milliseconds later, as replicas on several servers do.
+
+uncounted: files have no blocks yet."""
 import os
 import sys
 
@@ -17,10 +21,16 @@ class Times(Passing):
         super().__init__(backing)
         self.kind = kind
         self.written = set()
+        self.looks = 0
 
     def getattr(self, path, fh=None):
         out = super().getattr(path, fh)
         out["st_mtime"] = self.kept(out["st_mtime"])
+        self.looks += 1
+        if self.kind == "replicas":
+            out["st_mtime"] += self.looks % 2 * 2_000_000
+        if self.kind == "uncounted":
+            out["st_blocks"] = 0
         return out
 
     def kept(self, ns):
@@ -42,4 +52,4 @@ class Times(Passing):
             os.utime(fh)
 
 
-mount(Times(sys.argv[1], sys.argv[2]), sys.argv[3])
+mount(Times(sys.argv[1], sys.argv[2]), sys.argv[3], attr_timeout=0 if sys.argv[1] == "replicas" else 1)

@@ -10,6 +10,7 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
+#include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/extent_cursor.hpp"
 
@@ -289,7 +290,8 @@ TEST_CASE("the cursor finds data between holes and cuts it to size") {
     struct stat st = {};
     REQUIRE(::fstat(fd.get(), &st) == 0);
     CHECK(may_have_holes(st));
-    ExtentCursor cursor(fd.get(), {0, 200ULL << 20U}, true);
+    PieceHasher reader(HashAlgorithm::xxh3_128);
+    ExtentCursor cursor(fd.get(), st, {0, 200ULL << 20U}, reader);
     const auto data = cursor.next();
     REQUIRE(data.has_value());
     CHECK(data->offset <= 100ULL << 20U);
@@ -297,7 +299,8 @@ TEST_CASE("the cursor finds data between holes and cuts it to size") {
     CHECK(data->length < 10ULL << 20U);
     CHECK_FALSE(cursor.next().has_value());
 
-    ExtentCursor dense(fd.get(), {0, 200ULL << 20U}, false);
+    st.st_blocks = st.st_size / 512;  // then nothing is asked about holes
+    ExtentCursor dense(fd.get(), st, {0, 200ULL << 20U}, reader);
     std::uint64_t at = 0;
     while (const auto extent = dense.next()) {
         CHECK(extent->offset == at);
@@ -305,4 +308,72 @@ TEST_CASE("the cursor finds data between holes and cuts it to size") {
         at += extent->length;
     }
     CHECK(at == 200ULL << 20U);
+}
+
+TEST_CASE("where nothing is told about holes, the cursor reads and leaves zeros out") {
+    constexpr std::uint64_t kMega = 1ULL << 20U;
+    const TemporaryDirectory temp;
+    const std::string path = (temp / "file").string();
+    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
+    REQUIRE(::ftruncate(fd.get(), 40 << 20) == 0);
+    for (const off_t at : {off_t{0}, off_t{(20 << 20) + 5}, off_t{(40 << 20) - 1}}) {
+        REQUIRE(::pwrite(fd.get(), "x", 1, at) == 1);
+    }
+    struct stat st = {};
+    REQUIRE(::fstat(fd.get(), &st) == 0);
+    PieceHasher reader(HashAlgorithm::xxh3_128);
+    ExtentCursor cursor(fd.get(), st, {0, 40 * kMega}, reader, ExtentCursor::Holes::read);
+    std::vector<Extent> found;
+    while (const auto extent = cursor.next()) {
+        if (extent->length > 0) found.push_back(*extent);
+    }
+    REQUIRE(found.size() == 3);
+    CHECK(found[0] == Extent{0, kMega});
+    CHECK(found[1] == Extent{20 * kMega, kMega});
+    CHECK(found[2] == Extent{39 * kMega, kMega});
+    // Data is cut to the size of an extent, and what cannot be read counts as data.
+    ExtentCursor blind(-1, st, {8 * kMega, 20 * kMega}, reader, ExtentCursor::Holes::read);
+    std::uint64_t at = 8 * kMega;
+    while (const auto extent = blind.next()) {
+        CHECK(extent->offset == at);
+        CHECK(extent->length <= kSentExtentBytes);
+        at += extent->length;
+    }
+    CHECK(at == 28 * kMega);
+}
+
+TEST_CASE("names of one file are told from files that only look the same") {
+    const TemporaryDirectory temp;
+    const auto root = ConfinedDir::open(temp.path().string());
+    REQUIRE(root.ok());
+    write_file(temp / "one", "content");
+    write_file(temp / "two", "content");
+    write_file(temp / "odd", "CONTENT");
+    fs::create_hard_link(temp / "one", temp / "link");
+    CHECK(is_same_file(*root, "one", "link"));
+    CHECK_FALSE(is_same_file(*root, "one", "two"));
+    const std::string handle = handle_of(root->fd(), "one");
+    CHECK(handle == handle_of(root->fd(), "link"));
+    CHECK((handle.empty() || handle != handle_of(root->fd(), "two")));
+    CHECK(handle_of(root->fd(), "absent").empty());
+    int error = 0;
+    const auto open = [&](const char* name) { return root->open_at(name, O_RDONLY, 0, error); };
+    CHECK(same_bytes(open("one").get(), open("two").get(), 7));
+    CHECK_FALSE(same_bytes(open("one").get(), open("odd").get(), 7));
+    CHECK_FALSE(same_bytes(open("one").get(), open("two").get(), 8));
+}
+
+TEST_CASE("sums of sizes stay numbers that a message can carry") {
+    std::uint64_t sum = 0;
+    for (int i = 0; i < 9; ++i) add_up(sum, 3ULL << 60U);
+    CHECK(sum == kMaxNumber);
+    sum = 5;
+    add_up(sum, UINT64_MAX);
+    CHECK(sum == kMaxNumber);
+    sum = kMaxNumber - 1;
+    add_up(sum, 1);
+    CHECK(sum == kMaxNumber);
+    sum = 1;
+    add_up(sum, 2);
+    CHECK(sum == 3);
 }

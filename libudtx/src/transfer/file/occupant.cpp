@@ -4,9 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
@@ -14,6 +23,8 @@
 namespace udtx::transfer {
 
 namespace {
+
+constexpr std::size_t kComparedBytes = 256U << 10U;
 
 /// A name, split into its directory and its leaf.
 struct Place {
@@ -46,15 +57,60 @@ bool is_link_to(const ConfinedDir& root, const std::string& path, const std::str
     return n >= 0 && std::string_view(now.data(), static_cast<std::size_t>(n)) == target;
 }
 
+bool same_times(const struct stat& a, const struct stat& b) {
+    return mtime_of(a) == mtime_of(b) && a.st_ctim.tv_sec == b.st_ctim.tv_sec && a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+}
+
 bool same_state(const struct stat& a, const struct stat& b) {
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && mtime_of(a) == mtime_of(b) &&
-           a.st_ctim.tv_sec == b.st_ctim.tv_sec && a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && same_times(a, b);
+}
+
+std::string handle_of(int directory, const std::string& name) {
+    std::string out;
+#ifdef __linux__
+    struct statfs system = {};
+    if (::fstatfs(directory, &system) != 0 || system.f_type == FUSE_SUPER_MAGIC) return out;
+    alignas(struct file_handle) std::array<char, sizeof(struct file_handle) + MAX_HANDLE_SZ> room{};
+    auto* handle = reinterpret_cast<struct file_handle*>(room.data());
+    handle->handle_bytes = MAX_HANDLE_SZ;
+    int mount = 0;
+    if (::name_to_handle_at(directory, name.c_str(), handle, &mount, 0) != 0) return out;
+    out = std::to_string(handle->handle_type) + ' ';
+    out.append(room.data() + sizeof(struct file_handle), handle->handle_bytes);
+#else
+    static_cast<void>(directory);
+    static_cast<void>(name);
+#endif
+    return out;
+}
+
+bool same_bytes(int one, int other, std::uint64_t size) {
+    std::vector<std::byte> blocks(2 * kComparedBytes);
+    for (std::uint64_t at = 0; at < size;) {
+        const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(kComparedBytes, size - at));
+        const auto a = std::span(blocks).first(length);
+        const auto b = std::span(blocks).subspan(kComparedBytes, length);
+        std::size_t read_of_a = 0;
+        std::size_t read_of_b = 0;
+        if (read_all_at(one, a, at, read_of_a) != 0 || read_all_at(other, b, at, read_of_b) != 0) return false;
+        if (read_of_a != length || read_of_b != length || !std::ranges::equal(a, b)) return false;
+        at += length;
+    }
+    return true;
 }
 
 bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other) {
     const Place one(root, path);
     const Place two(root, other);
-    return one.found && two.found && S_ISREG(one.st.st_mode) && same_state(one.st, two.st);
+    if (!one.found || !two.found || !S_ISREG(one.st.st_mode) || !same_state(one.st, two.st)) return false;
+    const std::string handle = handle_of(one.parent.get(), one.split.leaf);
+    if (!handle.empty()) return handle == handle_of(two.parent.get(), two.split.leaf);
+    const auto size = static_cast<std::uint64_t>(one.st.st_size);
+    if (size > kMaxCompared) return false;
+    int error = 0;
+    const UniqueFd here = root.open_at(path, O_RDONLY, 0, error);
+    const UniqueFd there = root.open_at(other, O_RDONLY, 0, error);
+    return here && there && same_bytes(here.get(), there.get(), size);
 }
 
 }  // namespace udtx::transfer

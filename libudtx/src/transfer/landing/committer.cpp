@@ -50,7 +50,7 @@ void Committer::submit(Commit commit) {
         commit.closing_error = commit.fd.close();
     }
     if (commit.fd) ++pending_fds_;
-    pending_bytes_ += commit.size;
+    add_up(pending_bytes_, commit.size);
     unproven_ += commit.unproven;
     pending_.push_back(std::move(commit));
     if (pending_.size() == 1) first_pending_ = std::chrono::steady_clock::now();

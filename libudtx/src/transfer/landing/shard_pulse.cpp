@@ -130,8 +130,8 @@ void ShardPulse::tell(const std::vector<ShardSlot>& slots, const std::vector<boo
         } else {
             ++all.failed;
         }
-        all.bytes_done += slot.bytes_done;
-        all.bytes_total += slot.bytes_total;
+        add_up(all.bytes_done, slot.bytes_done);
+        add_up(all.bytes_total, slot.bytes_total);
         all.files_done += slot.files_done;
         all.failures += slot.failures;
     }

@@ -37,9 +37,9 @@ TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
             if (commit.type == EntryType::symlink) ++outcome.links;
             if (!has_content(commit.type)) return;
             ++outcome.files;
-            outcome.bytes += commit.size;
+            add_up(outcome.bytes, commit.size);
             if (commit.kept) ++outcome.kept_files;
-            if (commit.kept) outcome.kept_file_bytes += commit.size;
+            if (commit.kept) add_up(outcome.kept_file_bytes, commit.size);
             ++progress.files_done;
         });
         links.wake();
@@ -48,7 +48,7 @@ TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
         links.failed(index, path, error);
     };
     out.kept = [&links](std::uint64_t bytes) {
-        links.report.edit([&](Progress&, Outcome& outcome) { outcome.kept_bytes += bytes; });
+        links.report.edit([&](Progress&, Outcome& outcome) { add_up(outcome.kept_bytes, bytes); });
     };
     out.unchanged = [&links](EntryType type) { links.unchanged(type); };
     out.skipped = [&links](EntryType type) { links.skipped(type); };

@@ -150,10 +150,13 @@ bool put_body(Writer& out, const message::FileFailed& m) {
            put_text(out, m.path) && put_text(out, m.reason);
 }
 
+/// Writes a sum of sizes, which may be beyond what a message can carry.
+bool put_sum(Writer& out, std::uint64_t sum) { return out.varint(std::min(sum, kMaxNumber)); }
+
 bool put_totals(Writer& out, const message::Totals& t) {
-    return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && out.varint(t.bytes) &&
-           out.varint(t.written_bytes) && out.varint(t.failures) && out.varint(t.unchanged) && out.varint(t.skipped) &&
-           out.varint(t.erased) && out.varint(t.files_done);
+    return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && put_sum(out, t.bytes) &&
+           put_sum(out, t.written_bytes) && out.varint(t.failures) && out.varint(t.unchanged) &&
+           out.varint(t.skipped) && out.varint(t.erased) && out.varint(t.files_done);
 }
 
 bool put_body(Writer& out, const message::Delivered& m) {
@@ -228,7 +231,7 @@ bool put_body(Writer& out, const message::Names& m) {
 bool put_body(Writer& out, const message::Note& m) { return put_type(out, MessageType::note) && put_text(out, m.text); }
 
 bool put_body(Writer& out, const message::Found& m) {
-    return put_type(out, MessageType::found) && out.varint(m.files) && out.varint(m.bytes) && out.u8(m.final ? 1 : 0);
+    return put_type(out, MessageType::found) && out.varint(m.files) && put_sum(out, m.bytes) && out.u8(m.final ? 1 : 0);
 }
 
 }  // namespace

@@ -27,11 +27,17 @@ inline constexpr std::size_t kAskedEarly = 256;
 inline constexpr std::size_t kMaxListItems = 1024;  // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
 inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;    // the most that a receiver accepts
-inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of a failed entry that was not announced
+inline constexpr std::uint64_t kMaxNumber = (1ULL << 62U) - 1;  // the largest in a message
+inline constexpr std::uint64_t kNoEntry = kMaxNumber;           // index of a failed entry that was not announced
 inline constexpr std::size_t kMaxAttributes = 64;               // extended attributes of one entry
 inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // names and values of all attributes
 inline constexpr std::size_t kMaxRuleBytes = kMaxTextBytes;     // of one pattern
 inline constexpr std::size_t kMaxListedPathBytes = 60U << 10U;  // of all paths or names in one message
+
+/// Adds to a sum of sizes. The sum stays a number that fits into a message.
+constexpr void add_up(std::uint64_t& sum, std::uint64_t more) noexcept {
+    sum = sum <= kMaxNumber && more <= kMaxNumber - sum ? sum + more : kMaxNumber;
+}
 
 /// The error that ends a transfer because the peer violates the protocol.
 [[nodiscard]] inline Error broken(const char* what) { return {ErrorCode::protocol, what}; }

@@ -80,7 +80,7 @@ class Checker {
 
     bool check_file(const ReceiptEntry& entry) {
         ++counts_.files;
-        counts_.bytes += bytes_of(entry).length;
+        add_up(counts_.bytes, bytes_of(entry).length);
         int error = 0;
         // O_NONBLOCK: opening a FIFO in the place of the file must not block.
         const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);

@@ -189,7 +189,7 @@ Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts) 
         }
         if (entry.type == EntryType::file) {
             ++out.files;
-            out.bytes += entry.size;
+            add_up(out.bytes, entry.size);
         }
         add_lines(entry, index++, root, out.text);
     }

@@ -18,7 +18,7 @@ void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outco
     if (entry.type == EntryType::file || hard_link) ++progress.files_done;
     if (entry.kind != Kind::send && entry.kind != Kind::update) return;
     ++outcome.files;
-    outcome.bytes += entry.size;
+    add_up(outcome.bytes, entry.size);
 }
 
 void DryPlan::add(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes) {

@@ -19,32 +19,27 @@ namespace {
 // Enough digests to be worth a message's header, and few enough for the receiver to verify while data flows.
 constexpr std::size_t kDigestsPerMessage = 64;
 
-bool same_version(const struct stat& a, const struct stat& b) {
-    // Both are of one descriptor. It ignores the inode number, which may change meanwhile on FUSE.
-    return a.st_size == b.st_size && mtime_of(a) == mtime_of(b);
-}
-
 }  // namespace
 
-FileSender::FileSender(HashAlgorithm hash, OutgoingPacker& packer, EntryAnnouncer& announcer, Inquiries& inquiries,
-                       SourceCounts& counts, UnreplacedNames& unreplaced)
+FileSender::FileSender(HashAlgorithm hash, PieceHasher& reader, OutgoingPacker& packer, EntryAnnouncer& announcer,
+                       Inquiries& inquiries, SourceCounts& counts, UnreplacedNames& unreplaced)
     : hash_(hash),
       packer_(packer),
       announcer_(announcer),
       inquiries_(inquiries),
       counts_(counts),
       unreplaced_(unreplaced),
+      reader_(reader),
       piece_hasher_(hash),
       root_(hash) {}
 
 void FileSender::begin(SourceFile file) {
     const std::uint64_t size = file.size();
     const bool sparse = may_have_holes(file.before);
-    const auto& part = file.entry.part;
-    const bool whole = !part && !sparse && size <= kSentExtentBytes && file.kept.none() && !file.query;
+    const bool whole = !file.entry.part && !sparse && size <= kSentExtentBytes && file.kept.none() && !file.query;
     const int fd = file.fd.get();
-    const ExtentCursor cursor(fd, part.value_or(Extent{0, size}), sparse);
-    file_.emplace(Open{std::move(file), FileDigest(hash_, size), cursor, whole});
+    ExtentCursor cursor(fd, file.before, file.range(), reader_);
+    file_.emplace(Open{std::move(file), FileDigest(hash_, size), std::move(cursor), whole});
     announce();
     if (!sparse && size > kPieceBytes) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
@@ -65,7 +60,9 @@ void FileSender::announce() {
 
 std::optional<DiskStep> FileSender::go_on() {
     const Open& file = *file_;
-    if (file.comparing) {
+    if (file.again) {
+        read_again();
+    } else if (file.comparing) {
         compare();
     } else if (file.fresh.length > 0) {
         send_fresh();
@@ -85,7 +82,7 @@ std::optional<DiskStep> FileSender::begin_extent() {
     if (!extent) {
         // A receiver that has the whole file says so. The file must then not be reported as sent as well.
         if (file.source.query) return await_holding();
-        end(check_read());
+        check_read();
     } else if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) {
         end(FileStatus::skipped);
     } else if (file.whole) {
@@ -128,7 +125,7 @@ void FileSender::compare() {
     counts_.compared(until - before);
     if (!same) return;
     file.comparing = false;
-    if (*same) return end(FileStatus::kept);
+    if (*same && file.source.stands()) return end(FileStatus::kept);
     counts_.sent_anyway(std::min(until, file.sent));
 }
 
@@ -206,9 +203,13 @@ void FileSender::send_zeros(std::uint64_t length) {
 }
 
 void FileSender::add_digest(const ProvenPiece& piece) {
-    file_->digest.add(piece.offset, piece.length, piece.digest);
-    file_->digests.push_back(piece.digest);
-    if (file_->digests.size() == kDigestsPerMessage) flush_digests();
+    Open& file = *file_;
+    file.digest.add(piece.offset, piece.length, piece.digest);
+    file.digests.push_back(piece.digest);
+    const bool joins = !file.read.empty() && file.read.back().offset + file.read.back().length == piece.offset;
+    if (!joins) file.read.push_back({piece.offset, 0});
+    file.read.back().length += piece.length;
+    if (file.digests.size() == kDigestsPerMessage) flush_digests();
 }
 
 void FileSender::flush_digests() {
@@ -218,17 +219,57 @@ void FileSender::flush_digests() {
     packer_.message(message::Digests{file.index, first, std::exchange(file.digests, {})});
 }
 
-FileStatus FileSender::check_read() {
+void FileSender::check_read() {
     Open& file = *file_;
-    const int fd = file.source.fd.get();
-    struct stat after = {};
-    if (::fstat(fd, &after) != 0 || !same_version(file.source.before, after)) return FileStatus::changed;
+    struct stat now = {};
+    const bool stands = file.source.stands(now);
+    const bool grew = now.st_size > file.source.before.st_size;
+    if (now.st_size < file.source.before.st_size || (!grew && has_more())) {
+        return end(file.error != 0 ? FileStatus::unreadable : FileStatus::changed);
+    }
+    if (stands) return end(FileStatus::ok);
+    // It may have grown only, or not at all: some file systems show the times of one replica or the other.
+    file.again =
+        SecondReading{file.digest.finish(), FileDigest(hash_, file.source.size()), file.source.range().offset, 0, grew};
+}
+
+bool FileSender::has_more() {
     // Some file systems (procfs, FUSE) report a wrong size. Data beyond it must not be dropped silently.
     std::array<std::byte, 1> beyond{};
     std::size_t count = 0;
-    file.error = read_all_at(fd, beyond, file.source.size(), count);
-    if (file.error != 0) return FileStatus::unreadable;
-    return count == 0 ? FileStatus::ok : FileStatus::changed;
+    file_->error = read_all_at(file_->source.fd.get(), beyond, file_->source.size(), count);
+    return file_->error != 0 || count > 0;
+}
+
+void FileSender::read_again() {
+    Open& file = *file_;
+    SecondReading& again = *file.again;
+    const int fd = file.source.fd.get();
+    const Extent range = file.source.range();
+    const Extent next = again.next < file.read.size() ? file.read[again.next] : Extent{range.offset + range.length, 0};
+    bool same = true;
+    std::uint64_t length = 0;
+    if (again.at < next.offset) {
+        length = piece_length(again.at, next.offset - again.at);
+        same = reader_.is_zero(fd, again.at, length).value_or(false);
+    } else if (next.length > 0) {
+        length = piece_length(again.at, next.offset + next.length - again.at);
+        const auto digest = reader_.hash(fd, again.at, length);
+        same = digest.has_value();
+        if (same) again.digest.add(again.at, length, *digest);
+    } else {
+        return end_reading_again();
+    }
+    if (!same) return end(FileStatus::changed);
+    again.at += length;
+    if (next.length > 0 && again.at == next.offset + next.length) ++again.next;
+}
+
+void FileSender::end_reading_again() {
+    SecondReading& again = *file_->again;
+    const bool same = again.digest.finish() == again.first;
+    if (same && again.grew) announcer_.note_grown(file_->source.entry);
+    end(same ? FileStatus::ok : FileStatus::changed);
 }
 
 void FileSender::end(FileStatus status) {
@@ -237,7 +278,7 @@ void FileSender::end(FileStatus status) {
     const ScannedEntry& entry = file.source.entry;
     message::FileEnd end{file.index, status, {}};
     if (status == FileStatus::ok) {
-        end.digest = file.digest.finish();
+        end.digest = file.again ? file.again->first : file.digest.finish();
         root_.add(file.index, end.digest);
         counts_.sent_whole(entry, file.sent);
     } else if (status == FileStatus::kept) {

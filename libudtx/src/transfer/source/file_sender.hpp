@@ -9,6 +9,7 @@
 
 #include "transfer/disk_pool.hpp"
 #include "transfer/file_digest.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
 #include "transfer/source/entry_announcer.hpp"
 #include "transfer/source/extent_cursor.hpp"
 #include "transfer/source/inquiries.hpp"
@@ -22,8 +23,8 @@ namespace udtx::transfer {
 class FileSender {
   public:
     /// All arguments outlive it.
-    FileSender(HashAlgorithm hash, OutgoingPacker& packer, EntryAnnouncer& announcer, Inquiries& inquiries,
-               SourceCounts& counts, UnreplacedNames& unreplaced);
+    FileSender(HashAlgorithm hash, PieceHasher& reader, OutgoingPacker& packer, EntryAnnouncer& announcer,
+               Inquiries& inquiries, SourceCounts& counts, UnreplacedNames& unreplaced);
 
     /// Call it only while busy() is false.
     void begin(SourceFile file);
@@ -38,6 +39,15 @@ class FileSender {
     [[nodiscard]] Digest root() { return root_.finish(); }
 
   private:
+    /// It covers all that is sent or left out. If the digest is the same, and holes read as zeros, then the file had
+    /// this content at the moment between both readings.
+    struct SecondReading {
+        Digest first;
+        FileDigest digest;
+        std::uint64_t at = 0;
+        std::size_t next = 0;  ///< of Open::read
+        bool grew = false;
+    };
     struct Open {
         SourceFile source;
         FileDigest digest;
@@ -51,6 +61,8 @@ class FileSender {
         std::vector<Digest> digests{};
         std::uint64_t sent = 0;
         int error = 0;
+        std::vector<Extent> read{};  ///< what was read, sent or not; joined where nothing is between
+        std::optional<SecondReading> again{};
     };
     void announce();
     std::optional<DiskStep> begin_extent();
@@ -70,8 +82,13 @@ class FileSender {
     void send_zeros(std::uint64_t length);
     void add_digest(const ProvenPiece& piece);
     void flush_digests();
-    /// Checks the file after all of it was read; returns the status for FILE_END.
-    [[nodiscard]] FileStatus check_read();
+    /// Checks the file after all of it was read. If it may have been changed meanwhile, a second reading begins.
+    void check_read();
+    /// True if there is data at the end, though nothing says that the file grew.
+    [[nodiscard]] bool has_more();
+    /// Reads another piece, or a part of a hole, for the second time.
+    void read_again();
+    void end_reading_again();
     /// Sends FILE_END and what belongs to it, and closes the file.
     void end(FileStatus status);
 
@@ -81,6 +98,7 @@ class FileSender {
     Inquiries& inquiries_;
     SourceCounts& counts_;
     UnreplacedNames& unreplaced_;
+    PieceHasher& reader_;
     Hasher piece_hasher_;
     RootDigest root_;
     std::optional<Open> file_;

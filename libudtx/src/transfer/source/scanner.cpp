@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -27,10 +28,6 @@ bool may_meet(const std::vector<SourceRoot>& roots) {
 }
 
 }  // namespace
-
-bool may_have_holes(const struct stat& st) noexcept {
-    return static_cast<std::uint64_t>(st.st_blocks) * 512 < static_cast<std::uint64_t>(st.st_size);
-}
 
 std::uint64_t expected_data_bytes(const struct stat& st) noexcept {
     return std::min(static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512);
@@ -94,6 +91,11 @@ DiskStep Scanner::step() {
         report_.warn((brought_again_ == 1 ? "1 name is" : std::to_string(brought_again_) + " names are") +
                      std::string(" in several sources; udtx sent the entry of the first source: '") +
                      escape_name(first_again_) + "'" + (brought_again_ == 1 ? "" : " and others"));
+    }
+    if (doubtful_ > 0) {
+        report_.warn(std::to_string(doubtful_) + (doubtful_ == 1 ? " name is" : " names are") +
+                     " sent as a file of its own, because the file system cannot prove the hard link, first '" +
+                     escape_name(first_doubtful_) + "'");
     }
     if (unfinished_ > 0 && !options_.only_finished) {
         report_.warn("skipped temporary files of running or stopped transfers: " + std::to_string(unfinished_) +
@@ -212,7 +214,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
         if (holder == TakenNames::Holder::none) add(std::move(entry));
         descend(directory, name, path, into);
     } else if (S_ISREG(st.st_mode)) {
-        visit_file(st, std::move(entry));
+        visit_file(directory, name, st, std::move(entry));
     } else if (S_ISLNK(st.st_mode)) {
         visit_symlink(directory, name, std::move(entry));
     } else if (!came_before(path)) {
@@ -244,24 +246,41 @@ void Scanner::leave_out(const std::string& path) {
     if (!queue_.push(std::move(entry), cost)) stopped_ = true;
 }
 
-void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
-    if (came_before(entry.path) || !choose_bytes(options_, static_cast<std::uint64_t>(st.st_size), entry)) return;
+void Scanner::visit_file(int directory, const std::string& name, const struct stat& st, ScannedEntry entry) {
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    if (came_before(entry.path)) return;
+    if (size > kMaxNumber) return fail(entry.path, too_large(entry.path, size));
+    if (!choose_bytes(options_, size, entry)) return;
+    entry.size = size;
     // A file of which only a part is sent is not linked, since the cuts of its names differ.
-    if (options_.hard_links && st.st_nlink > 1 && !entry.part) {
-        const Linked file{st.st_dev,          st.st_ino,         st.st_size,        st.st_mtim.tv_sec,
-                          st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
-        entry.linked = true;
-        entry.size = static_cast<std::uint64_t>(st.st_size);
-        const auto [first, added] = linked_.try_emplace(file, entry.path);
-        if (!added) {
-            entry.type = EntryType::hard_link;
-            entry.target = first->second;
-            return add(std::move(entry));
-        }
-    }
-    entry.size = static_cast<std::uint64_t>(st.st_size);
+    if (options_.hard_links && st.st_nlink > 1 && !entry.part) find_first_name(directory, name, st, entry);
+    if (entry.type == EntryType::hard_link) return add(std::move(entry));
     entry.data_bytes = std::min(expected_data_bytes(st), entry.bytes());
     add(std::move(entry));
+}
+
+void Scanner::find_first_name(int directory, const std::string& name, const struct stat& st, ScannedEntry& entry) {
+    std::string handle = handle_of(directory, name);
+    const bool proven = !handle.empty();
+    const Linked file{st.st_dev,          st.st_ino,         st.st_size,         st.st_mtim.tv_sec,
+                      st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec, std::move(handle)};
+    entry.linked = true;
+    const auto [first, added] = linked_.try_emplace(file, FirstName{entry.root, entry.path});
+    if (added) return;
+    if (!proven && entry.size > kMaxCompared) {
+        if (doubtful_++ == 0) first_doubtful_ = entry.path;
+        return;
+    }
+    if (!proven && !has_content_of(first->second, entry)) return;
+    entry.type = EntryType::hard_link;
+    entry.target = first->second.path;
+}
+
+bool Scanner::has_content_of(const FirstName& first, const ScannedEntry& entry) const {
+    int error = 0;
+    const UniqueFd one = roots_[first.root].directory.open_at(first.path, O_RDONLY, 0, error);
+    const UniqueFd other = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+    return one && other && same_bytes(one.get(), other.get(), entry.size);
 }
 
 bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry) {
@@ -282,7 +301,8 @@ void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry
     }
     std::array<char, kMaxPathBytes + 1> target{};
     const ssize_t n = ::readlinkat(directory, name.c_str(), target.data(), target.size());
-    if (n < 0 || static_cast<std::size_t>(n) > kMaxPathBytes) return fail(entry.path, n < 0 ? errno : ENAMETOOLONG);
+    if (n < 0) return fail(entry.path, unreadable(directory, name, entry.path, S_IFLNK, errno));
+    if (static_cast<std::size_t>(n) > kMaxPathBytes) return fail(entry.path, ENAMETOOLONG);
     entry.type = EntryType::symlink;
     entry.target.assign(target.data(), static_cast<std::size_t>(n));
     if (options_.links == LinkChoice::safe && leads_out(entry.path, entry.target)) {
@@ -296,7 +316,7 @@ void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry
 void Scanner::descend(int directory, const std::string& name, const std::string& path, Into into) {
     if (into == Into::nothing || into == Into::way) return;
     UniqueFd fd(open_entry(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd) return fail(path, errno);
+    if (!fd) return fail(path, unreadable(directory, name, path, S_IFDIR, errno));
     DIR* opened = ::fdopendir(fd.get());
     if (opened == nullptr) return fail(path, errno);
     static_cast<void>(fd.release());
@@ -308,7 +328,7 @@ void Scanner::add(ScannedEntry entry) {
     if (!file) ++others_;
     report_.edit([&](Progress& progress, Outcome&) {
         if (file) ++progress.files_total;
-        progress.bytes_total += entry.data_bytes;
+        add_up(progress.bytes_total, entry.data_bytes);
     });
     const std::size_t cost = sizeof(ScannedEntry) + entry.path.size() + entry.target.size();
     if (!queue_.push(std::move(entry), cost)) stopped_ = true;
@@ -321,7 +341,10 @@ void Scanner::fail_hidden(const std::string& path) {
 }
 
 void Scanner::fail(const std::string& path, int error_number) {
-    Error error = io_error("cannot read", path, error_number);
+    fail(path, io_error("cannot read", path, error_number));
+}
+
+void Scanner::fail(const std::string& path, Error error) {
     report_.fail_unannounced({path, error.code, std::move(error.message)});
 }
 

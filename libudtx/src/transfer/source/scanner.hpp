@@ -57,8 +57,6 @@ using ScanQueue = BoundedQueue<ScannedEntry>;
 
 /// Bytes that a file is expected to put on the wire: at most what it occupies on disk.
 [[nodiscard]] std::uint64_t expected_data_bytes(const struct stat& st) noexcept;
-/// True if it occupies less than its size: it has holes, or the file system compresses it.
-[[nodiscard]] bool may_have_holes(const struct stat& st) noexcept;
 
 /// Chooses the bytes of a file of that size that are sent. False: none, another shard has it.
 [[nodiscard]] bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry);
@@ -110,12 +108,15 @@ class Scanner {
     /// The same for entries other than directories; it counts repeated names.
     [[nodiscard]] bool came_before(const std::string& path);
     void visit_symlink(int directory, const std::string& name, ScannedEntry entry);
-    void visit_file(const struct stat& st, ScannedEntry entry);
+    void visit_file(int directory, const std::string& name, const struct stat& st, ScannedEntry entry);
+    /// Finds the first name of a file that has several, or makes this one the first.
+    void find_first_name(int directory, const std::string& name, const struct stat& st, ScannedEntry& entry);
     void descend(int directory, const std::string& name, const std::string& path, Into into);
     void add(ScannedEntry entry);
     /// Records an entry that is found but not sent; it is not a failure.
     void leave_out(const std::string& path);
     void fail(const std::string& path, int error_number);
+    void fail(const std::string& path, Error error);
     /// Records a directory whose name an earlier file has: none of its contents are sent.
     void fail_hidden(const std::string& path);
 
@@ -126,9 +127,17 @@ class Scanner {
     std::vector<Level> levels_;
     const bool may_meet_;  // names can occur twice
     TakenNames taken_;
-    /// Device and inode are not enough where one file system shows several: times and size must agree as well.
-    using Linked = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, time_t, long, time_t, long>;
-    std::map<Linked, std::string> linked_;              // first names
+    /// Device and inode are not enough where one file system shows several: times and size must agree as well, and what
+    /// the file system itself calls the file. If that has no name for it, the contents must be equal.
+    using Linked = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, time_t, long, time_t, long, std::string>;
+    struct FirstName {
+        std::size_t root;
+        std::string path;
+    };
+    [[nodiscard]] bool has_content_of(const FirstName& first, const ScannedEntry& entry) const;
+    std::map<Linked, FirstName> linked_;
+    std::uint64_t doubtful_ = 0;  // names that may be links, and are sent as files of their own
+    std::string first_doubtful_;
     std::map<std::string, bool, std::less<>> parents_;  // of requested names: whether they were sent
     std::size_t next_root_ = 0;
     std::size_t root_ = 0;  // the present one

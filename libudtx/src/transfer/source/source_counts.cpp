@@ -11,7 +11,7 @@ void SourceCounts::meet(const ScannedEntry& entry) {
     if (entry.type != EntryType::file || sent_ == nullptr || !sent_->earlier(entry.path)) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.files;
-        outcome.sent_earlier.bytes += entry.bytes();
+        add_up(outcome.sent_earlier.bytes, entry.bytes());
     });
 }
 
@@ -33,7 +33,7 @@ void SourceCounts::stands(const ScannedEntry& entry) {
     if (!sent) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.stood_files;
-        outcome.sent_earlier.stood_bytes += entry.bytes();
+        add_up(outcome.sent_earlier.stood_bytes, entry.bytes());
         outcome.sent_earlier.stood_data += *sent;
     });
 }
@@ -42,14 +42,14 @@ void SourceCounts::kept_file(const ScannedEntry& entry) {
     kept(entry.bytes(), 0);
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.kept_files;
-        outcome.kept_file_bytes += entry.bytes();
+        add_up(outcome.kept_file_bytes, entry.bytes());
     });
 }
 
 void SourceCounts::kept(std::uint64_t bytes, std::uint64_t compared) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.bytes_kept += bytes - compared;
-        outcome.kept_bytes += bytes;
+        add_up(outcome.kept_bytes, bytes);
     });
 }
 
@@ -62,11 +62,16 @@ void SourceCounts::sent_anyway(std::uint64_t same) {
 }
 
 void SourceCounts::fail(const ScannedEntry& entry, FileStatus status, int error_number) {
-    Error error = status == FileStatus::changed
-                      ? Error{ErrorCode::partial, "'" + escape_name(entry.path) +
-                                                      "' changed while it was read, or does not report its true size "
-                                                      "(procfs): send it again or copy it first"}
-                      : io_error("cannot read", entry.path, error_number);
+    fail(entry, status == FileStatus::changed ? changed(entry) : io_error("cannot read", entry.path, error_number));
+}
+
+Error SourceCounts::changed(const ScannedEntry& entry) {
+    return {ErrorCode::partial, "'" + escape_name(entry.path) +
+                                    "' changed while it was read, or does not report its true size (procfs): send it "
+                                    "again or copy it first"};
+}
+
+void SourceCounts::fail(const ScannedEntry& entry, Error error) {
     report_.fail({entry.path, error.code, std::move(error.message)});
 }
 

@@ -33,6 +33,9 @@ class SourceCounts {
     void compared(std::uint64_t same);
     void sent_anyway(std::uint64_t same);
     void fail(const ScannedEntry& entry, FileStatus status, int error_number);
+    void fail(const ScannedEntry& entry, Error error);
+    /// The error of a file that changed while it was read.
+    [[nodiscard]] static Error changed(const ScannedEntry& entry);
 
   private:
     SentNames* sent_;

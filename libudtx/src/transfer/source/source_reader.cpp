@@ -20,6 +20,21 @@ constexpr std::uint64_t kMaxAheadBytes = 64U << 10U;
 // On a short path the receiver has answered by then, and nothing is sent needlessly.
 constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
 
+// Steps of the clocks of file systems: of the kernel's tick, and those of FAT.
+constexpr std::chrono::milliseconds kFineStep(20);
+constexpr std::chrono::milliseconds kCoarseStep(2000);
+
+/// How long a file must rest until each later write shows in its times.
+std::chrono::milliseconds time_to_settle(const struct stat& st) {
+    using namespace std::chrono;
+    const auto changed = system_clock::time_point(seconds(st.st_ctim.tv_sec)) +
+                         duration_cast<system_clock::duration>(nanoseconds(st.st_ctim.tv_nsec));
+    const milliseconds step = st.st_ctim.tv_nsec == 0 ? kCoarseStep : kFineStep;
+    const auto passed = system_clock::now() - changed;
+    // A time far in the future is that of another clock.
+    return passed < step && passed > -step ? ceil<milliseconds>(step - passed) : milliseconds(0);
+}
+
 }  // namespace
 
 SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned,
@@ -33,7 +48,7 @@ SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions opt
       inquiries_(options_, scanned, packer_, announcer_, answers),
       counts_(options_.sent, report_),
       piece_hasher_(options_.hash),
-      sender_(options_.hash, packer_, announcer_, inquiries_, counts_, unreplaced_) {}
+      sender_(options_.hash, piece_hasher_, packer_, announcer_, inquiries_, counts_, unreplaced_) {}
 
 DiskStep SourceReader::step() {
     const DiskSlice slice;
@@ -53,6 +68,14 @@ DiskStep SourceReader::step() {
 
 SourceReader::Wait SourceReader::go_on() {
     if (sender_.busy()) return sender_.go_on();
+    if (fresh_) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < fresh_->until)
+            return DiskStep::rest_for(std::chrono::ceil<std::chrono::milliseconds>(fresh_->until - now));
+        Fresh file = *std::exchange(fresh_, std::nullopt);
+        begin_file(std::move(file.entry), std::move(file.holding), file.query, true);
+        return std::nullopt;
+    }
     if (compared_) {
         compare();
         return std::nullopt;
@@ -156,28 +179,44 @@ bool SourceReader::leave_out(const ScannedEntry& entry, const RemoteHolding& hol
     return true;
 }
 
-void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query) {
+void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query,
+                              bool settled) {
     if (options_.dry_run && holding.has != Holding::all_pieces) return plan_.add_changed(entry, holding.changes);
     int error = 0;
     UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
     struct stat st = {};
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
-    if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
-    if (error != 0) return cannot_read(entry, holding.changes, FileStatus::unreadable, error);
-    // The file may have grown or shrunk since it was found.
-    if (!choose_bytes(options_, static_cast<std::uint64_t>(st.st_size), entry)) {
-        return cannot_read(entry, holding.changes, FileStatus::changed, 0);
+    const std::uint8_t changes = holding.changes;
+    if (!fd) return cannot_read(entry, changes, why_unreadable(entry, error));
+    if (error != 0 || !S_ISREG(st.st_mode)) {
+        return cannot_read(entry, changes, unreadable(entry.path, S_IFREG, error != 0 ? S_IFREG : st.st_mode, error));
     }
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    if (size > kMaxNumber) return cannot_read(entry, changes, too_large(entry.path, size));
+    if (const auto wait = settled ? std::chrono::milliseconds(0) : time_to_settle(st); wait.count() > 0) {
+        packer_.flush();
+        fresh_ = Fresh{std::move(entry), std::move(holding), query, std::chrono::steady_clock::now() + wait};
+        return;
+    }
+    // The file may have grown or shrunk since it was found.
+    if (!choose_bytes(options_, size, entry)) return cannot_read(entry, changes, SourceCounts::changed(entry));
     SourceFile file{std::move(entry), std::move(fd), st, KeptPieces(piece_hasher_, std::move(holding)), query};
     if (!file.may_be_same()) return end_comparing(std::move(file), false);
     compared_ = std::move(file);
 }
 
-void SourceReader::cannot_read(const ScannedEntry& entry, std::uint8_t changes, FileStatus why, int error_number) {
+Error SourceReader::why_unreadable(const ScannedEntry& entry, int error_number) const {
+    const SplitName split = split_leaf(entry.path);
+    int ignored = 0;
+    const UniqueFd parent = roots_[entry.root].directory.open_directory(split.directory, ignored);
+    return unreadable(parent.get(), split.leaf, entry.path, S_IFREG, error_number);
+}
+
+void SourceReader::cannot_read(const ScannedEntry& entry, std::uint8_t changes, Error why) {
     if (options_.dry_run) return plan_.add_changed(entry, changes | change::kContent);
     announcer_.announce_unreadable(entry);
     counts_.end(entry, 0);
-    counts_.fail(entry, why, error_number);
+    counts_.fail(entry, std::move(why));
     unreplaced_.add(entry);
 }
 
@@ -185,7 +224,9 @@ void SourceReader::compare() {
     const std::uint64_t before = compared_->kept.same_until();
     const auto same = compared_->compare();
     counts_.compared(compared_->kept.same_until() - before);
-    if (same) end_comparing(*std::exchange(compared_, std::nullopt), *same);
+    if (!same) return;
+    const bool stands = options_.dry_run || compared_->stands();
+    end_comparing(*std::exchange(compared_, std::nullopt), *same && stands);
 }
 
 void SourceReader::end_comparing(SourceFile file, bool same) {

@@ -53,9 +53,12 @@ class SourceReader {
     void send_hard_link(ScannedEntry entry);
     /// True if nothing of the file needs to be sent, because of what the receiver has.
     [[nodiscard]] bool leave_out(const ScannedEntry& entry, const RemoteHolding& holding);
-    /// Opens the file. If the receiver may have all of it, the pieces are compared first.
-    void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query);
-    void cannot_read(const ScannedEntry& entry, std::uint8_t changes, FileStatus why, int error_number);
+    /// Opens the file. If the receiver may have all of it, the pieces are compared first. A file that was written a
+    /// moment ago is opened again when a later write would show in its times: `settled`.
+    void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query,
+                    bool settled = false);
+    [[nodiscard]] Error why_unreadable(const ScannedEntry& entry, int error_number) const;
+    void cannot_read(const ScannedEntry& entry, std::uint8_t changes, Error why);
     void compare();
     void end_comparing(SourceFile file, bool same);
     void finish();
@@ -67,6 +70,13 @@ class SourceReader {
     std::optional<Candidate> candidate_;         // the next to be sent
     std::chrono::steady_clock::time_point met_;  // when candidate_ was taken
     std::uint64_t ahead_bytes_ = 0;              // of files that were sent together with their query
+    struct Fresh {
+        ScannedEntry entry;
+        RemoteHolding holding;
+        std::optional<std::uint64_t> query;
+        std::chrono::steady_clock::time_point until;
+    };
+    std::optional<Fresh> fresh_;  // the next to be begun
     std::optional<SourceFile> compared_;
     OutgoingPacker packer_;
     EntryAnnouncer announcer_;

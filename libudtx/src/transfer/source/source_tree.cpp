@@ -29,6 +29,33 @@ const char* special_kind(mode_t mode) noexcept {
     return "device";
 }
 
+Error too_large(const std::string& path, std::uint64_t size) {
+    return {ErrorCode::refused, "'" + escape_name(path) + "' has " + std::to_string(size) +
+                                    " bytes; udtx sends files of at most " + std::to_string(kMaxNumber) + " bytes"};
+}
+
+namespace {
+
+const char* kind_of(mode_t mode) noexcept {
+    if (S_ISREG(mode)) return "file";
+    if (S_ISDIR(mode)) return "directory";
+    return S_ISLNK(mode) ? "symbolic link" : special_kind(mode);
+}
+
+}  // namespace
+
+Error unreadable(const std::string& path, mode_t found, mode_t now, int error_number) {
+    if ((found & S_IFMT) == (now & S_IFMT)) return io_error("cannot read", path, error_number);
+    return {ErrorCode::partial, "'" + escape_name(path) + "' was a " + kind_of(found) +
+                                    " when it was found, and is a " + kind_of(now) + " now: send it again"};
+}
+
+Error unreadable(int directory, const std::string& name, const std::string& path, mode_t found, int error_number) {
+    struct stat now = {};
+    const bool there = ::fstatat(directory, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0;
+    return unreadable(path, found, there ? now.st_mode : found, error_number);
+}
+
 namespace {
 
 Result<SourceRoot> open_source(const std::string& given) {

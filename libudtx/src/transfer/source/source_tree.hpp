@@ -16,6 +16,14 @@ namespace udtx::transfer {
 /// "FIFO", "socket" or "device"; nullptr for types that can be sent: files, directories and symbolic links.
 [[nodiscard]] const char* special_kind(mode_t mode) noexcept;
 
+/// The size is above what a message can carry.
+[[nodiscard]] Error too_large(const std::string& path, std::uint64_t size);
+/// Why an entry cannot be read that had the type of `found`. If it has the type of `now` meanwhile, that is why.
+[[nodiscard]] Error unreadable(const std::string& path, mode_t found, mode_t now, int error_number);
+/// The same, for the name in a directory as it is now.
+[[nodiscard]] Error unreadable(int directory, const std::string& name, const std::string& path, mode_t found,
+                               int error_number);
+
 /// `leaf` below `directory` is sent under the name `leaf`; if it is empty, the directory's contents are sent.
 struct SourceRoot {
     ConfinedDir directory;

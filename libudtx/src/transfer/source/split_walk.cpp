@@ -41,7 +41,7 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
         while (auto entry = queue.try_pop()) {
             const bool file = entry->type == EntryType::file;
             if (file) ++out.files;
-            out.bytes += entry->data_bytes;
+            add_up(out.bytes, entry->data_bytes);
             // Each of a file's names would need the same cuts.
             const bool may_be_cut = file && entry->size > kCutBytes && !entry->linked;
             found.push_back(
