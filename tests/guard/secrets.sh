@@ -72,6 +72,41 @@ looked=$(find "$work/watched" -type f | wc -l)
 [ "$looked" -ge 15 ] || fail "only $looked files were looked at"
 fault_case F17 "no secret in arguments, environment, logs, output or core dumps" "none in $looked files"
 
+# No other program of the user reads a key from memory. The files of /proc/PID then belong to root.
+user=$(id -u)
+as_user=()
+if [ "$user" -eq 0 ] && command -v setpriv >/dev/null; then
+    user=65534
+    as_user=(setpriv --reuid="$user" --regid="$user" --clear-groups)
+fi
+if ! sanitized && [ "$user" -ne 0 ]; then
+    mkdir "$work/theirs"
+    cp "$send" "$recv" "$work/psk" "$work/file" "$work/theirs/"
+    [ ${#as_user[@]} -eq 0 ] || chown -R "$user" "$work/theirs"
+    chmod 755 "$work"
+    # exec keeps the process number.
+    for tool in udtx-send udtx-recv; do
+        printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${as_user[*]}" "$work/theirs/$tool" >"$work/$tool"
+        chmod +x "$work/$tool"
+    done
+    "${as_user[@]}" sleep 600 &
+    bystander=$!
+    receivers+=("$bystander")
+    recv=$work/udtx-recv start_recv theirs -v --dir "$work/theirs" --psk-file "$work/theirs/psk"
+    "$work/udtx-send" --psk-file "$work/theirs/psk" --rate 3M "$work/theirs/file" "udtx://127.0.0.1:$port/theirs" 2>/dev/null &
+    sender=$!
+    receivers+=("$sender")
+    until_true 60 grep -q 'serving 127' "$work/theirs.log"
+    reads() { "${as_user[@]}" cat "/proc/$1/environ" >/dev/null 2>&1; }
+    until_true 60 reads "$bystander"
+    for pid in "$sender" "$receiver"; do
+        name=$(sed -n 's/^Name:[[:space:]]*//p' "/proc/$pid/status")
+        [[ $name == udtx-* ]] || fail "process $pid is $name"
+        [ "$(stat -c %u "/proc/$pid/mem")" -eq 0 ] && ! reads "$pid" || fail "other programs of its user may read the memory of $name"
+    done
+    kill "$sender"
+fi
+
 # F11: the server has another identity than before.
 start_recv today --dir "$work/dst" --identity "$work/eve" --authorized-keys "$work/alice.pub"
 dial=("$send" --identity "$work/alice" --pin "$work/bob.pub" --timeout 120 "$work/file" "udtx://127.0.0.1:$port/changed")
