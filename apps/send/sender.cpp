@@ -92,6 +92,7 @@ transfer::SendOptions what_to_send(const Sending& sending) {
     const SendRun& run = sending.run;
     transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
     options.planned = plan_listing(run.log, listing_of(run.command.tree, run.command.common, false));
+    options.missing = sending.sources.failed;
     if (options.what.erase && !sending.sources.failed.empty()) {
         run.log.warn("--delete: nothing is deleted, because not all sources can be read");
         options.what.erase = false;

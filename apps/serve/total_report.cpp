@@ -21,11 +21,13 @@ void TotalReport::add(FinalReport report) {
         total_.stats = std::move(report.stats);
         total_.limits = std::move(report.limits);
         total_.receives = report.receives;
+        total_.dry_run = report.dry_run;
         total_.code = report.code;
         total_.error = std::move(report.error);
         return;
     }
     accumulate(total_.outcome, report.outcome);
+    total_.dry_run = total_.dry_run && report.dry_run;
     total_.progress.files_total += report.progress.files_total;
     total_.progress.files_done += report.progress.files_done;
     total_.progress.totals_final = total_.progress.totals_final && report.progress.totals_final;

@@ -4,6 +4,12 @@
 
 namespace udtx::transfer {
 
+namespace {
+
+constexpr std::size_t kReasons = 10;  // that the receiver gets
+
+}  // namespace
+
 Progress JobReport::progress() const {
     const std::lock_guard lock(mutex_);
     return progress_;
@@ -48,14 +54,24 @@ void JobReport::fail(FailedFile failure) {
 }
 
 void JobReport::fail_unannounced(FailedFile failure) {
+    omit(failure.reason);
     fail(std::move(failure));
+}
+
+void JobReport::omit(std::string reason) {
     const std::lock_guard lock(mutex_);
     ++unannounced_;
+    if (reasons_.size() < kReasons) reasons_.push_back(std::move(reason));
 }
 
 std::uint64_t JobReport::unannounced() const {
     const std::lock_guard lock(mutex_);
     return unannounced_;
+}
+
+std::vector<std::string> JobReport::reasons_unannounced() const {
+    const std::lock_guard lock(mutex_);
+    return reasons_;
 }
 
 void JobReport::warn(std::string text) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "proto/application.hpp"
 #include "udtx/transfer/outcome.hpp"
@@ -27,7 +28,11 @@ class JobReport {
     void fail(FailedFile failure);
     /// Sender: records an entry that was found but cannot be announced to the receiver.
     void fail_unannounced(FailedFile failure);
+    /// The same for one that the caller has counted as failed.
+    void omit(std::string reason);
     [[nodiscard]] std::uint64_t unannounced() const;
+    /// The reasons of the first ones, with their names.
+    [[nodiscard]] std::vector<std::string> reasons_unannounced() const;
     void warn(std::string text);
     /// Records an entry that was delivered, but without this attribute.
     void lacks(const Unset& unset);
@@ -47,6 +52,7 @@ class JobReport {
     Progress progress_;
     Outcome outcome_;
     std::uint64_t unannounced_ = 0;
+    std::vector<std::string> reasons_;
 };
 
 /// Status at the end of a transfer that was not interrupted. It is ok, partial, or the cause if nothing arrived. It is

@@ -40,6 +40,21 @@ TEST_CASE("The report of one transfer is that of the run, and of several the sum
     CHECK(total.get().limits.empty());
 }
 
+TEST_CASE("A run of dry runs alone is one") {
+    const RecvCommand command;
+    TotalReport total(command);
+    FinalReport dry = transfer_of(0);
+    dry.dry_run = true;
+    total.add(dry);
+    CHECK(total.get().dry_run);
+    total.add(dry);
+    CHECK(total.get().dry_run);
+    total.add(transfer_of(1));
+    CHECK_FALSE(total.get().dry_run);
+    total.add(dry);
+    CHECK_FALSE(total.get().dry_run);
+}
+
 TEST_CASE("A run that was interrupted says by what, and how far it had come") {
     const RecvCommand command;
     TotalReport total(command);

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "udtx/export.hpp"
+#include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/plan.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/resume.hpp"
@@ -27,6 +29,7 @@ struct SendOptions {
     std::optional<ReceiptFile> receipt{};  ///< receipt to write
     bool fresh = false;                    ///< calls Transfer::presume_fresh() at the start
     PlanCallback planned{};                ///< reports what a dry run would do, and what was deleted
+    std::vector<FailedFile> missing{};     ///< sources that were not found and that the receiver should know of
 };
 
 /// What to fetch, and where to store it.

@@ -187,7 +187,8 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Co
         ++message.totals.failures;
     }
     if (const std::uint64_t unnamed = announcements_.unnamed(); unnamed > 0) {
-        report_.warn("the sender could not read " + std::to_string(unnamed) + " of its entries, and cannot name them");
+        report_.warn("the sender did not send " + std::to_string(unnamed) +
+                     " of its entries: it cannot read or name them, or they do not exist");
         report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unnamed; });
     }
     confirm_sent_ = true;

@@ -110,9 +110,21 @@ void SendJob::start(Instant now, proto::Connection& connection) {
         outcome.dry_run = options_.dry_run;
         if (stream) progress.files_total = 1;
     });
+    note_missing();
     if (options_.fresh) presume_fresh();
     reading_.start(is_far(connection));
     pump(now, connection);
+}
+
+// In a push the caller counts them. In a pull this end has its own report, and SOURCES has told the receiver.
+void SendJob::note_missing() {
+    for (const FailedFile& file : options_.missing) {
+        report_.omit("'" + escape_name(file.path) + "': " + file.reason);
+    }
+    if (!options_.found) return;
+    for (const auto& missing : options_.found->missing) {
+        report_.fail({missing.path, ErrorCode::file_io, missing.reason});
+    }
 }
 
 void SendJob::presume_fresh() {

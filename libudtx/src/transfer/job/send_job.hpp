@@ -36,6 +36,7 @@ struct SendJobOptions : Selection {
     bool only_finished = false;               ///< as in ScanOptions
     bool asked_for = false;                   ///< as in ReadOptions
     std::optional<message::Sources> found{};  ///< of a pull: the sources, which the receiver is told first
+    std::vector<FailedFile> missing{};        ///< of a push: sources that were not found
 };
 
 /// When the receiver has confirmed, the job closes the connection with code 0.
@@ -73,6 +74,7 @@ class SendJob final : public Job {
     SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
+    void note_missing();
     /// Moves ready items from the disk tasks into the streams, as far as these have room.
     void pump(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);

@@ -60,6 +60,7 @@ SendJobOptions job_options(const SendOptions& options) {
     if (options.sent) job.sent = options.sent->names().get();
     if (options.receipt) job.receipt = options.receipt->writer().get();
     job.fresh = options.fresh;
+    job.missing = options.missing;
     return job;
 }
 

@@ -146,19 +146,22 @@ void EntryAnnouncer::tell_left_out() {
                      escape_name(grown_.first) + "'");
     }
     tell_unset();
-    if (options_.asked_for) tell_warnings();
+    // No entry named these: the receiver would only know their number.
+    const std::vector<std::string> reasons = report_.reasons_unannounced();
+    for (const std::string& reason : reasons) packer_.message(message::Note{reason});
+    if (options_.asked_for) tell_warnings(reasons.size());
 }
 
 void EntryAnnouncer::tell_unset() {
     for (const Unset& unset : report_.outcome().unset) packer_.message(message::Unset{unset});
 }
 
-void EntryAnnouncer::tell_warnings() {
+void EntryAnnouncer::tell_warnings(std::size_t notes) {
     const Outcome outcome = report_.outcome();
     std::vector<std::string> texts = outcome.warnings;
     std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
     // A receiver's limit of messages counts both kinds.
-    const std::size_t room = kMaxNotes - std::min(kMaxNotes, outcome.unset.size());
+    const std::size_t room = kMaxNotes - std::min(kMaxNotes, outcome.unset.size() + notes);
     if (texts.size() > room) texts.resize(room);
     for (std::string& text : texts) packer_.message(message::Note{std::move(text)});
 }

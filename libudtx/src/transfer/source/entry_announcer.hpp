@@ -62,7 +62,7 @@ class EntryAnnouncer {
         }
     };
     void warn_of(const LeftOut& left, const char* what) const;
-    void tell_warnings();
+    void tell_warnings(std::size_t notes);
     void tell_unset();
     /// Opens the entry, and sends META of the latest entry, which is its entry.
     void send_meta_of(const ScannedEntry& entry);
