@@ -1,4 +1,7 @@
 // Connection setup and close under faults.
+#include <algorithm>
+#include <utility>
+
 #include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
 #include "test/fault_case.hpp"
@@ -193,6 +196,35 @@ TEST_CASE("F32 a forged RETRY delays the handshake, it does not end it") {
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 5s));
     SIM_CHECK(s, forged);
     test::fault_case(32, "a forged RETRY: connected within 5 s", to_seconds(s.elapsed()), " s");
+}
+
+TEST_CASE("a RETRY whose tag is wrong is not taken") {
+    Scenario s(symmetric("false retry", {}));
+    const std::vector<std::byte> junk(25, std::byte{0x2a});
+    bool sent = false;
+    bool taken = false;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
+        const auto hello = wire::parse_long_header(p.data);
+        if (from != s.client().node() || !hello) return true;
+        taken = taken || std::ranges::equal(hello->token, junk);
+        if (std::exchange(sent, true)) return true;
+        wire::LongHeader retry;
+        retry.type = wire::LongType::retry;
+        retry.destination = hello->source;
+        retry.source = hello->destination;
+        retry.token = junk;
+        std::vector<std::byte> data(200);
+        data.resize(wire::write_long_header(retry, data));
+        auto tag = crypto::retry_tag(shared_kit().provider(), hello->destination, data);
+        tag[3] ^= std::byte{1};
+        data.insert(data.end(), tag.begin(), tag.end());
+        s.network().inject(1ms, p.to, p.from, std::move(data));
+        return true;
+    });
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 5s));
+    SIM_CHECK(s, sent);
+    SIM_CHECK(s, !taken);
 }
 
 TEST_CASE("handshake on a line of 2 s round trip") {

@@ -236,6 +236,30 @@ TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state"
                      injected);
 }
 
+TEST_CASE("a first packet of less than 1200 bytes gets no answer") {
+    Scenario s(symmetric("short hello", {}));
+    Victim victim(s);
+    std::vector<Recorded> tape;
+    record(s, tape);
+    const Bulk bulk = start_bulk(s, {.bytes = 10'000});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done() && s.server().session().closed; }, 5s));
+    const auto is_hello = [](const Recorded& r) {
+        const auto h = wire::parse_long_header(r.data);
+        return r.by_client && h && h->type == wire::LongType::hello;
+    };
+    const auto hello = std::ranges::find_if(tape, is_hello);
+    SIM_REQUIRE(s, hello != tape.end());
+    auto data = hello->data;
+    const Address to = hello->to;
+    s.network().inject(1ms, victim.address(), to, data);
+    s.run_for(1s);
+    SIM_REQUIRE(s, victim.datagrams == 1);  // a whole one gets its RETRY
+    data.resize(wire::kMinInitialDatagram - 1);
+    s.network().inject(1ms, victim.address(), to, std::move(data));
+    s.run_for(1s);
+    SIM_CHECK(s, victim.datagrams == 1);
+}
+
 // The client's packets are large. The server's acknowledgements are small, so they give little credit.
 TEST_CASE("F30 a spoofed new address gets at most three times what came from it, and the old path goes on") {
     for (const bool spoof_client : {true, false}) {

@@ -172,6 +172,24 @@ TEST_CASE("a peer that opens too many streams, or sends where it must not, is re
     CHECK_FALSE(p.server.on_stream({StreamId::make(3, StreamKind::ordered, Role::client), 1ULL << 40U, one, false}));
 }
 
+TEST_CASE("a peer that sends beyond the connection's window is refused, over one stream or several") {
+    TransportConfig config;
+    config.connection_window = 1000;
+    Pair p(config);
+    const std::vector<std::byte> bytes(600);
+    const auto send = [&](std::uint64_t stream, std::uint64_t offset) {
+        return p.server.on_stream({StreamId::make(stream, StreamKind::ordered, Role::client), offset, bytes, false});
+    };
+    SECTION("one") {
+        CHECK(send(0, 400));
+        CHECK_FALSE(send(0, 401));
+    }
+    SECTION("several") {
+        CHECK(send(0, 0));
+        CHECK_FALSE(send(1, 0));
+    }
+}
+
 TEST_CASE("frames of a stream that is over are ignored") {
     Pair p(TransportConfig{});
     const StreamId id = *p.client.open(StreamKind::placed);
