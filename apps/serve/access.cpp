@@ -79,8 +79,11 @@ Result<transfer::LandingOptions> Access::push(const transfer::Client& client) co
         options.whose = client.identity;
     }
     const std::string place = rights == nullptr ? options.directory : directory_of(command_, *rights);
-    if (const auto same = places_.check(place); !same) return same.error();
-    if (command_.to_stdout) options.stream_fd = STDOUT_FILENO;
+    if (command_.to_stdout) {
+        options.stream_fd = STDOUT_FILENO;
+    } else if (const auto same = places_.check(place); !same) {
+        return same.error();
+    }
     options.resume = !command_.common.no_resume;
     options.receipt = receipt_;
     options.allow_erase = command_.allow_delete;

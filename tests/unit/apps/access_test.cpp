@@ -149,6 +149,9 @@ TEST_CASE("A directory that no key could write at the start stays closed") {
     SECTION("nobody could write") { access.note_places({}); }
     REQUIRE_FALSE(access.push(carol).ok());
     CHECK(access.push(carol).error().code == ErrorCode::refused);
+    b.command.to_stdout = true;  // writes to no directory
+    CHECK(access.push(carol).ok());
+    b.command.to_stdout = false;
     Access open = b.access();
     open.note_places({b.command.directory});
     CHECK(open.push(carol).ok());
