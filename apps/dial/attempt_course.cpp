@@ -42,11 +42,14 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
     waiter.look_back();
     FinalReport report = course.report(waiter);
     const Attempt::End end = end_of(transfer);
-    const bool goes_on = end == Attempt::End::sent_away && course.resumable;
+    const bool nothing = report.progress.bytes_done == 0 && report.progress.files_done == 0;
+    const bool untouched =
+        !transfer.connected_for() || (end == Attempt::End::sent_away && nothing && !course.reads_pipe);
+    const bool goes_on = end == Attempt::End::sent_away && (course.resumable || untouched);
     // A disk thread may be blocked in a call that cannot be interrupted: a read of standard input, or a file server
     // that hangs.
     if (report.code == ExitCode::interrupted && !goes_on) leave(course, std::move(report));
-    return {std::move(report), end, waiter.last_moved()};
+    return {std::move(report), end, waiter.last_moved(), untouched};
 }
 
 }  // namespace udtx::apps

@@ -27,7 +27,8 @@ struct AttemptCourse {
     std::unique_ptr<TransferObservers>& observers;
     RemoteEnd* remote = nullptr;  ///< set over ssh, else null
     std::optional<transfer::ReceiptFile> receipt{};
-    bool resumable = false;  ///< another attempt may follow
+    bool resumable = false;   ///< another attempt may continue this one
+    bool reads_pipe = false;  ///< what was read cannot be read again
     std::function<FinalReport(const AttemptWaiter&)> report;
     /// Ends a transfer that cannot finish. Does not return. The observers are destroyed before the call.
     std::function<void(const FinalReport&)> leave;

@@ -118,7 +118,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
 Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error) {
     FinalReport report = never_began(options, error);
     report.outcome = observers.account().whole(std::move(report.outcome));
-    return {std::move(report), end_of(error), {}};
+    return {std::move(report), end_of(error), {}, true};
 }
 
 }  // namespace udtx::apps

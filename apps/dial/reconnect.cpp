@@ -117,9 +117,11 @@ FinalReport keep_trying(const ReconnectSetup& setup,
                         const std::function<Attempt(std::optional<Duration> left)>& attempt) {
     Course course(setup);
     Attempt last = attempt(std::nullopt);
-    const bool again = last.end == Attempt::End::lost || last.end == Attempt::End::sent_away;
-    if (!again || !setup.resumable) return std::move(last.report);
-    while (last.end != Attempt::End::final) {
+    const auto repeats = [&setup](const Attempt& one) {
+        return one.end != Attempt::End::final && (setup.resumable || one.untouched);
+    };
+    if (last.end == Attempt::End::unreachable || !repeats(last)) return std::move(last.report);
+    while (repeats(last)) {
         course.take(last);
         if (!course.wait()) return course.give_up();
         last = attempt(course.left());

@@ -29,7 +29,8 @@ struct Attempt {
     };
     FinalReport report;
     End end = End::final;
-    Instant last_moved{};  ///< time of the last progress
+    Instant last_moved{};    ///< time of the last progress
+    bool untouched = false;  ///< nothing was delivered or consumed: the transfer may begin once more
 };
 
 /// Classifies a connection that has ended.
@@ -39,7 +40,7 @@ struct Attempt {
 
 struct ReconnectSetup {
     Duration patience{};     ///< longest time without progress, over all attempts
-    bool resumable = false;  ///< false: only one attempt
+    bool resumable = false;  ///< false: no attempt follows one that has begun
     bool over_ssh = false;   ///< each attempt logs in
     Log& log;
     SignalWaiter& signals;

@@ -144,6 +144,7 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
          .remote = route.remote.get(),
          .receipt = receipt,
          .resumable = command.resumable(),
+         .reads_pipe = command.streaming(),
          .report = [&](const AttemptWaiter& waiter) { return make_report(sending, route, waiter, *transfer); },
          .leave = [&](const FinalReport& report) { sending.leave(run, report); }},
         *transfer);

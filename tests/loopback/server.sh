@@ -60,6 +60,12 @@ until_true 90 grep -q "no new transfers" "$work/server.log"
 expect 130 "$send" --timeout 2 --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
 said "the server is being stopped; reconnecting, for [12]"
 said "the server is being stopped.*nothing moved for 2"
+# A transfer that cannot be continued has not begun, so it waits too. A pipe was read, and cannot be read again.
+expect 130 "$send" --timeout 2 --no-resume --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
+said "the server is being stopped; reconnecting, for [12]"
+expect 130 "$send" --timeout 2 --identity "$work/carol" --pin "$work/server.pub" - "udtx://127.0.0.1:$port/again/name" <"$work/data"
+never_said "reconnecting"
+said "the server is being stopped"
 echo end >&7
 exec 7>&-
 wait_for 0 "$late"
