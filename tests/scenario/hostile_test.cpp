@@ -251,6 +251,7 @@ TEST_CASE("a first packet of less than 1200 bytes gets no answer") {
     SIM_REQUIRE(s, hello != tape.end());
     auto data = hello->data;
     const Address to = hello->to;
+    s.run_for(5s);  // the server has forgotten the connection
     s.network().inject(1ms, victim.address(), to, data);
     s.run_for(1s);
     SIM_REQUIRE(s, victim.datagrams == 1);  // a whole one gets its RETRY
