@@ -32,7 +32,8 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
                           .end = course.end,
                           .observers = *course.observers,
                           .log = course.log,
-                          .remote = course.remote},
+                          .remote = course.remote,
+                          .known = course.known},
                          transfer);
     do {
         if (!waiter.wait()) leave(course, course.report(waiter));

@@ -26,6 +26,7 @@ struct AttemptCourse {
     DataEnd end;
     std::unique_ptr<TransferObservers>& observers;
     RemoteEnd* remote = nullptr;  ///< set over ssh, else null
+    bool known = false;           ///< `remote` had a connection before
     std::optional<transfer::ReceiptFile> receipt{};
     bool resumable = false;   ///< another attempt may continue this one
     bool reads_pipe = false;  ///< what was read cannot be read again

@@ -28,7 +28,8 @@ bool AttemptWaiter::wait() {
 bool AttemptWaiter::listen() {
     if (setup_.remote == nullptr) return true;
     const auto answer = setup_.remote->answer();
-    if (answer && answer->has_value() && !(*answer)->get("fresh").empty()) transfer_.presume_fresh();
+    const bool fresh = !setup_.known && answer && answer->has_value() && !(*answer)->get("fresh").empty();
+    if (fresh) transfer_.presume_fresh();
     const bool gone = setup_.remote->gone();
     if (gone) transfer_.suspect_peer();
     return transfer_.connected_for() || (answer && !gone);

@@ -20,6 +20,7 @@ class AttemptWaiter {
         TransferObservers& observers;
         Log& log;
         RemoteEnd* remote = nullptr;  ///< over ssh: polled at each turn
+        bool known = false;           ///< `remote` had a connection before
     };
     /// All arguments must outlive it. The transfer's end wakes the signal waiter.
     AttemptWaiter(const Setup& setup, transfer::Transfer& transfer);

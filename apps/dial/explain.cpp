@@ -12,6 +12,7 @@ std::string explain_over_ssh(const Error& error, const DialContext& context, con
     const std::string& host = context.ssh_host;
     const std::string port = "UDP port " + std::to_string(context.url.port);
     const std::string silence = "nothing came back from " + where + " within " + format_elapsed(context.patience);
+    if (context.known) return error.code == ErrorCode::udp_blocked ? silence : error.message;
     switch (error.code) {
         case ErrorCode::network:
             return "ssh reaches " + host + ", but " + where + " is refused on the path: open inbound " + port +

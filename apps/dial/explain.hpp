@@ -19,6 +19,7 @@ struct DialContext {
     Duration patience{};    ///< how long this side waited for the handshake
     std::string ssh_host;   ///< host on which ssh started the remote end, which certainly listens; empty: without ssh
     bool heard = false;     ///< the remote end received datagrams
+    bool known = false;     ///< the remote end had a connection before
 };
 /// The context for a remote end that was started over ssh.
 [[nodiscard]] DialContext context_over_ssh(RemoteEnd& remote, const std::string& host, bool connected,

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::milliseconds(200);
 // An attempt at a port costs a packet. An attempt over ssh costs a login, which a server may limit.
 constexpr Duration kLongestPause = std::chrono::seconds(2);
-constexpr Duration kLongestPauseOverSsh = std::chrono::seconds(15);
+constexpr Duration kLongestPauseBeforeLogin = std::chrono::seconds(15);
 
 /// State of all attempts so far.
 class Course {
@@ -22,6 +22,7 @@ class Course {
     explicit Course(const ReconnectSetup& setup) : setup_(setup) {}
 
     void take(Attempt& attempt) {
+        login_next_ = attempt.login_next;
         const bool sent_away = attempt.end == Attempt::End::sent_away;
         if (attempt.end == Attempt::End::unreachable || (sent_away && lost_ && !moved(attempt))) {
             why_ = attempt.report.error;
@@ -42,7 +43,7 @@ class Course {
     /// False: the patience is used up, or a signal arrived.
     [[nodiscard]] bool wait() {
         const Instant until = monotonic_now() + std::min(pause_, left());
-        pause_ = std::min(2 * pause_, setup_.over_ssh ? kLongestPauseOverSsh : kLongestPause);
+        pause_ = std::min(2 * pause_, login_next_ ? kLongestPauseBeforeLogin : kLongestPause);
         for (Instant now = monotonic_now(); now < until; now = monotonic_now()) {
             const auto slice = std::chrono::ceil<std::chrono::milliseconds>(until - now);
             signal_ = setup_.signals.wait(std::min(slice, SignalWaiter::kTurn));
@@ -91,6 +92,7 @@ class Course {
     std::uint64_t most_ = 0;
     std::uint64_t reconnects_ = 0;
     Duration pause_ = kFirstPause;
+    bool login_next_ = false;
     std::optional<FinalReport> lost_;
     std::string why_;
     std::optional<int> signal_;
@@ -101,10 +103,11 @@ class Course {
 Attempt::End end_of(const transfer::Transfer& transfer) {
     if (transfer.cancelled()) return Attempt::End::final;
     if (!transfer.connected_for()) return Attempt::End::unreachable;
-    if (!transfer.lost()) return Attempt::End::final;
-    const auto status = transfer.outcome().status;
-    const bool sent_away = !status && status.error().code == ErrorCode::going_away;
-    return sent_away ? Attempt::End::sent_away : Attempt::End::lost;
+    // The other end is full, or has not given up an earlier connection of this transfer.
+    const Result<void> status = transfer.outcome().status;
+    const auto is = [&](ErrorCode code) { return !status && status.error().code == code; };
+    if (!transfer.lost()) return is(ErrorCode::network) ? Attempt::End::unreachable : Attempt::End::final;
+    return is(ErrorCode::going_away) ? Attempt::End::sent_away : Attempt::End::lost;
 }
 
 Attempt::End end_of(const Error& error) {

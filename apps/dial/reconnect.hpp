@@ -29,8 +29,9 @@ struct Attempt {
     };
     FinalReport report;
     End end = End::final;
-    Instant last_moved{};    ///< time of the last progress
-    bool untouched = false;  ///< nothing was delivered or consumed: the transfer may begin once more
+    Instant last_moved{};     ///< time of the last progress
+    bool untouched = false;   ///< nothing was delivered or consumed: the transfer may begin once more
+    bool login_next = false;  ///< the next attempt logs in by ssh
 };
 
 /// Classifies a connection that has ended.
@@ -41,7 +42,6 @@ struct Attempt {
 struct ReconnectSetup {
     Duration patience{};     ///< longest time without progress, over all attempts
     bool resumable = false;  ///< false: no attempt follows one that has begun
-    bool over_ssh = false;   ///< each attempt logs in
     Log& log;
     SignalWaiter& signals;
     TransferObservers& observers;

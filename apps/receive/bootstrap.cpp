@@ -24,6 +24,9 @@ struct Assignment {
 Result<Assignment> understand(const BootstrapRequest& request) {
     const auto shape = parse_source_shape(request.fields.get("shape"));
     const auto transfer = request.fields.number("transfer");
+    if (!shape && !request.fields.all("source").empty()) {
+        return Error{ErrorCode::protocol, "udtx-recv answered, but a fetch needs udtx-send: correct --remote-bin"};
+    }
     if (!shape || !transfer) return Error{ErrorCode::protocol, "the request over ssh does not say what arrives"};
     Assignment assignment;
     // Applies the flags that the sender's user set for this side, as if they had been typed here.
@@ -73,13 +76,18 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
         .allow_erase = true,   // an ssh user could delete over ssh too ...
         .allow_set_id = true,  // ... and could set any mode
     };
-    auto transfer =
-        transfer::await_sender(await_request(*request, std::move(*socket), options, config_of(options)), what);
-    if (!transfer) return channel.refuse(transfer.error());
     BootstrapFields answer;
     if (assignment->fresh) answer.add("fresh", "1");
-    channel.answer(answer);
-    return OneTransfer(*transfer, DataEnd::receiver, channel, signals).serve(assignment->card);
+    return serve_requested(
+        {.request = *request,
+         .socket = std::move(*socket),
+         .options = options,
+         .config = config_of(options),
+         .end = DataEnd::receiver,
+         .await = [&](transfer::AwaitRequest await, bool) { return transfer::await_sender(std::move(await), what); },
+         .answer = std::move(answer),
+         .card = assignment->card},
+        channel, signals);
 }
 
 }  // namespace udtx::apps

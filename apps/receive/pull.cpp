@@ -11,6 +11,7 @@
 #include "dial/attempt_course.hpp"
 #include "dial/attempt_report.hpp"
 #include "dial/attempt_waiter.hpp"
+#include "dial/known_remote.hpp"
 #include "dial/reconnect.hpp"
 #include "observe/final_report.hpp"
 #include "observe/receipt.hpp"
@@ -133,6 +134,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
          .end = DataEnd::receiver,
          .observers = fetching.observers,
          .remote = route.remote.get(),
+         .known = route.known,
          .receipt = receipt,
          .resumable = resumable(run.command),
          .report = [&](const AttemptWaiter& waiter) { return make_report(fetching, route, waiter, *transfer); },
@@ -140,12 +142,14 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
         *transfer);
 }
 
-Attempt attempt(const Fetching& fetching, std::optional<Duration> left) {
-    const bool again = left.has_value();
-    auto route = make_while_observed(*fetching.observers, again, [&] { return find_route(fetching.run); });
-    if (!route) return not_begun(fetching.run.command.common, *fetching.observers, route.error());
-    route->left = left;
-    return fetch_over(fetching, *route);
+Attempt attempt(const Fetching& fetching, KnownRemote& known, std::optional<Duration> left) {
+    const auto find = [&](const std::shared_ptr<RemoteEnd>& remote) {
+        const bool slow = left.has_value() && !remote;
+        return make_while_observed(*fetching.observers, slow, [&] { return find_route(fetching.run, remote); });
+    };
+    return known.attempt(
+        left, find, [&](const PullRoute& route) { return fetch_over(fetching, route); },
+        [&](const Error& error) { return not_begun(fetching.run.command.common, *fetching.observers, error); });
 }
 
 }  // namespace
@@ -156,9 +160,9 @@ FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
     auto observers = observe_pull(run, patience);
     if (!observers) return never_began(options, observers.error());
     const Fetching fetching{run, *observers, leave};
-    FinalReport report = keep_trying(
-        {patience, resumable(run.command), !run.command.server.has_value(), run.log, run.signals, **observers},
-        [&](std::optional<Duration> left) { return attempt(fetching, left); });
+    KnownRemote known;
+    FinalReport report = keep_trying({patience, resumable(run.command), run.log, run.signals, **observers},
+                                     [&](std::optional<Duration> left) { return attempt(fetching, known, left); });
     (*observers)->finish(report);
     return report;
 }

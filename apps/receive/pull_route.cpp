@@ -99,7 +99,10 @@ Result<PullRoute> route_by_url(const RecvCommand& command) {
 
 bool resumable(const RecvCommand& command) { return !command.common.no_resume && !command.to_stdout; }
 
-Result<PullRoute> find_route(const RecvRun& run) {
+Result<PullRoute> find_route(const RecvRun& run, const std::shared_ptr<RemoteEnd>& known) {
+    if (known) {
+        return PullRoute{known->credentials(), known->addresses(), run.command.sources.front().host, known};
+    }
     return run.command.server ? route_by_url(run.command) : route_by_ssh(run);
 }
 
@@ -120,7 +123,11 @@ transfer::ReceiveOptions receive_options(const RecvRun& run, const PullRoute& ro
 DialContext context_of(const RecvCommand& command, const PullRoute& route, bool connected) {
     TransportConfig config = command.common.transport();
     dial_within(config, route.left);
-    if (route.remote) return context_over_ssh(*route.remote, route.peer, connected, config);
+    if (route.remote) {
+        DialContext context = context_over_ssh(*route.remote, route.peer, connected, config);
+        context.known = route.known;
+        return context;
+    }
     DialContext context;
     context.url = *command.server;
     context.targets = command.paths.targets(*command.server);

@@ -17,12 +17,13 @@ struct PullRoute {
     Credentials credentials;
     std::vector<Address> addresses;
     std::string peer;                   ///< name for messages
-    std::unique_ptr<RemoteEnd> remote;  ///< over ssh; must live as long as the transfer
+    std::shared_ptr<RemoteEnd> remote;  ///< over ssh; must live as long as the transfer
     std::optional<Duration> left{};     ///< rest of the user's patience, when reconnecting
+    bool known = false;                 ///< `remote` had a connection before, so this one needs no login
 };
 
-/// Over ssh it blocks until the sender listens.
-[[nodiscard]] Result<PullRoute> find_route(const RecvRun& run);
+/// Over ssh it blocks until the sender listens, unless one is known.
+[[nodiscard]] Result<PullRoute> find_route(const RecvRun& run, const std::shared_ptr<RemoteEnd>& known);
 /// The destination and the selection.
 [[nodiscard]] transfer::ReceiveOptions receive_options(const RecvRun& run, const PullRoute& route);
 [[nodiscard]] DialContext context_of(const RecvCommand& command, const PullRoute& route, bool connected);

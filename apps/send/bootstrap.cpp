@@ -80,6 +80,9 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     Assignment assignment;
     std::vector<std::string> sources;
     for (const std::string& typed : request.fields.all("source")) expand(typed, sources);
+    if (sources.empty() && !request.fields.get("shape").empty()) {
+        return Error{ErrorCode::protocol, "udtx-send answered, but a push needs udtx-recv: correct --remote-bin"};
+    }
     if (sources.empty()) return Error{ErrorCode::protocol, "the request over ssh names no source"};
     // Applies the flags that the receiver's user set for this side, as if they had been typed here.
     std::vector<std::string> arguments = request.fields.all("argument");
@@ -126,17 +129,25 @@ ExitCode send_by_bootstrap(const std::vector<std::string>& arguments) {
     transfer::prepare();
     const auto request = channel.await();
     if (!request) return channel.refuse(request.error());
-    const auto assignment = understand(*request);
+    auto assignment = understand(*request);
     if (!assignment) return channel.refuse(assignment.error());
-    auto transfer = transfer::await_receiver(
-        await_request(*request, std::move(*socket), assignment->command.common, assignment->command.transport()),
-        assignment->what, {assignment->shape, assignment->sources.failed});
-    if (!transfer) return channel.refuse(transfer.error());
-    channel.answer(answer_for(*assignment));
     TransferCard card{.program = "udtx-send", .role = "sender"};
     for (const std::string& source : assignment->sources.usable) card.sources.push_back(seen_from_elsewhere(source));
     card.destination = host_of_ssh_client();
-    return OneTransfer(*transfer, DataEnd::sender, channel, signals).serve(std::move(card));
+    return serve_requested({.request = *request,
+                            .socket = std::move(*socket),
+                            .options = assignment->command.common,
+                            .config = assignment->command.transport(),
+                            .end = DataEnd::sender,
+                            .await =
+                                [&](transfer::AwaitRequest await, bool again) {
+                                    if (again) assignment->what.fresh = false;
+                                    return transfer::await_receiver(std::move(await), assignment->what,
+                                                                    {assignment->shape, assignment->sources.failed});
+                                },
+                            .answer = answer_for(*assignment),
+                            .card = std::move(card)},
+                           channel, signals);
 }
 
 }  // namespace udtx::apps

@@ -38,7 +38,7 @@ double loss_of(const PathStats& path) {
 }
 
 /// Why the remote end over ssh refuses to serve, if it has reported that.
-std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
+std::optional<Error> refusal(const std::shared_ptr<RemoteEnd>& remote) {
     if (!remote) return std::nullopt;
     const auto answer = remote->answer();
     if (!answer) return answer.error();
@@ -82,7 +82,7 @@ void keep_gentle(transfer::Transfer& transfer, const ConnectionStats& stats) {
 }
 
 /// Samples the path while data is in flight. A signal ends it.
-void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, transfer::Transfer& transfer,
+void observe_probe(const SendRun& run, const std::shared_ptr<RemoteEnd>& remote, transfer::Transfer& transfer,
                    TransferObservers& observers, PathProbe& probe) {
     Carried carried;
     observers.begin_connection(monotonic_now());

@@ -35,7 +35,11 @@ Result<SendRoute> find_route(const SendRun& run, BootstrapFields request) {
 DialContext context_of(const SendCommand& command, const SendRoute& route, bool connected) {
     TransportConfig config = command.transport();
     dial_within(config, route.left);
-    if (route.remote) return context_over_ssh(*route.remote, command.remote->host, connected, config);
+    if (route.remote) {
+        DialContext context = context_over_ssh(*route.remote, command.remote->host, connected, config);
+        context.known = route.known;
+        return context;
+    }
     DialContext context;
     context.url = command.url;
     context.targets = command.paths.targets(command.url);

@@ -16,8 +16,9 @@ namespace udtx::apps {
 struct SendRoute {
     Credentials credentials;
     std::vector<Address> addresses;
-    std::unique_ptr<RemoteEnd> remote{};  ///< over ssh; must live as long as the transfer or probe
+    std::shared_ptr<RemoteEnd> remote{};  ///< over ssh; must live as long as the transfer or probe
     std::optional<Duration> left{};       ///< rest of the user's patience, when reconnecting
+    bool known = false;                   ///< `remote` had a connection before, so this one needs no login
 };
 /// `request`: over ssh, the task of the receiver. This function adds the flags for it.
 [[nodiscard]] Result<SendRoute> find_route(const SendRun& run, BootstrapFields request);

@@ -11,6 +11,7 @@
 #include "dial/attempt_course.hpp"
 #include "dial/attempt_report.hpp"
 #include "dial/attempt_waiter.hpp"
+#include "dial/known_remote.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
@@ -142,6 +143,7 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
          .end = DataEnd::sender,
          .observers = sending.observers,
          .remote = route.remote.get(),
+         .known = route.known,
          .receipt = receipt,
          .resumable = command.resumable(),
          .reads_pipe = command.streaming(),
@@ -150,15 +152,18 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
         *transfer);
 }
 
-Attempt attempt(const Sending& sending, std::optional<Duration> left) {
+Attempt attempt(const Sending& sending, KnownRemote& known, std::optional<Duration> left) {
     const SendRun& run = sending.run;
-    auto route = make_while_observed(*sending.observers, left.has_value(), [&] {
-        return find_route(run,
-                          run.command.remote ? request_for(run.command, sending.sources.usable) : BootstrapFields());
-    });
-    if (!route) return not_begun(run.command.common, *sending.observers, route.error());
-    route->left = left;
-    return send_over(sending, *route);
+    const auto find = [&](const std::shared_ptr<RemoteEnd>& remote) -> Result<SendRoute> {
+        if (remote) return SendRoute{remote->credentials(), remote->addresses(), remote};
+        return make_while_observed(*sending.observers, left.has_value(), [&] {
+            return find_route(
+                run, run.command.remote ? request_for(run.command, sending.sources.usable) : BootstrapFields());
+        });
+    };
+    return known.attempt(
+        left, find, [&](const SendRoute& route) { return send_over(sending, route); },
+        [&](const Error& error) { return not_begun(run.command.common, *sending.observers, error); });
 }
 
 Result<std::unique_ptr<TransferObservers>> observe_push(const SendRun& run, Duration patience) {
@@ -197,9 +202,9 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     if (!observers) return never_began(command.common, observers.error());
     const transfer::SentFiles sent;
     const Sending sending{run, sources, *observers, sent, leave};
-    FinalReport report =
-        keep_trying({patience, command.resumable(), command.remote.has_value(), run.log, run.signals, **observers},
-                    [&](std::optional<Duration> left) { return attempt(sending, left); });
+    KnownRemote known;
+    FinalReport report = keep_trying({patience, command.resumable(), run.log, run.signals, **observers},
+                                     [&](std::optional<Duration> left) { return attempt(sending, known, left); });
     (*observers)->finish(report);
     return report;
 }

@@ -1,8 +1,12 @@
 #include "ssh/one_transfer.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "common/units.hpp"
@@ -19,10 +23,25 @@ constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
 
 }  // namespace
 
-transfer::AwaitRequest await_request(const BootstrapRequest& request, BoundSocket socket, const CommonOptions& options,
-                                     TransportConfig config) {
-    return {
-        .socket = std::move(socket.fd), .credentials = request.credentials, .link = options.link(std::move(config))};
+ExitCode serve_requested(RequestedTransfer requested, BootstrapChannel& channel, SignalWaiter& signals) {
+    const CommonOptions& options = requested.options;
+    const bool resumable = requested.request.fields.number("transfer").value_or(0) != 0;
+    std::optional<ExitCode> lost;
+    for (;;) {
+        transfer::AwaitRequest await{.credentials = requested.request.credentials,
+                                     .link = options.link(requested.config)};
+        // The datagrams of a new connection wait in the socket while no transfer reads it.
+        await.socket.reset(::fcntl(requested.socket.fd.get(), F_DUPFD_CLOEXEC, 0));
+        if (lost) await.peer_within = options.timeout.value_or(transfer::kPatience);
+        auto transfer = await.socket ? requested.await(std::move(await), lost.has_value())
+                                     : Error{ErrorCode::network, std::generic_category().message(errno)};
+        if (!transfer) return lost ? *lost : channel.refuse(transfer.error());
+        if (!lost) channel.answer(requested.answer);
+        const ExitCode code = OneTransfer(*transfer, requested.end, channel, signals).serve(requested.card);
+        if (!transfer->connected_for() && lost) return *lost;
+        if (!resumable || !transfer->lost() || channel.closed()) return code;
+        lost = code;
+    }
 }
 
 OneTransfer::OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals)

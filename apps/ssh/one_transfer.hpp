@@ -1,5 +1,8 @@
-// The remote end of a transfer that was requested over ssh: waits for the one connection, serves it, and ends.
+// The remote end of a transfer that was requested over ssh: waits for the other side, serves it, and ends. If the
+// connection is lost, it waits again with the same port and key, because ssh may ask for a new one-time password.
 #pragma once
+
+#include <functional>
 
 #include "common/exit_codes.hpp"
 #include "common/signals.hpp"
@@ -14,17 +17,29 @@
 
 namespace udtx::apps {
 
-/// The parameters for the wait on the port that was announced over ssh.
-[[nodiscard]] transfer::AwaitRequest await_request(const BootstrapRequest& request, BoundSocket socket,
-                                                   const CommonOptions& options, TransportConfig config);
+/// A transfer as requested over ssh.
+struct RequestedTransfer {
+    const BootstrapRequest& request;
+    BoundSocket socket;  ///< on the port that was announced over ssh
+    const CommonOptions& options;
+    TransportConfig config;
+    DataEnd end;
+    /// Starts to wait for a connection. `again`: an earlier one was lost.
+    std::function<Result<transfer::Transfer>(transfer::AwaitRequest, bool again)> await;
+    BootstrapFields answer;  ///< to the request
+    TransferCard card;       ///< for clients that list transfers
+};
+/// Runs until the transfer ends or has no prospect. It ends the process itself if threads may still be blocked in a
+/// disk call.
+[[nodiscard]] ExitCode serve_requested(RequestedTransfer requested, BootstrapChannel& channel, SignalWaiter& signals);
 
 class OneTransfer {
   public:
     /// All arguments must outlive it.
     OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals);
 
-    /// Runs until the transfer ends or has no prospect. `card`: its description for clients that list transfers. It
-    /// ends the process itself if threads may still be blocked in a disk call.
+    /// Runs until the connection has ended, or the transfer has no prospect. It ends the process itself if threads may
+    /// still be blocked in a disk call.
     [[nodiscard]] ExitCode serve(TransferCard card);
 
   private:

@@ -184,3 +184,42 @@ start "$send" "${ssh[@]}" --remote-bin "$work/recv" "$work/file" "far:$work/dst"
 kill -KILL "$(tail -n 1 "$work/far.pids")"
 went_on "$work/file" "$work/dst/file"
 [ "$(wc -l <"$work/far.pids")" -ge 2 ] || fail "no second receiver was started"
+
+# ssh accepts one login, as with a one-time password. The far end stops for longer than the sender waits for answers, so
+# the connection is lost. The far end still waits with its port and key: no second login is needed, in either direction.
+cat >"$work/once" <<EOF
+#!/bin/bash
+echo login >>"$work/logins"
+[ "\$(wc -l <"$work/logins")" -eq 1 ] || { echo "me@far: Permission denied (keyboard-interactive)." >&2; exit 255; }
+exec ssh -F "$ssh_config" "\$@"
+EOF
+chmod +x "$work/once"
+rm "$work/dst/file"
+far_program send "echo \$\$ >>'$work/far.pids'" "exec '$send' \"\$@\""
+for way in push fetch; do
+    rm -rf "$work/logins" "$work/far.pids" "$work/dst"
+    mkdir "$work/dst"
+    if [ $way = push ]; then
+        start "$send" --ssh "$work/once" --remote-bin "$work/recv" "$work/file" "far:$work/dst"
+    else
+        start "$recv" --ssh "$work/once" --remote-bin "$work/send" "far:$work/file" "$work/dst/"
+    fi
+    far=$(tail -n 1 "$work/far.pids")
+    kill -STOP "$far"
+    until_true 60 grep -q "the connection is lost" "$work/last.err"
+    kill -CONT "$far"
+    went_on "$work/file" "$work/dst/file"
+    [ "$(wc -l <"$work/logins")" -eq 1 ] || fail "$way: $(wc -l <"$work/logins") logins"
+    until_true 60 test ! -e "/proc/$far"
+done
+
+# If the far end has ended, the refused login is the end, and it is told at once.
+rm -rf "$work/logins" "$work/far.pids" "$work/dst"
+mkdir "$work/dst"
+start "$send" --ssh "$work/once" --remote-bin "$work/recv" "$work/file" "far:$work/dst"
+kill -KILL "$(tail -n 1 "$work/far.pids")"
+hit=$(date +%s%N)
+wait_for 40 "$sender"
+waited=$((($(date +%s%N) - hit) / 1000000))
+[ "$waited" -lt 5000 ] || fail "a refused login was told after $waited ms"
+said "ssh was refused by far"

@@ -61,8 +61,7 @@ bool Dial::tries_another(proto::CloseReason& reason) {
         reason = *failed_beyond_;
         return false;
     }
-    lost_ = connected_since() && !reason.by_peer && !reason.application &&
-            (reason.code == ErrorCode::timeout || reason.code == ErrorCode::network);
+    lost_ = connected_since() && is_loss(reason);
     return false;
 }
 

@@ -49,6 +49,11 @@ Instant Link::stats_at() const {
     return stats_at_;
 }
 
+bool Link::is_loss(const proto::CloseReason& reason) noexcept {
+    return !reason.by_peer && !reason.application &&
+           (reason.code == ErrorCode::timeout || reason.code == ErrorCode::network);
+}
+
 void Link::note_connected(Instant now, proto::Connection& connection) {
     {
         const std::lock_guard lock(mutex_);

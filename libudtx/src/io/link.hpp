@@ -57,6 +57,8 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
     [[nodiscard]] proto::ConnectionHandler& handler() noexcept { return *handler_; }
     [[nodiscard]] bool ending() const noexcept { return ending_; }
+    /// True if an established connection ended without a word of either program.
+    [[nodiscard]] static bool is_loss(const proto::CloseReason& reason) noexcept;
     /// Makes `connection` the target of act() until it closes.
     void begun(proto::Connection& connection) noexcept { connection_ = &connection; }
     void note_connected(Instant now, proto::Connection& connection);

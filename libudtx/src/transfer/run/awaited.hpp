@@ -1,4 +1,4 @@
-// The side that waits for one connection: it takes the first one.
+// The side that waits for one connection: it takes the first one. A second one means that the peer gave up the first.
 #pragma once
 
 #include <atomic>
@@ -32,6 +32,7 @@ class Awaited final : public io::Link {
     [[nodiscard]] bool taken() const noexcept { return taken_; }
     /// Why no peer can come any more; nullopt: one can. Any thread.
     [[nodiscard]] std::optional<Error> failed() const;
+    [[nodiscard]] bool lost() const override { return lost_; }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
 
@@ -42,6 +43,7 @@ class Awaited final : public io::Link {
     std::atomic<bool> taken_{false};
     mutable std::mutex failing_;  // guards failed_
     std::optional<Error> failed_;
+    std::atomic<bool> lost_{false};
 };
 
 }  // namespace udtx::transfer

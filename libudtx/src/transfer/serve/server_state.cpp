@@ -11,7 +11,7 @@
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/link_plan.hpp"
 #include "transfer/run/or_error.hpp"
-#include "transfer/serve/turned_away.hpp"
+#include "transfer/run/turned_away.hpp"
 #include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"
 
