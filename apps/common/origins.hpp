@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "udtx/result.hpp"
 
@@ -10,6 +11,8 @@ namespace udtx::apps {
 
 class Origins {
   public:
+    std::vector<std::string> left_out;  ///< why settings files were not read; for warnings
+
     void note(const std::string& flag, const std::string& origin) { origin_[flag] = origin; }
     /// True if the flag was not on the command line.
     [[nodiscard]] bool has(const std::string& flag) const { return origin_.count(flag) > 0; }

@@ -12,6 +12,7 @@
 
 #include "common/command_line.hpp"
 #include "common/read_file.hpp"
+#include "common/text.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -101,14 +102,22 @@ Result<ConfigFile> parse_config(std::string_view text, std::string name) {
     return file;
 }
 
-Result<std::optional<ConfigFile>> read_config(const std::string& path) {
+Result<std::optional<ConfigFile>> read_config(const std::string& path, std::string* foreign) {
+    const auto left_out = [&](std::string why) {
+        *foreign = std::move(why);
+        return std::optional<ConfigFile>();
+    };
     struct stat status {};
+    const auto closed = [&] { return "cannot read '" + escape_for_terminal(path) + "': " + std::strerror(errno); };
     if (::stat(path.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<ConfigFile>();
-        return Error{ErrorCode::file_io, "cannot read '" + path + "': " + std::strerror(errno)};
+        if (errno == EACCES && foreign != nullptr) return left_out(closed());
+        return Error{ErrorCode::file_io, closed()};
     }
-    const bool foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
-    if (foreign || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    const bool theirs = status.st_uid != 0 && status.st_uid != ::geteuid();
+    if (theirs && foreign != nullptr) return left_out(path + " belongs to another user and is not read");
+    if (foreign != nullptr && ::access(path.c_str(), R_OK) != 0 && errno == EACCES) return left_out(closed());
+    if (theirs || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return Error{
             ErrorCode::invalid_argument,
             path + " can be changed by others and is not read: chown it to yourself and 'chmod go-w " + path + "'"};

@@ -35,6 +35,8 @@ struct ConfigFile {
 /// invalid_argument: the message names the file and the line.
 Result<ConfigFile> parse_config(std::string_view text, std::string name);
 /// Empty if the file does not exist. A file that other users may write is refused, because it can name programs to run.
-Result<std::optional<ConfigFile>> read_config(const std::string& path);
+/// `foreign`, if not null, becomes the reason why a file of another user was not read. That is not an error, because
+/// HOME may be another user's.
+Result<std::optional<ConfigFile>> read_config(const std::string& path, std::string* foreign = nullptr);
 
 }  // namespace udtx::apps

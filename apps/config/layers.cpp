@@ -112,7 +112,7 @@ Result<void> check_keys(const Layers& layers) {
             for (const Setting& setting : block.settings) {
                 if (std::find(layers.known.begin(), layers.known.end(), setting.key) != layers.known.end()) continue;
                 if (std::find(kHostKeys.begin(), kHostKeys.end(), setting.key) != kHostKeys.end()) continue;
-                const auto guess = nearest(setting.key, layers.known);
+                const auto guess = nearest_harmless(setting.key, layers.known);
                 return Error{ErrorCode::invalid_argument,
                              file.name + ":" + std::to_string(setting.line) + ": unknown setting '" + setting.key +
                                  "'" + (guess ? "; did you mean " + *guess + "?" : "; use the long name of a flag")};

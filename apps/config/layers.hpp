@@ -21,6 +21,7 @@ struct Layers {
     std::function<const char*(const std::string&)> environment;  ///< nullptr if a variable is not set
     std::string home;                                            ///< for "~/" in file names
     std::vector<std::string> known;                              ///< keys of both tools, because they share one file
+    std::vector<std::string> left_out = {};                      ///< why files in their usual places were not read
 };
 
 struct Chosen {

@@ -51,16 +51,22 @@ Result<Layers> process_layers(const std::string& named_file, std::vector<std::st
                   .environment = [](const std::string& name) { return std::getenv(name.c_str()); },
                   .home = from_environment("HOME"),
                   .known = std::move(known)};
-    if (named_file == kNoFile) return layers;
-    const std::string user = named_file.empty() ? user_file(layers.home) : named_file;
+    const std::string variable = variable_name("config");
+    const std::string named = named_file.empty() ? from_environment(variable.c_str()) : named_file;
+    if (named == kNoFile) return layers;
+    const std::string user = named.empty() ? user_file(layers.home) : named;
     for (const std::string& path : {user, std::string(kSystemFile)}) {
         if (path.empty()) continue;
-        auto file = read_config(path);
+        std::string why;
+        auto file = read_config(path, path == named ? nullptr : &why);
         if (!file) return file.error();
         if (file.value()) {
             layers.files.push_back(std::move(**file));
-        } else if (path == named_file) {
-            return Error{ErrorCode::invalid_argument, "--config: file " + path + " does not exist"};
+        } else if (path == named) {
+            return Error{ErrorCode::invalid_argument, "--config: file " + path + " does not exist" +
+                                                          (named_file.empty() ? " (set by " + variable + ")" : "")};
+        } else if (!why.empty()) {
+            layers.left_out.push_back("settings: " + why + "; 'UDTX_CONFIG=none' reads no file");
         }
     }
     return layers;
@@ -124,6 +130,7 @@ Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string
     const auto layers = process_layers(own.file, flags.known());
     if (!layers) return layers.error();
     auto configured = parse_with_layers(app, arguments, target, *layers);
+    if (configured) configured->left_out = layers->left_out;
     if (configured && own.show) configured->text = show_config(app, *configured, *layers, flags.computed);
     return configured;
 }
@@ -134,6 +141,7 @@ Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& 
     auto parsed = parse_configured(app, arguments, target, flags);
     if (!parsed || parsed->text) return parsed;
     origins = parsed->origins;
+    origins.left_out = parsed->left_out;
     if (const auto checked = check(); !checked) return with_short_name(app, origins.attribute(checked.error()));
     return parsed;
 }

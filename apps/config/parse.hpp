@@ -24,8 +24,9 @@ struct Configured {
     EarlyText text = {};              ///< what --help, --show-config and --generate print
     std::vector<Chosen> chosen = {};  ///< values that were not typed
     Origins origins = {};
-    std::optional<Chosen> host_name = {};  ///< HostName of the host's block: the address to connect to
-    std::optional<Chosen> port = {};       ///< Port of the host's block
+    std::vector<std::string> left_out = {};  ///< see Layers
+    std::optional<Chosen> host_name = {};    ///< HostName of the host's block: the address to connect to
+    std::optional<Chosen> port = {};         ///< Port of the host's block
 
     /// Applies HostName and Port to `url` if its host is a name to look up. A typed port has priority.
     [[nodiscard]] Result<void> place(Url& url) const;

@@ -84,6 +84,7 @@ std::string show_config(const CLI::App& app, const Configured& configured, const
                         const ComputedDefault& computed) {
     std::ostringstream out;
     for (const ConfigFile& file : layers.files) out << "# read: " << file.name << '\n';
+    for (const std::string& why : layers.left_out) out << "# " << why << '\n';
     if (layers.files.empty()) out << "# no configuration file was read\n";
     for (const auto& [key, set] : {std::pair("hostname", &configured.host_name), std::pair("port", &configured.port)}) {
         if (*set) line(out, key, in_a_file((*set)->value), (*set)->origin);

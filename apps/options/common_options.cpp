@@ -158,7 +158,7 @@ Result<void> CommonOptions::check() {
         return usage("--cc: '" + congestion + "' is unknown; use one of " + joined(known, ", "));
     }
     if (checksum != "xxh128" && checksum != "sha256") {
-        return usage("--checksum: '" + checksum + "' is unknown; use xxh128 or sha256");
+        return usage("--checksum: '" + checksum + "' is unknown; use xxh128 or sha256 (-c compares contents)");
     }
     if (ipv4 && ipv6) return usage("-4 and -6 exclude each other");
     if (ipv4) addresses = AddressChoice::v4_only;
@@ -259,8 +259,12 @@ Result<Credentials> load_credentials(const CommonOptions& options) {
 
 Result<void> open_log(Log& log, const CommonOptions& options) {
     if (options.observing.log_format_text == "json") log.use_json();
-    if (options.log_text.empty()) return {};
-    return log.add_file(options.log_text, std::string("started, version ") + program_version());
+    Result<void> added;
+    if (!options.log_text.empty()) {
+        added = log.add_file(options.log_text, std::string("started, version ") + program_version());
+    }
+    for (const std::string& why : options.origins.left_out) log.warn(why);
+    return added;
 }
 
 }  // namespace udtx::apps

@@ -68,6 +68,10 @@ struct CommonOptions {
     [[nodiscard]] Result<void> check_no_keys(const CLI::App& app) const;
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
+    /// True if the summary has lines about the path. In the log of a script, one line a run is enough.
+    [[nodiscard]] bool wants_details(bool terminal) const noexcept {
+        return verbose || progress || observing.stats || terminal;
+    }
     [[nodiscard]] TransportConfig transport() const;
     [[nodiscard]] transfer::LinkOptions link(TransportConfig config) const;
     /// Connects to one of the peer's addresses.
@@ -88,7 +92,7 @@ struct CommonOptions {
 /// The error of a key file, with the option that named it.
 [[nodiscard]] Error key_error(Error error, const std::string& option);
 Result<Credentials> load_credentials(const CommonOptions& options);
-/// Opens the file of --log if the user gave one.
+/// Opens the file of --log if the user gave one, and warns of settings files that were not read.
 [[nodiscard]] Result<void> open_log(Log& log, const CommonOptions& options);
 
 }  // namespace udtx::apps

@@ -75,6 +75,11 @@ said "rate 'fast'.*set by UDTX_RATE"
 echo "rat 5M" >>"$config"
 expect 1 "$send" "$work/file" udtx://store/
 said "config:7: unknown setting 'rat'; did you mean rate"
+UDTX_CONFIG=none expect 1 "$send" "$work/file" "udtx://127.0.0.1:$port/"
+said "no key given"
+UDTX_CONFIG=$work/patterns expect 0 "$send" "$work/file" "udtx://127.0.0.1:$port/by-variable"
+UDTX_CONFIG=$work/nowhere expect 1 "$send" "$work/file" udtx://store/
+said "nowhere does not exist \(set by UDTX_CONFIG\)"
 chmod g+w "$config"
 expect 1 "$send" "$work/file" udtx://store/
 said "chmod go-w"
@@ -142,3 +147,29 @@ for tool in "$send" "$recv"; do
     expect 1 "$tool" --generate pdf
     said "complete-bash"
 done
+
+# HOME may belong to another user: their settings are not read, with a warning. A file that was named must be readable.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    other=(setpriv --reuid 54321 --regid 54321 --clear-groups env "HOME=$HOME")
+    chmod 711 "$work"
+    "${other[@]}" "$send" --version >/dev/null 2>&1 || skip "another user cannot run the tools here"
+    mkdir -m 755 "$work/theirs"
+    install -m 644 "$work/file" "$work/theirs/file"
+    install -m 600 -o 54321 "$work/psk" "$work/their-key"
+    for barred in 700 711; do
+        chmod "$barred" "$HOME"
+        chmod 755 "$HOME/.config" "$HOME/.config/udtx"
+        chmod 600 "$config"
+        expect 0 "${other[@]}" "$send" --psk-file "$work/their-key" "$work/theirs/file" "udtx://127.0.0.1:$port/other$barred"
+        said "^udtx-send: settings: cannot read '$config': Permission denied; 'UDTX_CONFIG=none' reads no file$"
+    done
+    expect 0 "${other[@]}" UDTX_CONFIG=none "$send" --psk-file "$work/their-key" "$work/theirs/file" "udtx://127.0.0.1:$port/none"
+    never_said "settings"
+    expect 1 "${other[@]}" "$send" --config "$config" --psk-file "$work/their-key" "$work/theirs/file" "udtx://127.0.0.1:$port/named"
+    said "Permission denied"
+    chown 54322 "$config"
+    chmod 644 "$config"
+    expect 0 "${other[@]}" "$send" --psk-file "$work/their-key" "$work/theirs/file" "udtx://127.0.0.1:$port/foreign"
+    said "settings: $config belongs to another user and is not read"
+    chown 0 "$config"
+fi
