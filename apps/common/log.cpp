@@ -17,6 +17,7 @@
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
 
 namespace udtx::apps {
 
@@ -159,11 +160,12 @@ void Log::use_json() {
 Result<void> Log::add_file(const std::filesystem::path& path, std::string_view first) {
     file_ = std::make_shared<FileState>();
     file_->path = path;
-    file_->fd.reset(open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-    if (!file_->fd) {
-        file_->error = errno;
-        return file_status();
+    auto fd = open_output(path.string(), O_WRONLY | O_CREAT | O_APPEND);
+    if (!fd) {
+        file_->error = fd.error().system_error;
+        return Error{ErrorCode::file_io, "--log: cannot write the log " + path.string() + ": " + fd.error().message};
     }
+    file_->fd = std::move(*fd);
     const auto sink = std::make_shared<FileSink<FileState>>(file_, json_);
     // -q affects only the terminal.
     sink->set_level(verbosity_ == Verbosity::verbose ? spdlog::level::debug : spdlog::level::info);
@@ -178,10 +180,17 @@ Result<void> Log::file_status() const {
                                          std::generic_category().message(file_->error)};
 }
 
-void Log::error(std::string_view message) { logger_->log(spdlog::level::err, escape_message(message)); }
-void Log::warn(std::string_view message) { logger_->log(spdlog::level::warn, escape_message(message)); }
-void Log::info(std::string_view message) { logger_->log(spdlog::level::info, escape_message(message)); }
-void Log::detail(std::string_view message) { logger_->log(spdlog::level::debug, escape_message(message)); }
+std::string Log::printable(std::string_view message) const {
+    // A path may have 4 kB. JSON is for programs, which need all of it.
+    constexpr std::size_t kLongestLine = 500;
+    std::string text = escape_message(message);
+    return json_ ? text : shorten(text, kLongestLine);
+}
+
+void Log::error(std::string_view message) { logger_->log(spdlog::level::err, printable(message)); }
+void Log::warn(std::string_view message) { logger_->log(spdlog::level::warn, printable(message)); }
+void Log::info(std::string_view message) { logger_->log(spdlog::level::info, printable(message)); }
+void Log::detail(std::string_view message) { logger_->log(spdlog::level::debug, printable(message)); }
 
 void Log::event(std::string_view message, std::string_view members) {
     logger_->log(spdlog::level::info, escape_message(message) + kMembers + std::string(members));

@@ -40,6 +40,9 @@ class Log {
     [[nodiscard]] LogSink sink();
 
   private:
+    /// The message as it is printed: a long one is cut in the middle, except in JSON.
+    [[nodiscard]] std::string printable(std::string_view message) const;
+
     struct FileState;
     Verbosity verbosity_;
     bool json_ = false;

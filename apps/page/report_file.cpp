@@ -10,24 +10,21 @@
 
 #include "common/descriptors.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
 
 namespace udtx::apps {
 namespace {
 
+Error file_error(const std::string& path, const std::string& why) {
+    return {ErrorCode::file_io, "--report: cannot write " + path + ": " + why};
+}
 Error file_error(const std::string& path, int error) {
-    return {ErrorCode::file_io, "--report: cannot write " + path + ": " + std::generic_category().message(error)};
+    return file_error(path, std::generic_category().message(error));
 }
 
 std::string directory_of(const std::string& path) {
     const auto directory = std::filesystem::path(path).parent_path();
     return directory.empty() ? "." : directory.string();
-}
-
-/// Resolves links, because the new file gets the name of a link's target.
-std::string real_name(const std::string& path) {
-    std::error_code unknown;
-    const auto real = std::filesystem::weakly_canonical(path, unknown);
-    return unknown || real.empty() ? path : real.string();
 }
 
 UniqueFd nameless_in([[maybe_unused]] const std::string& directory) {
@@ -56,22 +53,23 @@ Result<ReportFile> ReportFile::open(const std::string& path) {
     const bool there = ::access(path.c_str(), F_OK) == 0;
     const int failed = there ? ::access(path.c_str(), W_OK) : ::access(directory_of(path).c_str(), W_OK | X_OK);
     if (failed != 0) return file_error(path, errno);
+    auto place = OutputPlace::find(path);
+    if (!place) return file_error(path, place.error().message);
     std::error_code unknown;
     if (std::filesystem::is_directory(path, unknown)) return file_error(path, EISDIR);
-    std::string real = real_name(path);
-    UniqueFd spare = nameless_in(directory_of(real));
-    return ReportFile(std::move(real), std::move(spare));
+    UniqueFd spare = nameless_in(directory_of(place->path));
+    return ReportFile(std::move(place->path), std::move(spare));
 }
 
 Result<void> ReportFile::write(std::string_view text) const {
     const int making = spare_ ? 0 : O_CREAT;
-    UniqueFd file(open_file(path_.c_str(), O_WRONLY | making | O_TRUNC | O_CLOEXEC, 0666));
-    const bool removed = !file && spare_ && errno == ENOENT;
-    if (!file && !removed) return file_error(path_, errno);
-    if (const int failed = write_all(removed ? spare_.get() : file.get(), text); failed != 0) {
+    auto file = open_output(path_, O_WRONLY | making | O_TRUNC);
+    const bool removed = !file && spare_ && file.error().system_error == ENOENT;
+    if (!file && !removed) return file_error(path_, file.error().message);
+    if (const int failed = write_all(removed ? spare_.get() : file->get(), text); failed != 0) {
         return file_error(path_, failed);
     }
-    const int failed = removed ? give_name(spare_.get(), path_) : file.close();
+    const int failed = removed ? give_name(spare_.get(), path_) : file->close();
     return failed == 0 ? Result<void>() : file_error(path_, failed);
 }
 

@@ -19,6 +19,7 @@
 #include "observe/output.hpp"
 #include "options/subcommands.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
 #include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {
@@ -29,20 +30,22 @@ Error cannot_write(const std::string& path, const std::string& why) {
 }
 
 /// As for --receipt, OUT may only replace a regular file, possibly through a link.
-Result<std::string> place_of(const std::string& path) {
+Result<OutputPlace> place_of(const std::string& path) {
+    auto place = OutputPlace::find(path);
+    if (!place) return cannot_write(path, place.error().message);
     struct stat st = {};
-    if (::stat(path.c_str(), &st) != 0) return path;
-    if (!S_ISREG(st.st_mode)) return cannot_write(path, "it is not a regular file; give OUT another name");
-    std::error_code failed;
-    const auto real = std::filesystem::canonical(path, failed);
-    return failed ? path : real.string();
+    const bool there = ::fstatat(place->directory.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(st.st_mode)) return cannot_write(path, "it is not a regular file; give OUT another name");
+    return place;
 }
 
-/// Creates a new file beside `path`, under an unused name, because an input may have any name.
-UniqueFd open_beside(const std::string& path, std::string& name) {
+/// Creates a new file beside `place`, under an unused name, because an input may have any name.
+UniqueFd open_beside(const OutputPlace& place, std::string& name) {
     for (unsigned i = 0;; ++i) {
-        name = path + ".udtx-merge" + (i == 0 ? "" : std::to_string(i));
-        UniqueFd fd(open_file(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        name = place.name + ".udtx-merge" + (i == 0 ? "" : std::to_string(i));
+        UniqueFd fd(again([&] {
+            return ::openat(place.directory.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        }));
         if (fd || errno != EEXIST) return fd;
     }
 }
@@ -63,9 +66,10 @@ Result<void> replace_file(const std::string& path, const std::string& text) {
     int error = write_all(fd.get(), text);
     if (error == 0) error = sync_merged(fd.get());
     if (const int closing = fd.close(); error == 0) error = closing;
-    if (error == 0 && std::rename(fresh.c_str(), place->c_str()) != 0) error = errno;
+    const int at = place->directory.get();
+    if (error == 0 && ::renameat(at, fresh.c_str(), at, place->name.c_str()) != 0) error = errno;
     if (error == 0) return {};
-    ::unlink(fresh.c_str());
+    ::unlinkat(at, fresh.c_str(), 0);
     return cannot_write(path, std::strerror(error));
 }
 

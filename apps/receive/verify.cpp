@@ -1,24 +1,32 @@
 #include "receive/verify.hpp"
 
-#include <fstream>
+#include <fcntl.h>
+
+#include <system_error>
 #include <utility>
 
+#include "common/descriptors.hpp"
 #include "common/json_writer.hpp"
 #include "common/read_file.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "observe/output.hpp"
 #include "options/subcommands.hpp"
+#include "udtx/output_file.hpp"
 #include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {
 namespace {
 
 Result<void> write_list(const std::string& path, const std::string& names) {
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << names << std::flush;
-    if (out) return {};
-    return Error{ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "'"};
+    const auto failed = [&](const std::string& why) {
+        return Error{ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
+    };
+    auto out = open_output(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!out) return failed(out.error().message);
+    int error = write_all(out->get(), names);
+    if (const int closing = out->close(); error == 0) error = closing;
+    return error == 0 ? Result<void>() : failed(std::generic_category().message(error));
 }
 
 std::string summary(const transfer::CheckCounts& counts) {

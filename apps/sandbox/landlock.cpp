@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
 
 namespace udtx::apps {
 
@@ -75,7 +76,7 @@ class Rules {
         for (const std::string& path : paths) {
             UniqueFd at(open_file(path.c_str(), O_PATH | O_CLOEXEC | flags));
             if (!at && errno == ENOENT && make) {
-                at.reset(open_file(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+                if (auto made = open_output(path, O_WRONLY | O_CREAT)) at = std::move(*made);
             }
             const BeneathRule rule{rights & handled_, at.get()};
             if (at && ::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) == 0) continue;

@@ -35,3 +35,12 @@ json_field "$sent" failed | grep -q '"path_hex":"' || fail "a name that is not U
 # goodput_bps = 8 * sent_bytes / seconds
 awk -v s="$(json_field "$sent" seconds)" -v g="$(json_field "$sent" goodput_bps)" \
     'BEGIN { q = g * s / (8 * 6234567); exit !(q > 0.99 && q < 1.01) }' || fail "goodput does not fit"
+
+# A line of text has a limit, and the object has the whole path.
+level=$(printf 'n%.0s' $(seq 200))
+deep=$work/src/$(for _ in $(seq 15); do printf '%s/' "$level"; done)end
+start_recv deep --dir "$work/dst" --psk-file "$work/psk"
+expect 23 "$send" --json --psk-file "$work/psk" "$work/src/a" "$deep" "$deep.2" "udtx://127.0.0.1:$port/"
+[ "$(wc -L <"$work/last.err")" -le 520 ] || fail "a line of $(wc -L <"$work/last.err") characters"
+said "nnn\.\.\.nnn.*end\.2: No such file"
+json_field "$work/last.out" failed | grep -qF "\"$deep.2\"" || fail "the object does not have the whole path"

@@ -123,3 +123,36 @@ expect 0 "$recv" verify --repair-list "$rot/list" "$rot/receipt" "$rot/dst/copy"
 diff -r "$rot/src" "$rot/dst/copy" || fail "the trees differ"
 expect 11 "$recv" verify --repair-list "$rot/no/dir" "$rot/receipt" "$rot/dst/copy"
 said "--repair-list"
+
+# No output file is written through a link of another user, who could make root overwrite any file.
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir -m 755 "$work/evil" "$work/evil/real"
+    echo precious >"$work/precious"
+    chown 54321 "$work/evil" "$work/evil/real"
+    ln -s "$work/precious" "$work/evil/x"
+    ln -s "$work" "$work/evil/dir"
+    mkfifo "$work/evil/pipe"
+    chown -h 54321 "$work/evil/x" "$work/evil/dir" "$work/evil/pipe"
+    ln "$work/precious" "$work/evil/hard"
+    start_recv linked-out --psk-file "$work/psk" --dir "$work/dst"
+    refuses() {  # refuses WHAT COMMAND...
+        expect 11 "${@:2}"
+        said "$work/evil/(x|dir|pipe|hard) is a (link|pipe|file)( of several names|.*another user \(number 54321\))"
+        [ "$(cat "$work/precious")" = precious ] || fail "$1 went through a link of another user"
+    }
+    push=("$send" --psk-file "$work/psk" "$work/src/big" "udtx://127.0.0.1:$port/out")
+    for at in x dir/precious; do
+        refuses --receipt "${push[@]}" --receipt "$work/evil/$at"
+        refuses --log "${push[@]}" --log "$work/evil/$at"
+        refuses verify "$recv" verify --repair-list "$work/evil/$at" "$work/one.recv" "$work/dst/in/to"
+        refuses merge "$recv" receipt merge "$work/evil/$at" "$work/one.recv"
+    done
+    "${push[@]}" --report "$work/evil/x" >"$work/last.out" 2>"$work/last.err" || true
+    [ "$(cat "$work/precious")" = precious ] || fail "--report went through a link of another user"
+    refuses --log "${push[@]}" --log "$work/evil/hard"
+    refuses --log "${push[@]}" --log "$work/evil/pipe"
+    # Own links, those of root and names of open files still work.
+    ln -s evil/real "$work/own"
+    expect 0 "${push[@]}" --receipt "$work/own/r" --log /dev/stdout
+    [ -s "$work/evil/real/r" ] && grep -q "1 file" "$work/last.out" || fail "an own link or /dev/stdout does not work"
+fi

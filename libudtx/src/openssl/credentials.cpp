@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "openssl/credentials_data.hpp"
@@ -17,9 +18,10 @@ namespace {
 
 using openssl::Access;
 using openssl::CredentialsData;
+using openssl::KeyKind;
+using openssl::kPskPrefix;
+using openssl::kPublicPrefix;
 
-constexpr std::string_view kPskPrefix = "udtx-psk-1 ";
-constexpr std::string_view kPublicPrefix = "udtx-ed25519 ";
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::size_t kMaxSecretFile = 4096;
 constexpr std::size_t kMaxTrustFile = 4U << 20U;
@@ -28,6 +30,40 @@ std::string_view trim(std::string_view text) noexcept {
     const std::size_t begin = text.find_first_not_of(kBlank);
     if (begin == std::string_view::npos) return {};
     return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+/// The error if the file holds a key of another kind than `wanted`; nullopt: it does not.
+std::optional<Error> other_kind(std::string_view text, KeyKind wanted, const std::filesystem::path& path) {
+    const auto noun = [](KeyKind kind) -> std::string {
+        switch (kind) {
+            case KeyKind::unknown:
+                return "no key";
+            case KeyKind::shared:
+                return "a shared key";
+            case KeyKind::identity:
+                return "a private key";
+            case KeyKind::public_key:
+                return "a public key";
+            case KeyKind::ssh_private:
+                return "a private key of ssh";
+            case KeyKind::ssh_public:
+                return "a public key of ssh";
+        }
+        return "no key";
+    };
+    const KeyKind kind = openssl::kind_of_key(text);
+    if (kind == KeyKind::unknown || kind == wanted) return std::nullopt;
+    std::string remedy = "make one with udtx-send keygen FILE";
+    if (wanted == KeyKind::identity) {
+        const bool pair = kind == KeyKind::public_key && path.extension() == ".pub";
+        remedy = pair ? "give " + std::filesystem::path(path).replace_extension().string()
+                      : "make one with udtx-send keygen --identity FILE";
+    } else if (wanted == KeyKind::public_key) {
+        remedy = kind == KeyKind::identity ? "give " + path.string() + ".pub"
+                                           : "udtx-send keygen --identity FILE makes FILE.pub";
+    }
+    return Error{ErrorCode::malformed,
+                 path.string() + " is " + noun(kind) + ", and " + noun(wanted) + " is needed: " + remedy};
 }
 
 // Refuses an encrypted key instead of asking for a passphrase on the terminal. This design has no human passphrases.
@@ -77,6 +113,7 @@ std::string PublicKey::to_string() const { return std::string(kPublicPrefix) + o
 Result<Credentials> Credentials::from_psk_file(const std::filesystem::path& path) {
     const auto text = openssl::read_key_file(path, Access::secret, kMaxSecretFile);
     if (!text) return text.error();
+    if (auto other = other_kind(text->view(), KeyKind::shared, path)) return *other;
     const std::string_view line = trim(text->view());
     if (line.substr(0, kPskPrefix.size()) == kPskPrefix) {
         if (auto key = openssl::decode_key(line.substr(kPskPrefix.size()))) {
@@ -99,6 +136,7 @@ Credentials Credentials::from_psk(std::span<const std::byte, kPskBytes> key) {
 Result<Credentials> Credentials::from_identity_file(const std::filesystem::path& path) {
     const auto text = openssl::read_key_file(path, Access::secret, kMaxSecretFile);
     if (!text) return text.error();
+    if (auto other = other_kind(text->view(), KeyKind::identity, path)) return *other;
     auto key = parse_identity(text->view(), path);
     if (!key) return key.error();
     const auto data = std::make_shared<CredentialsData>();
@@ -120,6 +158,7 @@ Result<void> Credentials::trust_file(const std::filesystem::path& path) {
         return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
     const auto text = openssl::read_key_file(path, Access::open, kMaxTrustFile);
     if (!text) return text.error();
+    if (auto other = other_kind(text->view(), KeyKind::public_key, path)) return *other;
     const auto data = std::make_shared<CredentialsData>(*data_);
     std::string_view rest = text->view();
     for (std::size_t number = 1; !rest.empty(); ++number) {

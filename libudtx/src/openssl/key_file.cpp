@@ -9,13 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "openssl/handles.hpp"
 #include "os/system_failure.hpp"
+#include "os/trusted_user.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
 
 namespace udtx::openssl {
 namespace {
@@ -27,18 +28,11 @@ Error io_error(std::string what, const std::filesystem::path& path) {
     return system_failure(ErrorCode::file_io, std::move(what) + " " + path.string(), error);
 }
 
-/// True if the file belongs to this user, to root, or to the user who became root by sudo.
-bool is_trusted(uid_t owner) {
-    if (owner == ::geteuid() || owner == ::getuid() || owner == 0) return true;
-    const char* const caller = std::getenv("SUDO_UID");
-    return ::geteuid() == 0 && caller != nullptr && std::to_string(owner) == caller;
-}
-
 Result<void> check_rights(int fd, const std::filesystem::path& path) {
     struct stat status {};
     if (::fstat(fd, &status) != 0) return io_error("cannot examine", path);
     if (S_ISDIR(status.st_mode)) return Error{ErrorCode::file_io, path.string() + " is a directory, not a key file"};
-    if (!is_trusted(status.st_uid)) {
+    if (!os::is_trusted_user(status.st_uid)) {
         return Error{ErrorCode::authentication, "the key file " + path.string() + " belongs to another user (number " +
                                                     std::to_string(status.st_uid) +
                                                     "), who may change it: copy it, or run chown " +
@@ -64,6 +58,20 @@ bool write_all(int fd, std::string_view text) {
 
 }  // namespace
 
+KeyKind kind_of_key(std::string_view text) noexcept {
+    constexpr std::string_view kPem = "-----BEGIN ";
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (text.starts_with(kPskPrefix)) return KeyKind::shared;
+    if (text.starts_with(kPublicPrefix)) return KeyKind::public_key;
+    for (const std::string_view prefix : {"ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"}) {
+        if (text.starts_with(prefix)) return KeyKind::ssh_public;
+    }
+    if (!text.starts_with(kPem)) return KeyKind::unknown;
+    const std::string_view label = text.substr(0, text.find('\n'));
+    if (label.find("PRIVATE KEY") == std::string_view::npos) return KeyKind::unknown;
+    return label.find("OPENSSH") == std::string_view::npos ? KeyKind::identity : KeyKind::ssh_private;
+}
+
 SecretText::~SecretText() { OPENSSL_cleanse(text_.data(), text_.size()); }
 
 // Swaps instead of moving: a move of std::string copies short texts and leaves the copy behind.
@@ -72,9 +80,8 @@ SecretText::SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes) {
     const UniqueFd file(open_file(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return io_error("cannot open key file", path);
-    if (access == Access::secret) {
-        if (auto good = check_rights(file.get(), path); !good) return good.error();
-    }
+    const auto rights = access == Access::secret ? check_rights(file.get(), path) : Result<void>();
+    if (!rights && rights.error().code != ErrorCode::authentication) return rights.error();
     std::string text(max_bytes + 1, '\0');
     std::size_t size = 0;
     while (size < text.size()) {
@@ -93,21 +100,25 @@ Result<SecretText> read_key_file(const std::filesystem::path& path, Access acces
         return Error{ErrorCode::malformed, path.string() + " is too large for a key file"};
     }
     text.resize(size);
-    return SecretText(std::move(text));
+    SecretText read(std::move(text));
+    // A public key has other rights for good reason, so its kind is the error.
+    if (!rights && !is_public(kind_of_key(read.view()))) return rights.error();
+    return read;
 }
 
 Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text) {
     const mode_t mode = access == Access::secret ? 0600 : 0644;
-    UniqueFd file(open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    auto file = open_output(path.string(), O_WRONLY | O_CREAT | O_EXCL, mode);
     if (!file) {
-        if (errno == EEXIST) {
+        const Error& error = file.error();
+        if (error.system_error == EEXIST) {
             return Error{ErrorCode::file_io,
                          path.string() + " exists and is not overwritten: remove it or choose another name", EEXIST};
         }
-        return io_error("cannot create key file", path);
+        return Error{error.code, "cannot create key file " + path.string() + ": " + error.message, error.system_error};
     }
-    bool written = write_all(file.get(), text);
-    if (const int closing = file.close(); written && closing != 0) {
+    bool written = write_all(file->get(), text);
+    if (const int closing = file->close(); written && closing != 0) {
         errno = closing;
         written = false;
     }

@@ -27,10 +27,20 @@ class SecretText {
     std::string text_;
 };
 
+inline constexpr std::string_view kPskPrefix = "udtx-psk-1 ";
+inline constexpr std::string_view kPublicPrefix = "udtx-ed25519 ";
+
+/// What a key file holds, judged by its beginning.
+enum class KeyKind { unknown, shared, identity, public_key, ssh_private, ssh_public };
+[[nodiscard]] KeyKind kind_of_key(std::string_view text) noexcept;
+[[nodiscard]] constexpr bool is_public(KeyKind kind) noexcept {
+    return kind == KeyKind::public_key || kind == KeyKind::ssh_public;
+}
+
 enum class Access { secret, open };
 
 /// Reads the whole file, at most `max_bytes`. Access::secret refuses a file that group or others can access, or that an
-/// untrusted user owns.
+/// untrusted user owns, unless it holds a public key.
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes);
 
 /// Creates the file (0600 or 0644) and syncs it. Refuses if the name exists. Removes the file after a failure.

@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
@@ -34,30 +31,34 @@ std::string shard_text(const JobShard& shard) {
 }  // namespace
 
 Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
+    const auto failed = [&](const std::string& why) {
+        return Error{ErrorCode::file_io, "cannot write the receipt '" + escape_name(path) + "': " + why};
+    };
     // The receipt replaces a regular file of that name, or the one that a link leads to. It never replaces a device or
     // pipe.
+    auto place = OutputPlace::find(path);
+    if (!place) return failed(place.error().message);
     struct stat st = {};
-    if (::stat(path.c_str(), &st) == 0) {
-        if (!S_ISREG(st.st_mode)) {
-            return Error{ErrorCode::file_io,
-                         "cannot write the receipt '" + escape_name(path) + "': it is not a regular file"};
-        }
-        std::error_code failed;
-        if (auto real = std::filesystem::canonical(path, failed); !failed) path = real.string();
-    }
-    std::string temporary = path + kTemporarySuffix;
-    UniqueFd fd(open_file(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (!fd) return io_error("cannot write the receipt", temporary, errno);
-    return std::unique_ptr<ReceiptWriter>(new ReceiptWriter(std::move(path), std::move(temporary), std::move(fd)));
+    const bool there = ::fstatat(place->directory.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(st.st_mode)) return failed("it is not a regular file");
+    std::string temporary = place->name + kTemporarySuffix;
+    // An old one is of an aborted run, or another user has put it there.
+    ::unlinkat(place->directory.get(), temporary.c_str(), 0);
+    UniqueFd fd(again([&] {
+        return ::openat(place->directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                        0666);
+    }));
+    if (!fd) return io_error("cannot write the receipt", place->path + kTemporarySuffix, errno);
+    return std::unique_ptr<ReceiptWriter>(new ReceiptWriter(std::move(*place), std::move(temporary), std::move(fd)));
 }
 
-ReceiptWriter::ReceiptWriter(std::string path, std::string temporary, UniqueFd fd)
-    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+ReceiptWriter::ReceiptWriter(OutputPlace place, std::string temporary, UniqueFd fd)
+    : place_(std::move(place)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
 
 ReceiptWriter::~ReceiptWriter() { discard(); }
 
 void ReceiptWriter::discard() noexcept {
-    if (!finished_) ::unlink(temporary_.c_str());
+    if (!finished_) ::unlinkat(place_.directory.get(), temporary_.c_str(), 0);
 }
 
 void ReceiptWriter::note(const Message& message) {
@@ -161,9 +162,10 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     if (error_ == 0) error_ = sync_data(fd_.get());
     if (knows_no_sync(error_)) error_ = 0;
     if (const int closing = fd_.close(); error_ == 0) error_ = closing;
-    const auto rename = [this] { return std::rename(temporary_.c_str(), path_.c_str()); };
+    const int at = place_.directory.get();
+    const auto rename = [&] { return ::renameat(at, temporary_.c_str(), at, place_.name.c_str()); };
     if (error_ == 0 && again(rename) != 0) error_ = errno;
-    if (error_ != 0) return io_error("cannot write the receipt", path_, error_);
+    if (error_ != 0) return io_error("cannot write the receipt", place_.path, error_);
     finished_ = true;
     return {};
 }

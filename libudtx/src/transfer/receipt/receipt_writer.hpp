@@ -17,6 +17,7 @@
 #include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -59,7 +60,7 @@ class ReceiptWriter {
         RootDigest root;
     };
 
-    ReceiptWriter(std::string path, std::string temporary, UniqueFd fd);
+    ReceiptWriter(OutputPlace place, std::string temporary, UniqueFd fd);
     void entry(const message::Entry& m);
     void announce(std::span<const Extent> extents);
     void digests(const message::Digests& m);
@@ -71,8 +72,8 @@ class ReceiptWriter {
     void line(std::string_view text);
     void write_out();
 
-    std::string path_;
-    std::string temporary_;
+    const OutputPlace place_;
+    const std::string temporary_;  // its name in the same directory
     UniqueFd fd_;
     std::mutex mutex_;  // guards the members below
     std::optional<Hashes> hashes_;
