@@ -49,12 +49,12 @@ struct FarEnd {
 /// The findings of the remote end about itself.
 Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, const SshTarget& target,
                            Terminal& terminal) {
-    std::string words = (ssh.remote_bin.empty() ? kProgram : ssh.remote_bin) + std::string(" doctor");
-    if (command.json) words += " --json";
-    if (!target.path.empty()) words += " --dir " + quoted_for_shell(target.path);
+    std::string rest = " doctor";
+    if (command.json) rest += " --json";
+    if (!target.path.empty()) rest += " --dir " + quoted_for_shell(target.path);
     SignalWaiter signals;
     auto child = SshChild::start(
-        ssh_command(ssh, target, AddressChoice::any, words),
+        ssh_command(ssh, target, AddressChoice::any, remote_line(ssh, kProgram, rest)),
         {[&terminal](std::string_view line) { terminal.line(escape_message(line)); }, [&signals] { signals.wake(); }});
     if (!child) return child.error();
     std::string text;
@@ -69,11 +69,10 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, 
     if (status == kSshFailed)
         return Error{ErrorCode::network,
                      "ssh could not connect to " + target.host + "; try: " + login_command(ssh, target)};
-    if (status == kCommandNotFound)
-        return Error{ErrorCode::protocol,
-                     "udtx-recv was not found on " + target.host + "; install it or name it with --remote-bin"};
-    return Error{ErrorCode::protocol, "'" + words + "' on " + target.host + " ended with code " +
-                                          std::to_string(status) + "; is the same version of udtx there?"};
+    if (status == kCommandNotFound) return Error{ErrorCode::protocol, not_found(ssh, target, kProgram)};
+    return Error{ErrorCode::protocol, "'" + remote_name(ssh, kProgram) + rest + "' on " + target.host +
+                                          " ended with code " + std::to_string(status) +
+                                          "; is the same version of udtx there?"};
 }
 
 ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, const SendCommand& path) {

@@ -21,8 +21,9 @@ void SshOptions::add_login_to(CLI::App& app) {
     app.add_option("-P,--ssh-port", port_text, "Port of the ssh server")->type_name("PORT")->group(group);
     app.add_option("-i,--ssh-identity", identity, "Private key for ssh (its -i)")->type_name("FILE")->group(group);
     app.add_option("--ssh", command_text, "Command in place of 'ssh', with its flags")->type_name("CMD")->group(group);
-    app.add_option("--remote-bin", remote_bin,
-                   "Path of the udtx program on the other machine, if it is not in its PATH")
+    app.add_option(
+           "--remote-bin", remote_bin,
+           "Program on the other machine or its directory, if it is not in PATH, ~/.local/bin or /usr/local/bin")
         ->type_name("PATH")
         ->group(group);
 }

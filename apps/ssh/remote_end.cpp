@@ -67,7 +67,7 @@ class RemoteEnd::Dialogue {
   public:
     Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWaiter& signals)
         : start_(std::move(start)),
-          program_(start_.options.remote_bin.empty() ? start_.program : start_.options.remote_bin),
+          program_(remote_name(start_.options, start_.program)),
           log_(log),
           terminal_(terminal),
           signals_(signals) {}
@@ -174,8 +174,7 @@ class RemoteEnd::Dialogue {
         const std::lock_guard lock(mutex_);
         const std::string& host = start_.target.host;
         if (status == kCommandNotFound && !greeted_) {
-            return {ErrorCode::protocol,
-                    program_ + ": not found on " + host + "; install it or name it with --remote-bin"};
+            return {ErrorCode::protocol, not_found(start_.options, start_.target, start_.program)};
         }
         if (status == kCommandNotRunnable && !greeted_) {
             return {ErrorCode::protocol, program_ + ": cannot be run on " + host + "; name another with --remote-bin"};

@@ -108,3 +108,52 @@ expect 0 "$send" "${to[@]}" --config "$work/settings" "$work/file" far:keyed
 cmp "$work/file" "$home/keyed" || fail "with a key in the settings"
 UDTX_IDENTITY=$work/none expect 0 "$send" "${to[@]}" "$work/src/one file" far:keyed
 cmp "$work/src/one file" "$home/keyed" || fail "with a key in the environment"
+
+# --- where the program is: in PATH, in ~/.local/bin, in /usr/local/bin, or where --remote-bin says. This ssh runs its
+# command here, with another home directory and a short PATH, in a shell of the user's choice.
+bare=$work/bare-home
+mkdir -p "$bare/.local/bin" "$bare/tools"
+# near_ssh SHELL: sets $near
+near_ssh() {
+    printf '#!/bin/bash\ncd "%s" && exec env -i HOME="%s" PATH=/usr/bin:/bin %s -c "${@: -1}"\n' "$bare" "$bare" "$1" >"$work/near"
+    chmod +x "$work/near"
+    near=(--ssh "$work/near")
+}
+near_ssh sh
+if [ ! -e /usr/local/bin/udtx-recv ] && [ ! -e /usr/bin/udtx-recv ]; then
+    expect 12 "$send" "${near[@]}" "$work/file" 127.0.0.1:
+    said "^udtx-send: udtx-recv: not found on 127.0.0.1, neither in PATH nor in ~/.local/bin or /usr/local/bin; install it"
+    last_line
+fi
+ln -s "$send" "$recv" "$bare/.local/bin/"
+ln -s "$send" "$bare/tools/udtx-send"
+ln -s "$recv" "$bare/tools/udtx-recv"
+for shell in sh bash zsh fish tcsh dash; do
+    command -v "$shell" >/dev/null || continue
+    near_ssh "$shell"
+    rm -f "$bare/file"
+    expect 0 "$send" "${near[@]}" -O 20000-39999 "$work/file" 127.0.0.1:
+    cmp "$work/file" "$bare/file" || fail "$shell does not find ~/.local/bin"
+done
+near_ssh sh
+# One value serves pushes and pulls.
+for bin in tools tools/ "~/tools" "$bare/tools" "$bare/tools/udtx" "$bare/tools/udtx-recv" "$bare/tools/udtx-send" \
+    "env $bare/tools/udtx-send"; do
+    rm -f "$bare/file" "$work/fetched"
+    expect 0 "$send" "${near[@]}" --remote-bin "$bin" "$work/file" 127.0.0.1:
+    expect 0 "$recv" "${near[@]}" --remote-bin "$bin" 127.0.0.1:file "$work/fetched"
+    cmp "$work/file" "$work/fetched" || fail "--remote-bin $bin"
+done
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$send" >"$work/sends"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$recv" >"$work/receives"
+chmod +x "$work/sends" "$work/receives"
+expect 12 "$send" "${near[@]}" --remote-bin "$work/sends" "$work/file" 127.0.0.1:
+said "127.0.0.1: udtx-send answered, but a push needs udtx-recv: correct --remote-bin"
+expect 12 "$recv" "${near[@]}" --remote-bin "$work/receives" 127.0.0.1:file "$work/fetched"
+said "127.0.0.1: udtx-recv answered, but a fetch needs udtx-send: correct --remote-bin"
+
+# --- a port that needs root names the cause
+if [ "$(id -u)" -ne 0 ] && [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 22 ]; then
+    expect 10 "$send" "${near[@]}" -O 22 "$work/file" 127.0.0.1:
+    said "ports below 1024 need root; choose another one"
+fi

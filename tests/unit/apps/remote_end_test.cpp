@@ -64,7 +64,8 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     REQUIRE(words.size() > 3);
     CHECK(words[words.size() - 3] == "--");
     CHECK(words[words.size() - 2] == "me@far");
-    CHECK(words.back() == "udtx-recv --bootstrap -6");
+    const std::string path = "sh -c 'PATH=\"$PATH:$HOME/.local/bin:/usr/local/bin\"; ";
+    CHECK(words.back() == path + "exec udtx-recv --bootstrap -6'");
 
     // A program other than OpenSSH's ssh gets none of OpenSSH's flags.
     options.command_text = "/opt/plink -batch";
@@ -72,7 +73,28 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     REQUIRE(options.check().ok());
     CHECK(remote_command(options, target, AddressChoice::any, "udtx-recv") ==
           std::vector<std::string>{"/opt/plink", "-batch", "-p", "2222", "-i", "id file", "me@far",
-                                   "~/bin/udtx-recv --bootstrap"});
+                                   path + "p=~/bin/udtx-recv; if [ -d \"$p\" ]; then p=\"$p/udtx-recv\"; elif ! "
+                                          "command -v \"$p\" >/dev/null && command -v \"$p-recv\" >/dev/null; then "
+                                          "p=\"$p-recv\"; fi; exec \"$p\" --bootstrap'"});
+}
+
+TEST_CASE("one value of --remote-bin names both programs of the pair") {
+    SshOptions options;
+    const auto named = [&](const std::string& value, const std::string& program) {
+        options.remote_bin = value;
+        return remote_name(options, program);
+    };
+    CHECK(named("", "udtx-send") == "udtx-send");
+    CHECK(named("udtx-recv", "udtx-send") == "udtx-send");
+    CHECK(named("/opt/udtx-send", "udtx-recv") == "/opt/udtx-recv");
+    CHECK(named("/opt/udtx-recv", "udtx-recv") == "/opt/udtx-recv");
+    CHECK(named("sudo -n /opt/udtx-send", "udtx-recv") == "sudo -n /opt/udtx-recv");
+    CHECK(named("/opt/my-udtx-send", "udtx-recv") == "/opt/my-udtx-send");
+    CHECK(named("/opt", "udtx-recv") == "/opt");
+    // What is not one plain word is for the remote shell.
+    CHECK(remote_line(options, "udtx-recv", " doctor").starts_with("sh -c "));
+    options.remote_bin = "sudo udtx-send";
+    CHECK(remote_line(options, "udtx-recv", " doctor") == "sudo udtx-recv doctor");
 }
 
 TEST_CASE("the remedy is ssh with all that it was called with") {
