@@ -110,6 +110,14 @@ Tell file(const std::string& path) {
 Tell link(const std::string& path, const std::string& target) {
     return [=](Script& s) { s.symlink(path, target); };
 }
+/// A file whose name has exactly these components.
+Tell named(const std::vector<std::string>& components) {
+    return [=](Script& s) {
+        message::Entry m = s.entry(EntryType::directory, "");
+        m.path = components;
+        s.put(m);
+    };
+}
 Tell both(const Tell& first, const Tell& second) {
     return [=](Script& s) {
         first(s);
@@ -193,6 +201,11 @@ std::vector<Lie> all() {
         {"beside the directory", "URLdir .", ".bashrc", with(kDirectory, both(dir, file(".bashrc")))},
         {"a name in other letters", "URLa.txt .", "A.TXT", with(kFile, file("A.TXT"))},
         {"only a directory", "URLa.txt URLdir .", ".ssh", with(kSeveral, directory(".ssh"))},
+        // No file can have these names, so each is the same kind of lie.
+        {"up", "URLdir/ .", "leads to another directory", with(kContents, named({"..", "x"}))},
+        {"up from below", "URLdir/ .", "leads to another directory", with(kContents, named({"d", "..", "..", "x"}))},
+        {"a slash", "URLdir/ .", "slash", with(kContents, named({"/etc/x"}))},
+        {"a NUL", "URLdir/ .", "NUL", with(kContents, named({std::string("a\0b", 3)}))},
         {"a question about a name", "URLa.txt .", ".ssh/id_rsa",
          with(kFile, [](Script& s) { s.query(".ssh/id_rsa"); })},
 

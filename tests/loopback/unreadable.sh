@@ -27,7 +27,7 @@ wait_for 23 "$receiver"
 is "$work/last.out" failed_count 3
 is "$work/unread.out" failed_count 3
 is "$work/unread.out" files 1
-grep -q "tree/a.*could not be read" "$work/unread.log" || fail "the receiver does not name the file"
+grep -q "tree/a.*could not be read at the sender: Permission denied" "$work/unread.log" || fail "the receiver does not name the file"
 
 # Two runs with -p over directories that bar their owner.
 mkdir -p "$work/ro/d"

@@ -210,8 +210,8 @@ Result<void> start_disk_pools() {
         return {};
     } catch (const std::exception& failed) {
         return Error{ErrorCode::network,
-                     "cannot start the disk threads: " + std::string(failed.what()) +
-                         "; raise the limit of processes (ulimit -u, the pids cgroup)",
+                     "cannot start the disk threads: " + std::string(failed.what()) + "; " +
+                         remedy_for_no_thread(error_number_of(failed)),
                      error_number_of(failed)};
     }
 }

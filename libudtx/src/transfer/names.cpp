@@ -16,13 +16,19 @@ Error refused(std::string_view name, const char* why) {
     return {ErrorCode::refused, "name '" + escape_name(name) + "' refused: " + why};
 }
 
+/// Why no file can have that name; null: a file can.
+const char* no_name(std::string_view component) {
+    if (component.empty()) return "it is empty";
+    if (component == "." || component == "..") return "it leads to another directory";
+    if (component.find('/') != std::string_view::npos) return "it contains a slash";
+    if (component.find('\0') != std::string_view::npos) return "it contains a NUL";
+    return nullptr;
+}
+
 }  // namespace
 
 Result<void> check_component(std::string_view component) {
-    if (component.empty()) return refused(component, "it is empty");
-    if (component == "." || component == "..") return refused(component, "it leads to another directory");
-    if (component.find('/') != std::string_view::npos) return refused(component, "it contains a slash");
-    if (component.find('\0') != std::string_view::npos) return refused(component, "it contains a NUL");
+    if (const char* why = no_name(component)) return refused(component, why);
     if (component.size() > kMaxComponentBytes)
         return refused(std::string(component.substr(0, 40)) + "...", "it has more than 255 bytes");
     return {};
@@ -38,6 +44,18 @@ Result<void> check_path(const std::vector<std::string>& components) {
     }
     if (total > kMaxPathBytes) return refused(components.back(), "its path has more than 4,095 bytes");
     return {};
+}
+
+Result<void> check_sent_path(const std::vector<std::string>& components) {
+    auto checked = check_path(components);
+    if (checked) return checked;
+    const bool lie = components.empty() || std::ranges::any_of(components, no_name);
+    return lie ? Error{ErrorCode::protocol, checked.error().message} : checked.error();
+}
+
+bool is_plain_path(std::string_view path) {
+    const auto components = split_path(path);
+    return check_path(components).ok() && join_path(components) == path;
 }
 
 std::vector<std::string> split_path(std::string_view path) {

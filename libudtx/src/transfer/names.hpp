@@ -22,6 +22,10 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] Result<void> check_component(std::string_view component);
 /// refused: a bad component, no component, more than kMaxDepth components, or more than kMaxPathBytes when joined.
 [[nodiscard]] Result<void> check_path(const std::vector<std::string>& components);
+/// For a name from the other end. protocol: no file can have that name, so the other end lies. Else as check_path().
+[[nodiscard]] Result<void> check_sent_path(const std::vector<std::string>& components);
+/// True if check_path() accepts the path, and it has no empty part: neither "/a" nor "a//b" nor "a/".
+[[nodiscard]] bool is_plain_path(std::string_view path);
 /// Splits a path at its slashes and drops empty parts.
 [[nodiscard]] std::vector<std::string> split_path(std::string_view path);
 [[nodiscard]] std::string join_path(const std::vector<std::string>& components);

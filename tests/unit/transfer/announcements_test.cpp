@@ -131,6 +131,8 @@ TEST_CASE("names get the one name of the source here, and none may be a transfer
     entry.path = {"there", temp_name(1)};
     CHECK(rig.say(entry) == ErrorCode::protocol);
     entry.path = {"there", ".."};
+    CHECK(rig.say(entry) == ErrorCode::protocol);
+    entry.path = {"there", std::string(256, 'n')};
     CHECK(rig.say(entry) == ErrorCode::refused);
     message::Query query;
     query.path = {"there", "file"};

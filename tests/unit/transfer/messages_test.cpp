@@ -78,6 +78,7 @@ std::vector<Message> samples() {
             message::Digests{7, 3, {digest_of(1, 16), digest_of(2, 16)}},
             message::FileEnd{7, FileStatus::ok, digest_of(9, 32)},
             message::FileEnd{8, FileStatus::changed, {}},
+            message::FileEnd{8, FileStatus::unreadable, {}, 13},
             message::Finish{9, 123456789, 2, digest_of(3, 16)},
             message::FileEnd{10, FileStatus::kept, {}},
             message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},

@@ -258,3 +258,22 @@ TEST_CASE("receipts of shards that are not all of one job are not merged") {
     CHECK(merge_error({part(0, 0, 100), receipt_of({file({"g"}, "1")})}) == "r1 belongs to another job than r0");
     CHECK_FALSE(merge_error({part(0, 0, 100), receipt_of_parts(1, 2, content + "y", {{100, 201}})}).empty());
 }
+
+TEST_CASE("A receipt has each path in the one form in which a transfer writes it") {
+    const auto with_name = [](const std::string& name) {
+        std::string text = receipt_of({directory({"a"})});
+        text.replace(text.find("\ta\n"), 3, "\t" + name + "\n");
+        text.erase(text.find("end\t"));
+        Hasher hasher(HashAlgorithm::sha256);
+        hasher.update(std::as_bytes(std::span(text)));
+        return parse_receipt(text + "end\t" + hasher.finish().hex() + "\n");
+    };
+    CHECK(with_name("a").ok());
+    CHECK(with_name("a/b").ok());
+    for (const char* name : {"..", "../a", "a/..", ".", "./a", "a/./b", "/etc/passwd", "/", "", "b/", "a//b", "//a"}) {
+        INFO(name);
+        const auto parsed = with_name(name);
+        REQUIRE_FALSE(parsed.ok());
+        CHECK(parsed.error().code == ErrorCode::integrity);
+    }
+}

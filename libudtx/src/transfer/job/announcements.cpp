@@ -33,7 +33,7 @@ std::size_t cost_of(const std::vector<std::string>& path) {
 /// Checks any name that the sender gives. Names of transfers' own files are reserved, since they may belong to another
 /// transfer.
 Result<void> check_name(const std::vector<std::string>& path) {
-    if (auto checked = check_path(path); !checked) return checked;
+    if (auto checked = check_sent_path(path); !checked) return checked;
     if (std::ranges::none_of(path, is_transfer_file)) return {};
     return Error{ErrorCode::protocol, "the sender has '" + escape_name(join_path(path)) +
                                           "', a name that udtx keeps for its own files: rename it"};
@@ -330,7 +330,7 @@ Result<void> Announcements::handle(const message::Unsent& m) {
     std::size_t cost = sizeof m;
     for (const std::string& path : m.paths) {
         std::vector<std::string> components = split_path(path);
-        if (auto checked = check_path(components); !checked) return checked;
+        if (auto checked = check_sent_path(components); !checked) return checked;
         unsent.paths.push_back(join_path(renamed(std::move(components))));
         cost += sizeof(std::string) + unsent.paths.back().size();
     }

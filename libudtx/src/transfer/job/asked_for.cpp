@@ -187,7 +187,7 @@ Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& pat
     if (type != EntryType::hard_link) return {};
     if (!wish_.what.hard_links) return not_asked(path, "hard links were not requested");
     const std::vector<std::string> other = split_path(target);
-    if (auto checked = check_path(other); !checked) return checked;
+    if (auto checked = check_sent_path(other); !checked) return checked;
     if (const char* why = objection(other, Kind::other)) return not_asked(other, why);
     return {};
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
@@ -147,8 +148,10 @@ std::optional<std::string> IncomingFiles::end(const message::FileEnd& end, std::
     if (skipped && (holdings_.fell_together(path) || tree_.basis.must_stay(path) || tree_.basis.is_directory(path))) {
         forget(end.index);
     } else if (end.status != FileStatus::ok) {
-        const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
-        drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + why + " at the sender"});
+        const char* what = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
+        const std::string why =
+            end.error == 0 ? "" : ": " + std::generic_category().message(static_cast<int>(end.error));
+        drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + what + " at the sender" + why});
     } else {
         go_on(*file);
         file->end = end;

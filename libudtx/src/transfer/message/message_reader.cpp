@@ -252,6 +252,8 @@ message::Load parse_load(Fields& in) {
     return m;
 }
 
+constexpr std::uint64_t kMaxErrno = 4095;
+
 message::Digests parse_digests(Fields& in) {
     message::Digests m;
     m.index = in.varint();
@@ -266,6 +268,7 @@ message::FileEnd parse_file_end(Fields& in) {
     m.index = in.varint();
     m.status = static_cast<FileStatus>(in.u8(4));
     m.digest = in.digest();
+    if (m.status == FileStatus::unreadable) m.error = in.varint(kMaxErrno);
     return m;
 }
 

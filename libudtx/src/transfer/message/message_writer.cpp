@@ -133,7 +133,7 @@ bool put_body(Writer& out, const message::Digests& m) {
 
 bool put_body(Writer& out, const message::FileEnd& m) {
     return put_type(out, MessageType::file_end) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.status)) &&
-           put_bytes(out, m.digest.bytes());
+           put_bytes(out, m.digest.bytes()) && (m.status != FileStatus::unreadable || out.varint(m.error));
 }
 
 bool put_body(Writer& out, const message::Finish& m) {

@@ -140,7 +140,8 @@ struct Digests {
 struct FileEnd {
     std::uint64_t index = 0;
     FileStatus status = FileStatus::ok;
-    Digest digest;  ///< see file_digest in docs; empty unless ok
+    Digest digest;            ///< see file_digest in docs; empty unless ok
+    std::uint64_t error = 0;  ///< errno of the sender's system if unreadable; 0: unknown
 };
 struct Finish {
     std::uint64_t entries = 0;

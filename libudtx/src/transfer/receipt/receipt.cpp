@@ -108,8 +108,8 @@ class Parser {
         const bool leads = type == EntryType::symlink || type == EntryType::hard_link;
         auto target = leads ? unescape_field(fields[3]) : std::string();
         if (!path || !target || !read_number(fields[1], next.index)) return false;
-        if (!check_path(split_path(*path))) return false;
-        if (type == EntryType::hard_link && !check_path(split_path(*target))) return false;
+        if (!is_plain_path(*path)) return false;
+        if (type == EntryType::hard_link && !is_plain_path(*target)) return false;
         next.path = std::move(*path);
         next.target = std::move(*target);
         receipt_.entries.push_back(std::move(next));

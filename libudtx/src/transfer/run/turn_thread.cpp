@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "os/system_failure.hpp"
+
 namespace udtx::transfer {
 namespace {
 
@@ -19,9 +21,8 @@ void TurnThread::start(std::function<bool()> turn) {
     try {
         thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
     } catch (const std::system_error& failed) {
-        throw std::system_error(
-            failed.code(),
-            "cannot start the thread of transfers; raise the limit of processes (ulimit -u, the pids cgroup)");
+        throw std::system_error(failed.code(),
+                                "cannot start the thread of transfers; " + remedy_for_no_thread(failed.code().value()));
     }
 }
 

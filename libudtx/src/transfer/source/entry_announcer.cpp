@@ -76,10 +76,11 @@ void EntryAnnouncer::announce_kept(const ScannedEntry& entry) {
     if (tells_meta()) send_meta_of(entry);
 }
 
-void EntryAnnouncer::announce_unreadable(const ScannedEntry& entry) {
+void EntryAnnouncer::announce_unreadable(const ScannedEntry& entry, FileStatus why, int error_number) {
     message::Entry m;
     m.whole = true;
-    packer_.message(message::FileEnd{announce(std::move(m), entry.path), FileStatus::unreadable, {}});
+    packer_.message(
+        message::FileEnd{announce(std::move(m), entry.path), why, {}, static_cast<std::uint64_t>(error_number)});
 }
 
 void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others, int open_error) {

@@ -35,7 +35,7 @@ class EntryAnnouncer {
     /// Announces a file whose content exists at the receiver, with its attributes.
     void announce_kept(const ScannedEntry& entry);
     /// Announces an unreadable file, so that the receiver knows of it and of the failure.
-    void announce_unreadable(const ScannedEntry& entry);
+    void announce_unreadable(const ScannedEntry& entry, FileStatus why, int error_number);
     /// Sends META of the latest entry, if there is something to say. `open_error`: why it could not be opened.
     void send_meta(const ScannedEntry& entry, int fd, Others others, int open_error = 0);
     /// Adds the attributes of the entry to the query.

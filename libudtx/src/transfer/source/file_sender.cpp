@@ -277,6 +277,7 @@ void FileSender::end(FileStatus status) {
     Open file = *std::exchange(file_, std::nullopt);
     const ScannedEntry& entry = file.source.entry;
     message::FileEnd end{file.index, status, {}};
+    if (status == FileStatus::unreadable) end.error = static_cast<std::uint64_t>(file.error);
     if (status == FileStatus::ok) {
         end.digest = file.again ? file.again->first : file.digest.finish();
         root_.add(file.index, end.digest);

@@ -214,7 +214,8 @@ Error SourceReader::why_unreadable(const ScannedEntry& entry, int error_number) 
 
 void SourceReader::cannot_read(const ScannedEntry& entry, std::uint8_t changes, Error why) {
     if (options_.dry_run) return plan_.add_changed(entry, changes | change::kContent);
-    announcer_.announce_unreadable(entry);
+    const bool changed = why.code == ErrorCode::partial;
+    announcer_.announce_unreadable(entry, changed ? FileStatus::changed : FileStatus::unreadable, why.system_error);
     counts_.end(entry, 0);
     counts_.fail(entry, std::move(why));
     unreplaced_.add(entry);
