@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/habits.hpp"
 #include "common/process.hpp"
 #include "common/text.hpp"
 
@@ -16,29 +17,6 @@ namespace udtx::apps {
 namespace {
 
 using OfOthers = std::function<std::vector<std::string>()>;
-
-constexpr const char* kNotCompressed = "udtx does not compress: leave it out";
-constexpr const char* kTimesKept = "udtx always preserves timestamps of files: leave it out";
-constexpr const char* kNeverFollowed = "udtx sends symbolic links as links, or skips them with --no-links";
-/// Flags of rsync, scp and ascp that udtx does not have, with advice.
-constexpr std::array<std::pair<std::string_view, const char*>, 17> kHabits{
-    {{"-z", kNotCompressed},
-     {"-C", kNotCompressed},
-     {"--compress", kNotCompressed},
-     {"--partial", "udtx always keeps and continues partial files: leave it out"},
-     {"-t", kTimesKept},
-     {"--times", kTimesKept},
-     {"-L", kNeverFollowed},
-     {"--copy-links", kNeverFollowed},
-     {"-e", "use --ssh COMMAND"},
-     {"--rsh", "use --ssh COMMAND"},
-     {"-u", "use --overwrite never, which keeps all existing files"},
-     {"--update", "use --overwrite never, which keeps all existing files"},
-     {"--inplace", "udtx sends only the changed blocks of a file: leave it out"},
-     {"-Q", "--policy fair is the default: leave it out"},
-     {"-T", "udtx always encrypts"},
-     {"-d", "udtx creates missing directories: leave it out"},
-     {"--dirs", "with --files-from directories are sent without their contents, otherwise with them"}}};
 
 /// The second name of a flag, and the flag that it means.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames{{{"streams", "threads"}}};
@@ -63,15 +41,14 @@ std::vector<std::string> long_flags(const CLI::App& app) {
 
 /// Advice for an unknown flag. A flag of one letter gets no guess, because it resembles every other.
 std::string advice_for(const CLI::App& app, const std::string& name, const OfOthers& of_others) {
-    const auto habit = std::find_if(kHabits.begin(), kHabits.end(), [&](const auto& h) { return h.first == name; });
-    if (habit != kHabits.end()) return std::string("; ") + habit->second;
+    if (const auto habit = advice_for_habit(name)) return "; " + *habit;
     if (of_others && name.size() > 2) {
         const auto others = of_others();
         if (std::find(others.begin(), others.end(), name.substr(2)) != others.end()) {
             return std::string("; it is a flag of ") + (app.get_name() == "udtx-send" ? "udtx-recv" : "udtx-send");
         }
     }
-    const auto guess = name.size() > 2 ? nearest(name, long_flags(app)) : std::nullopt;
+    const auto guess = name.size() > 2 ? nearest_harmless(name, long_flags(app)) : std::nullopt;
     return guess ? "; did you mean " + *guess + "?" : "; see --help";
 }
 
@@ -153,6 +130,11 @@ class ShortFormatter : public HouseFormatter {
 
 }  // namespace
 
+std::optional<std::string> nearest_harmless(std::string_view typed, std::vector<std::string> known) {
+    std::erase_if(known, [](const std::string& name) { return name.find("delete") != std::string::npos; });
+    return nearest(typed, known);
+}
+
 std::string_view flag_meant_by(std::string_view name) noexcept {
     const auto* found = std::ranges::find(kOtherNames, name, [](const auto& pair) { return pair.first; });
     return found == kOtherNames.end() ? name : found->second;
@@ -169,7 +151,7 @@ void use_house_style(CLI::App& app) {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.allow_extras();
     app.set_help_flag("-h,--help", "Print this text and exit");
-    app.set_version_flag("--version", app.get_name() + " " + program_version(), "Print the version and exit");
+    app.set_version_flag("-V,--version", app.get_name() + " " + program_version(), "Print the version and exit");
     app.get_formatter()->column_width(kDescriptions);
 }
 
@@ -190,6 +172,7 @@ const CLI::Option* option_named(const CLI::App& app, std::string_view name) {
 }
 
 Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments, const OfOthers& of_others) {
+    if (arguments.size() == 1 && arguments.front() == "help") arguments = {"--help"};
     replace_other_names(arguments);
     if (auto missing = missing_value(app, arguments)) return *missing;
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes arguments from the back

@@ -28,6 +28,9 @@ using EarlyText = std::optional<std::string>;
 /// The second name of a flag; empty if it has only one.
 [[nodiscard]] std::string_view other_name_of(std::string_view flag) noexcept;
 
+/// The known name that is nearest to the typed one, if that name deletes nothing: a guess must do no harm.
+[[nodiscard]] std::optional<std::string> nearest_harmless(std::string_view typed, std::vector<std::string> known);
+
 void use_house_style(CLI::App& app);
 /// Makes `--help` show the flags of the manual's tasks, and `--help-all` every flag. Call it after all flags are
 /// defined.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "common/url.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -56,6 +58,17 @@ Result<SshTarget> parse_ssh_target(std::string_view text) {
         return no_target(text, "ssh does not accept this host or user");
     if (target.path.find('\0') != std::string::npos) return no_target(text, "the path contains a NUL");
     return target;
+}
+
+Result<void> check_no_port(const SshTarget& target) {
+    const bool address = target.host == "localhost" || target.host.find(':') != std::string::npos ||
+                         target.host.find_first_not_of("0123456789.") == std::string::npos;
+    const auto port = parse_port(target.path);
+    if (!address || !target.user.empty() || !port || *port < 1024) return {};
+    const std::string host = target.host.find(':') == std::string::npos ? target.host : "[" + target.host + "]";
+    return Error{ErrorCode::invalid_argument, "'" + host + ":" + target.path + "' is the file " + target.path +
+                                                  " over ssh: for a server at this port write udtx://" + host + ":" +
+                                                  target.path + "/, for the file " + host + ":./" + target.path};
 }
 
 }  // namespace udtx::apps

@@ -23,4 +23,7 @@ struct SshTarget {
 [[nodiscard]] bool looks_like_ssh(std::string_view text) noexcept;
 Result<SshTarget> parse_ssh_target(std::string_view text);
 
+/// invalid_argument: the target is an address with a port, as for a server. Over ssh it would be a file of that name.
+Result<void> check_no_port(const SshTarget& target);
+
 }  // namespace udtx::apps

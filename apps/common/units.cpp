@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "udtx/text.hpp"
 
@@ -144,9 +145,21 @@ Result<Rate> parse_bwlimit(std::string_view text) {
 }
 
 Result<Duration> parse_seconds(std::string_view text) {
-    const auto number = plain_number(text);
-    if (!number || *number < 0.1 || *number > 315360000.0) return bad("time", text, "give seconds, at least 0.1");
-    return from_seconds(*number);
+    constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
+        {{"min", 60.0}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86400.0}}};
+    std::string_view rest = text;
+    double scale = 1.0;
+    for (const auto& [unit, seconds] : kUnits) {
+        if (!rest.ends_with(unit)) continue;
+        rest.remove_suffix(unit.size());
+        scale = seconds;
+        break;
+    }
+    const auto number = plain_number(rest);
+    const double seconds = number.value_or(0.0) * scale;
+    if (seconds < 0.1 || seconds > 315360000.0)
+        return bad("time", text, "give seconds, at least 0.1, or a number with m, h or d");
+    return from_seconds(seconds);
 }
 
 Result<std::uint32_t> parse_mtu(std::string_view text) {

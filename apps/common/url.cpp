@@ -22,6 +22,13 @@ std::optional<unsigned> hex_digit(char c) noexcept {
 
 }  // namespace
 
+bool is_percent_encoded(std::string_view text) noexcept {
+    for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
+        if (at + 2 >= text.size() || !hex_digit(text[at + 1]) || !hex_digit(text[at + 2])) return false;
+    }
+    return true;
+}
+
 std::string percent_decode(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -54,7 +61,12 @@ Result<Url> parse_url(std::string_view text) {
     const std::size_t slash = rest.find('/');
     std::string_view where = rest.substr(0, slash);
     Url url;
-    if (slash != std::string_view::npos) url.path = percent_decode(rest.substr(slash + 1));
+    if (slash != std::string_view::npos) {
+        const std::string_view path = rest.substr(slash + 1);
+        if (!is_percent_encoded(path))
+            return no_url(text, "two hexadecimal digits must follow each %; write %25 for %");
+        url.path = percent_decode(path);
+    }
     if (url.path.find('\0') != std::string::npos) return no_url(text, "the path contains a NUL");
     if (where.find('@') != std::string_view::npos)
         return no_url(text, "leave the user name out, the key identifies you");

@@ -19,7 +19,7 @@ struct Url {
     std::string path;  ///< percent-decoded, without the leading slash, otherwise unchecked: the receiver checks it
 };
 
-/// A '%' that starts no escape is kept, so that most file names need no encoding.
+/// A '%' that starts no escape is kept. parse_url() refuses it.
 [[nodiscard]] std::string percent_decode(std::string_view text);
 /// A cheap test that distinguishes the destination from sources.
 [[nodiscard]] bool looks_like_url(std::string_view text) noexcept;

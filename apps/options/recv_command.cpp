@@ -41,6 +41,7 @@ bool asks_to_pull(const std::vector<std::string>& targets) {
 Result<void> take_ssh_source(RecvCommand& command, const std::string& text) {
     auto source = parse_ssh_target(text);
     if (!source) return source.error();
+    if (const auto checked = check_no_port(*source); !checked) return checked;
     if (!command.sources.empty() && source->login() != command.sources.front().login()) {
         return usage("one run fetches from one host: " + command.sources.front().login() + " or " + source->login());
     }
@@ -106,7 +107,10 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
 /// The last target is the destination. The others are sources on one host.
 Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     std::vector<std::string> texts = command.targets;
-    if (texts.size() < 2) return usage("the destination is missing: udtx-recv [flags] " + texts.front() + " DEST");
+    if (texts.size() < 2) {
+        return usage("the destination is missing: udtx-recv [flags] " + texts.front() +
+                     " DEST; to list what is there: udtx-recv -n [flags] " + texts.front() + " NEW/");
+    }
     command.destination = texts.back();
     texts.pop_back();
     const bool server = looks_like_url(texts.front());

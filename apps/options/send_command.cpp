@@ -21,6 +21,12 @@ namespace {
 /// Parses the destination: ssh or a URL. Each has its own flags.
 Result<void> take_place(const CLI::App& app, SendCommand& command, const std::string& text) {
     if (!looks_like_ssh(text)) {
+        if (!looks_like_url(text) && text.find('/') == std::string::npos && !text.empty()) {
+            return usage("the destination '" + text + "' names no host: over ssh write " +
+                         (text.find('@') == std::string::npos ? "HOST:" + text + ", or " + text + ": if it is the host"
+                                                              : text + ":") +
+                         ", for a server udtx://HOST:PORT/");
+        }
         auto url = parse_url(text);
         if (!url) return url.error();
         command.url = std::move(*url);
@@ -29,6 +35,7 @@ Result<void> take_place(const CLI::App& app, SendCommand& command, const std::st
     }
     auto target = parse_ssh_target(text);
     if (!target) return target.error();
+    if (const auto checked = check_no_port(*target); !checked) return checked;
     command.remote = std::move(*target);
     return command.common.check_no_keys(app);
 }
@@ -61,6 +68,11 @@ Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     const bool here = !looks_like_ssh(last) && !looks_like_url(last);
     if (here && !command.sources.empty() && is_remote(command.sources.front())) {
         return usage("the source is on another host; fetch it: udtx-recv " + command.sources.front() + " " + last);
+    }
+    const bool elsewhere = !here && !looks_like_url(last);
+    if (elsewhere && !command.sources.empty() && is_remote(command.sources.front())) {
+        return usage("udtx copies between this machine and another one: run udtx-send where " +
+                     command.sources.front() + " is, or fetch it first with udtx-recv");
     }
     if (const auto taken = take_place(app, command, last); !taken) return taken;
     if (command.probe_only) {

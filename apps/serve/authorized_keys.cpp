@@ -139,6 +139,9 @@ Result<AuthorizedKeys> AuthorizedKeys::parse(std::string_view text, const std::s
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.empty() || line.front() == '#') continue;
         const std::string where = name + ", line " + std::to_string(number) + ": ";
+        if (line.starts_with("-----BEGIN") || line.starts_with("udtx-psk-1") || line.starts_with("ssh-")) {
+            return bad(where + "this is not a public key of udtx: list the lines of the FILE.pub that keygen made");
+        }
         auto rights = parse_options(line);
         if (!rights) return bad(where + rights.error().message);
         const auto key = PublicKey::parse(line);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/text.hpp"
 #include "sandbox/sandbox.hpp"
 #include "serve/server_run.hpp"
 #include "serve/setup.hpp"
@@ -37,6 +38,10 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     AuthorizedKeys keys;
     const auto credentials = receiver_credentials(command, keys);
     if (!credentials) return never_began(command.common, credentials.error());
+    if (!write && keys.all().empty()) {
+        run.log.warn("--authorized-keys: " + escape_for_terminal(command.authorized_keys) +
+                     " has no key, so every client is refused");
+    }
     ServerRun server(run, keys);
     if (const auto opened = server.open(*credentials); !opened) return never_began(command.common, opened.error());
     if (const std::string advice = server.server().buffer_advice(); !advice.empty()) run.log.info(advice);

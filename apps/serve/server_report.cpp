@@ -37,9 +37,9 @@ FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched
 }
 
 void show(const RecvRun& run, const FinalReport& report, const std::string& of, bool sent) {
-    show_report(
-        run.log, report,
-        {of, failed_word(sent), run.command.common.verbose, run.command.common.observing.stats, run.command.pulls()});
+    show_report(run.log, report,
+                {of, failed_word(sent), run.command.common.verbose, run.command.common.observing.stats,
+                 run.command.pulls() && run.command.common.wants_details(run.terminal.is_tty())});
 }
 
 }  // namespace udtx::apps

@@ -28,7 +28,11 @@ namespace {
 ExitCode show(const SendRun& run, FinalReport report) {
     run.terminal.clear_status();
     show_report(run.log, report,
-                {{}, "not delivered", run.command.common.verbose, run.command.common.observing.stats, true});
+                {{},
+                 "not delivered",
+                 run.command.common.verbose,
+                 run.command.common.observing.stats,
+                 run.command.common.wants_details(run.terminal.is_tty())});
     check_log(run.log, report);
     check_listing(run.log, report);
     if (!run.command.common.json) return report.code;

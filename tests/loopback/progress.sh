@@ -46,3 +46,12 @@ knows_all "$work/third.out"
 start_recv fourth --one-off --allow-read --dir "$work/dst" --psk-file "$work/psk" --rate 200M
 expect 0 "$recv" --json-stream --psk-file "$work/psk" "udtx://127.0.0.1:$port/many" "$work/got"
 knows_all "$work/last.out"
+
+# The log of a script gets one line for each run; -v, --progress and --stats ask for more.
+echo abc >"$work/small"
+start_recv short --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$work/small" "udtx://127.0.0.1:$port/"
+[ "$(wc -l <"$work/last.err")" -eq 1 ] || fail "not one line: $(cat "$work/last.err")"
+said "^udtx-send: 1 file, 4 B in"
+expect 0 "$send" -v --psk-file "$work/psk" "$work/small" "udtx://127.0.0.1:$port/"
+said "lost [0-9]+ of .*RTT"

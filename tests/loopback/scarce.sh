@@ -40,6 +40,14 @@ until_true 30 serves
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
 
+# If the system forbids threads, the limit of processes is not the remedy.
+if command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null; then
+    need_strace
+    expect 10 strace -f -qq -o /dev/null -e trace=clone3,clone -e inject=clone3,clone:error=EPERM \
+        "$send" --psk-file "$work/psk" "$work/f1" udtx://127.0.0.1:9/
+    said "cannot start .*; the system forbids it: allow clone3"
+fi
+
 # --- threads: limited by a pids cgroup, or by the limit of a user without other processes
 group=/sys/fs/cgroup/pids/udtx-test.$$
 start=()

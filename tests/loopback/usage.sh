@@ -12,7 +12,42 @@ wrong_send "'--pskfile'.*--psk-file" --pskfile x "$work/file" $url
 for flag in -z -C -avz -rzP --compress; do
     wrong_send "^udtx-send: unknown flag '(-z|-C|--compress)'; udtx does not compress: leave it out$" "$flag" "$work/file" $url
 done
-wrong_send "^udtx-send: unknown flag '-W'; see --help$" -W "$work/file" $url
+wrong_send "^udtx-send: unknown flag '-Y'; see --help$" -Y "$work/file" $url
+# Flags of rsync, scp and ascp: each message says what to write, and none suggests a deletion.
+for flag in -u --update --ignore-existing --existing --max-delete=5 -R --relative -x --one-file-system -A --acls \
+    --size-only --link-dest=x --copy-dest=x --compare-dest=x -b --backup --backup-dir=x --chmod=x --chown=x -D --devices \
+    --numeric-ids --filter=x -f --include-from=x --max-size=1 --min-size=1 -I --ignore-times --inplace --append \
+    --remove-source-files --force --delete-excluded --list-only --itemize-changes --log-file=x --port=1 \
+    --password-file=x --fsync -W --whole-file --mkpath -s -J --partial-dir=x --compress-level=1 --rsync-path=x \
+    --no-perms --no-owner --no-D --file-list=x --mode=send --user=x -Z --contimeout=1 -T --temp-dir=x --modify-window=1; do
+    wrong_send "^udtx-send: unknown flag '${flag%%=*}'; (use |leave |give |write |run |udtx |names |--policy )" "$flag" "$work/file" $url
+    never_said "; .*(--delete|did you mean)"
+done
+wrong_send "^udtx-send: unknown flag '--delete-after'; udtx has only --delete" --delete-after "$work/file" $url
+for typo in --delte --deleet --allow-delet --max-deletes; do
+    wrong_send "unknown flag '$typo'" $typo "$work/file" $url
+    never_said "mean --(allow-)?delete"
+done
+wrong_send "-c compares contents" --checksum "$work/file" $url
+# Destinations that are not quite one
+wrong_send "'u@localhost' names no host: over ssh write u@localhost:, for a server udtx://HOST:PORT/" "$work/file" u@localhost
+wrong_send "'photos' names no host: over ssh write HOST:photos, or photos: if it is the host" "$work/file" photos
+for host in 127.0.0.1 localhost '[::1]'; do
+    expect 1 "$send" "$work/file" "$host:7412"
+    said "over ssh: for a server at this port write udtx://.*:7412/, for the file .*:\./7412"
+done
+expect 1 "$recv" 127.0.0.1:7412 "$work/dst"
+said "write udtx://127.0.0.1:7412/"
+expect 1 "$send" h:x h2:
+said "between this machine and another one: run udtx-send where h:x is, or fetch it first"
+expect 1 "$recv" h:x h2:
+said "the destination h2: is on another host"
+wrong_recv "the destination is missing: .* DEST; to list what is there: udtx-recv -n " udtx://127.0.0.1:9/
+wrong_send "two hexadecimal digits must follow each %; write %25 for %" "$work/file" "${url}a%zz"
+wrong_send "write %25" "$work/file" "${url}100%"
+for time in 90 1h 2m 1.5min 2d 3s; do
+    expect 0 "$send" --timeout $time --show-config "$work/file" $url
+done
 wrong_send "^udtx-send: unknown flag '--partial'; udtx always keeps" --partial "$work/file" $url
 wrong_send "^udtx-send: -P/--ssh-port: '$work/file' is not a port.* -P of rsync leave it out\)$" -avP "$work/file" host:dst
 wrong_send "unknown flag '--authorized-keys'; it is a flag of udtx-recv" --authorized-keys x "$work/file" $url
@@ -37,7 +72,7 @@ wrong_send "'--frobnicate'" --frobnicate=3 "$work/file" $url
 wrong_send "rate 'fast'" --rate fast "$work/file" $url
 wrong_send "rate '10MB/s'" --rate 10MB/s "$work/file" $url
 wrong_send "--rate" "$work/file" $url --rate
-wrong_send "time 'soon'" --timeout soon "$work/file" $url
+wrong_send "time 'soon'.*m, h or d" --timeout soon "$work/file" $url
 wrong_send "MTU '900'" --mtu 900 "$work/file" $url
 wrong_send "--cc: 'cubik'.*udt" --cc cubik "$work/file" $url
 wrong_send "--policy: 'greedy'.*fixed" --policy greedy "$work/file" $url
@@ -111,6 +146,10 @@ for tool in "$send" "$recv"; do
     ! grep -q -- --mtu "$work/last.out" || fail "--help shows a flag that few people use"
     expect 0 "$tool" --help-all
     grep -q -- --mtu "$work/last.out" || fail "--help-all"
+    expect 0 "$tool" help
+    grep -q "^Usage:" "$work/last.out" || fail "help as a word"
+    expect 0 "$tool" -V
+    grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "-V"
     expect 0 "$tool" --version
     grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "version"
 done
@@ -135,3 +174,24 @@ done
 expect 1 "$send" doctor ''
 said "HOST is an empty string"
 expect 1 "$recv" doctor 127.0.0.1:9
+
+# The kind of a key file is seen by its content, before its rights.
+expect 0 "$send" keygen --identity "$work/alice"
+ssh_line="ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ5 me@host"
+echo "$ssh_line" >"$work/ssh.pub"
+kind() { expect "$1" "${@:3}"; said "$2"; }
+kind 40 "alice.pub is a public key, and a private key is needed: give $work/alice$" \
+    "$send" --identity "$work/alice.pub" --pin "$work/alice.pub" "$work/file" $url
+kind 40 "alice.pub is a public key, and a shared key is needed" "$send" --psk-file "$work/alice.pub" "$work/file" $url
+kind 40 "alice is a private key, and a shared key is needed" "$send" --psk-file "$work/alice" "$work/file" $url
+kind 40 "psk is a shared key, and a private key is needed" "$send" --identity "$work/psk" --pin "$work/alice.pub" "$work/file" $url
+kind 40 "alice is a private key, and a public key is needed: give $work/alice.pub" \
+    "$send" --identity "$work/alice" --pin "$work/alice" "$work/file" $url
+kind 40 "ssh.pub is a public key of ssh, and a shared key is needed" "$send" --psk-file "$work/ssh.pub" "$work/file" $url
+kind 40 "alice, line 1: this is not a public key of udtx" \
+    "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/alice" --authorized-keys "$work/alice"
+
+# Without a key in its list, a server refuses everybody, and says so.
+: >"$work/nobody"
+start_recv nobody --dir "$work/dst" --identity "$work/alice" --authorized-keys "$work/nobody"
+grep -q "authorized-keys: $work/nobody has no key, so every client is refused" "$work/nobody.log" || fail "no warning"

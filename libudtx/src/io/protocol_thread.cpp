@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/path_plan.hpp"
+#include "os/system_failure.hpp"
 #include "udtx/core/config_check.hpp"
 
 namespace udtx::io {
@@ -78,8 +79,8 @@ void ProtocolThread::start() {
     try {
         thread_ = std::thread(run);
     } catch (const std::system_error& failed) {
-        throw std::system_error(
-            failed.code(), "cannot start a protocol thread; raise the limit of processes (ulimit -u, the pids cgroup)");
+        throw std::system_error(failed.code(),
+                                "cannot start a protocol thread; " + remedy_for_no_thread(failed.code().value()));
     }
 }
 

@@ -71,6 +71,7 @@ Result<void> bind_to(int fd, int family, const Address& address) {
     std::string message = "cannot listen on " + to_string(address);
     if (error == EADDRINUSE) message += " (another program uses this UDP port; choose another one)";
     if (error == EADDRNOTAVAIL) message += " (no interface of this machine has this address)";
+    if (error == EACCES && address.port < 1024) message += " (ports below 1024 need root; choose another one)";
     return socket_error(std::move(message), error);
 }
 

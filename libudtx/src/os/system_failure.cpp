@@ -1,6 +1,7 @@
 #include "os/system_failure.hpp"
 
 #include <boost/system/system_error.hpp>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -8,6 +9,19 @@ namespace udtx {
 
 Error system_failure(ErrorCode code, std::string what, int error_number) {
     return {code, std::move(what) + ": " + std::generic_category().message(error_number), error_number};
+}
+
+std::string remedy_for_no_thread(int error_number) {
+    switch (error_number) {
+        case EPERM:
+        case EACCES:
+        case ENOSYS:
+            return "the system forbids it: allow clone3 and clone in the sandbox (seccomp, container, service unit)";
+        case ENOMEM:
+            return "free some memory, or raise its limit (ulimit -v, the memory cgroup)";
+        default:
+            return "raise the limit of processes (ulimit -u, the pids cgroup)";
+    }
 }
 
 int error_number_of(const std::exception& thrown) noexcept {

@@ -11,6 +11,9 @@ namespace udtx {
 /// The message is "WHAT: the system's text for `error_number`".
 [[nodiscard]] Error system_failure(ErrorCode code, std::string what, int error_number);
 
+/// The remedy if the system refuses a thread with that errno.
+[[nodiscard]] std::string remedy_for_no_thread(int error_number);
+
 /// The errno in an exception of the standard library or of Boost; 0 if it has none.
 [[nodiscard]] int error_number_of(const std::exception& thrown) noexcept;
 

@@ -25,8 +25,10 @@ TEST_CASE("destinations are read") {
 
 TEST_CASE("paths are percent-decoded and otherwise left to the receiver") {
     CHECK(parse_url("udtx://h/a%20b%2Fc").value().path == "a b/c");
-    CHECK(parse_url("udtx://h/100%").value().path == "100%");
-    CHECK(parse_url("udtx://h/50%zz").value().path == "50%zz");
+    CHECK(parse_url("udtx://h/100%25").value().path == "100%");
+    CHECK_FALSE(parse_url("udtx://h/100%").ok());
+    CHECK_FALSE(parse_url("udtx://h/a%2").ok());
+    CHECK_FALSE(parse_url("udtx://h/50%zz").ok());
     CHECK(parse_url("udtx://h/../x").value().path == "../x");
     CHECK_FALSE(parse_url("udtx://h/a%00b").ok());
 }
