@@ -62,6 +62,7 @@ grep -q "nothing was deleted, because not everything arrived" "$work/r.log" || f
 rm -r "$src/clash" "$src/another" "$work/dst/tree/src/clash" "$work/dst/tree/src/another"
 copy 11 --delete "$src/empty/" "$url/tree/src"
 said "the sources are empty"
+never_said "because of errors"
 [ -e "$work/dst/tree/src/a" ] || fail "an empty source emptied the destination"
 
 # --- -a: modes, times, links, hard links, attributes

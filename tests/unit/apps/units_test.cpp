@@ -30,6 +30,12 @@ TEST_CASE("what is not a rate is refused") {
 TEST_CASE("seconds and MTU are bounded") {
     CHECK(parse_seconds("30").value() == std::chrono::seconds(30));
     CHECK(parse_seconds("0.5").value() == std::chrono::milliseconds(500));
+    CHECK(parse_seconds("3s").value() == std::chrono::seconds(3));
+    CHECK(parse_seconds("2m").value() == std::chrono::minutes(2));
+    CHECK(parse_seconds("1.5min").value() == std::chrono::seconds(90));
+    CHECK(parse_seconds("1h").value() == std::chrono::hours(1));
+    CHECK(parse_seconds("1d").value() == std::chrono::hours(24));
+    for (const char* wrong : {"h", "1w", "1 h", "1hh", "-1h", "h1", "20000d"}) CHECK_FALSE(parse_seconds(wrong).ok());
     CHECK_FALSE(parse_seconds("0").ok());
     CHECK_FALSE(parse_seconds("-1").ok());
     CHECK_FALSE(parse_seconds("1e300").ok());

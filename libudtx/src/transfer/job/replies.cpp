@@ -128,7 +128,10 @@ void Replies::warn_of(const message::Totals& totals) {
     }
     // The receiver reports the number of deletions; without errors, zero needs no explanation.
     const bool errors = totals.failures != 0 || sent_->unsent != 0;
-    if (options_.erase && errors && totals.erased == 0) {
+    // The receiver reports a deletion that it refuses as a failure of the destination itself.
+    const auto failed = report_.outcome().failed;
+    const bool refused = failed.size() == 1 && failed.front().path == ".";
+    if (options_.erase && errors && !refused && totals.erased == 0) {
         report_.warn("the receiver deleted nothing, because of errors");
     }
 }
