@@ -27,13 +27,14 @@ calls=$(grep -c INJECTED "$work/calls")
 echo "$calls calls"
 [ "$calls" -ge 5 ] || fail "it tried $calls times only"
 [ "$calls" -le 100 ] || fail "it spins"
-wait_for "10|42|30" "$sender"
+wait_for "10|42" "$sender"
 
 # A sender that receives nothing
 start_recv good --dir "$work/dst" --psk-file "$work/psk"
 run_deaf "$work/calls" 1+ "$send" --timeout 60 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
 sender=$!
-wait_for "10|42" "$sender"
+wait_for 10 "$sender"
+said "the system refuses to receive on the UDP socket: Cannot allocate memory"
 [ "$(grep -c INJECTED "$work/calls")" -le 100 ] || fail "the sender spins"
 # Ten failures in a row, and then memory again
 run_deaf "$work/calls" 1..10 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &

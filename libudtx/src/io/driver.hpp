@@ -84,7 +84,8 @@ class Driver {
     /// and all connections end for it.
     using TroubleCallback = std::function<void(const Error& why, bool over)>;
     void on_trouble(TroubleCallback trouble);
-    static constexpr Duration kReceivesNothing = std::chrono::seconds(10);
+    /// Shorter than TransportConfig::handshake_timeout, whose end would be blamed on the path.
+    static constexpr Duration kReceivesNothing = std::chrono::seconds(5);
 
     /// Runs until stop(). It may be called again afterwards.
     void run();

@@ -29,7 +29,8 @@ std::optional<Error> ReceiveTrouble::refused(int error) {
     pause_ = std::min(2 * pause_, kLongestPause);
     const bool over = now - since_ >= Driver::kReceivesNothing;
     if (!over && now - since_ < kTellAfter) return std::nullopt;
-    const Error why = system_failure(ErrorCode::network, "the system refuses to receive on the UDP socket", error);
+    // Not `network`: the peer is not to blame, and no other address of it helps.
+    const Error why = system_failure(ErrorCode::no_route, "the system refuses to receive on the UDP socket", error);
     const Stage next = over ? Stage::over : Stage::told;
     if (std::exchange(stage_, next) != next && tell_) tell_(why, over);
     return over ? std::optional(why) : std::nullopt;

@@ -187,7 +187,8 @@ class UDTX_EXPORT Server {
     void drain();
     /// Calls drain(), and ends all transfers in good order. Does not block.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "the server is being stopped");
-    /// network: the system has refused to receive on a socket for ten seconds. The server then ends as after cancel().
+    /// no_route: the system has refused to receive on a socket for five seconds. The server then ends as after
+    /// cancel().
     [[nodiscard]] Result<void> status() const;
     /// Waits until a drained or cancelled server has no more transfers, but no longer than `at_most`. Returns true if
     /// none is left. Returns true at once if the server was not started.
