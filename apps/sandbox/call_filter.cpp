@@ -3,6 +3,7 @@
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 #define UDTX_HAVE_CALL_FILTER
 #include <linux/audit.h>
+#include <linux/fiemap.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
