@@ -43,6 +43,17 @@ refused() {  # refused <reason> <prefix> <components> [options of cmake...]
     fi
 }
 
+beside_asio() {  # beside_asio <prefix> <options of the compiler...>: a program that compiles Boost.Asio in its own way
+    local prefix=$1 pc
+    shift
+    echo "-- beside its own Boost.Asio: $*"
+    pc=$(find "$prefix" -name udtx.pc)
+    # shellcheck disable=SC2046
+    quietly "$compiler" -std=c++20 "$@" "$consumer/../guide/asio.cpp" -o "$work/beside_asio" \
+        $(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs --static udtx) -pthread
+    LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")") "$work/beside_asio"
+}
+
 names_no_machine() {  # names_no_machine <prefix> <path...>: the package can be moved to another machine
     local prefix=$1
     shift

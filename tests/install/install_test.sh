@@ -32,6 +32,16 @@ by_pkg_config "$prefix" udtx session --static
 by_pkg_config "$prefix" udtx-transport session
 by_pkg_config "$prefix" udtx-core core
 
+# Asio's classes then have other members than in a program without these options. UDTX_OTHER_BOOST names the headers of
+# another version.
+beside_asio "$prefix" -DBOOST_ASIO_DISABLE_EPOLL
+beside_asio "$prefix" -DBOOST_ASIO_ENABLE_HANDLER_TRACKING -DBOOST_ASIO_DISABLE_TIMERFD -DBOOST_ASIO_DISABLE_EVENTFD \
+    2>"$work/tracking"
+if [ -n "${UDTX_OTHER_BOOST:-}" ]; then beside_asio "$prefix" -I "$UDTX_OTHER_BOOST"; fi
+mapfile -t archives < <(find "$prefix" -name 'libudtx_*.a')
+[ ${#archives[@]} -eq 3 ]
+python3 -B "$(dirname "$0")/foreign_names.py" "${archives[@]}"
+
 echo "-- components, and what was not built"
 for component in dev tools; do
     quietly "$cmake" --install "$build" --prefix "$work/$component" --component $component

@@ -31,5 +31,6 @@ python3 -B "$(dirname "$0")/exported_names.py" "$work/prefix/include/udtx" "$lib
 consume "$work/prefix" core -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 consume "$work/prefix" '' -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 run_shown "$work/prefix"
+beside_asio "$work/prefix" -DBOOST_ASIO_DISABLE_EPOLL
 refused "has no part 'telepathy'" "$work/prefix" telepathy
 for module in udtx udtx-core udtx-transfer; do by_pkg_config "$work/prefix" $module session; done

@@ -2,11 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -14,10 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "io/event_loop.hpp"
 #include "io/handled_connections.hpp"
 #include "io/lanes.hpp"
 #include "io/no_way.hpp"
@@ -29,9 +24,6 @@
 
 namespace udtx::io {
 namespace {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 /// Less than the 65,535 bytes of an IP packet with headers.
 constexpr std::size_t kMaxBatchBytes = 65000;
@@ -57,11 +49,6 @@ constexpr std::size_t kSendBatches = 16;
 /// A deadline in the past starts the next turn no sooner, so that a connection that cannot progress does not spin.
 constexpr Duration kShortestWait = std::chrono::microseconds(20);
 constexpr Duration kWaitWhileBlocked = std::chrono::milliseconds(1);
-
-std::chrono::steady_clock::time_point to_steady(Instant at) {
-    return std::chrono::steady_clock::time_point(
-        std::chrono::duration_cast<std::chrono::steady_clock::duration>(at.time_since_epoch()));
-}
 
 }  // namespace
 
@@ -101,33 +88,29 @@ class Driver::Impl {
         Impl* driver = nullptr;
     };
 
-    void wait_readable();
-    void wait_writable();
-    void schedule_turn();
+    void schedule_turn() noexcept { turn_scheduled_ = true; }
     void turn();
     bool receive();
-    void receive_again();
     void note_refusals();
-    void run_context();
+    void run_loop();
+    void step();
+    void wait();
     bool transmit();
     bool transmit_by_lanes();
     bool send_pending();
     void on_not_sent(const proto::Transmit& refused, const SendResult& why);
     void start_lanes();
     void handle_due_timeout();
-    void arm_timer();
+    void set_timer();
     void stop_if_drained();
     void begin_draining(Duration at_most);
     void finish_run();
     void take_missed();
     [[nodiscard]] bool must_give_up_draining();
 
-    boost::asio::io_context context_{1};
-    boost::asio::steady_timer timer_{context_};
-    boost::asio::steady_timer drain_timer_{context_};
-    ReceiveTrouble trouble_{context_, [this] { receive_again(); }};
+    EventLoop loop_;
+    ReceiveTrouble trouble_;
     std::unique_ptr<DatagramSocket> socket_;
-    std::optional<boost::asio::posix::stream_descriptor> readiness_;
     proto::Endpoint endpoint_;
     std::size_t lane_count_;
     Options options_;
@@ -148,12 +131,13 @@ class Driver::Impl {
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
     bool finished_ = false;
-    // Requests that could not be posted for lack of memory. Stopping the context needs none; the loop reads the flags.
+    // Requests that could not be posted for lack of memory. An interrupt needs none; the loop reads the flags.
     std::atomic<bool> wakes_missed_{false};
     std::atomic<bool> drain_wished_{false};
     std::atomic<Duration> drain_at_most_{Duration::zero()};
     std::atomic<bool> finish_wished_{false};
-    std::optional<Instant> armed_for_;
+    std::optional<Instant> wake_at_;  // time of the next turn
+    std::optional<Instant> drain_end_;
     std::optional<Instant> drain_until_;  // set if draining lacks memory
     std::unique_ptr<Lanes> lanes_;        // only during run(); null with one thread
 };
@@ -168,11 +152,8 @@ Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options opt
 }
 
 Driver::Impl::~Impl() {
-    {
-        const std::lock_guard lock(mailbox_->mutex);
-        mailbox_->driver = nullptr;
-    }
-    if (readiness_) readiness_->release();  // the socket owns the descriptor
+    const std::lock_guard lock(mailbox_->mutex);
+    mailbox_->driver = nullptr;
 }
 
 Result<void> Driver::Impl::open(const Address& bind) {
@@ -191,8 +172,7 @@ Result<void> Driver::Impl::open(UniqueFd socket) {
 
 Result<void> Driver::Impl::open(std::unique_ptr<DatagramSocket> socket) {
     socket_ = std::move(socket);
-    readiness_.emplace(context_, socket_->native_handle());
-    wait_readable();
+    waiting_readable_ = true;
     return {};
 }
 
@@ -213,36 +193,57 @@ void Driver::Impl::listen(std::size_t max_connections, AcceptCallback accept) {
 
 void Driver::Impl::run() {
     ask_for_short_slice();
+    ask_for_exact_waits();
     start_lanes();
-    const auto work = asio::make_work_guard(context_);
-    run_context();
+    run_loop();
     finished_ = false;
-    context_.restart();
     lanes_.reset();
     waiting_room_ = false;
 }
 
-void Driver::Impl::run_context() {
-    for (;;) {
+void Driver::Impl::run_loop() {
+    while (!finished_) {
         try {
             take_missed();
             schedule_turn();
-            context_.run();
-            if (finished_) return;
-            context_.restart();
-            continue;
+            while (!finished_ && !loop_.take_interrupt()) step();
         } catch (const std::exception&) {
             // Usually memory ran out, and others may soon free some. The next round sets up what is missing.
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             readable_ = readable_ || !waiting_readable_;
-            armed_for_.reset();
-            turn_scheduled_ = false;
             wakes_missed_ = true;
             if (must_give_up_draining()) finished_ = true;
         }
-        if (finished_) return;
-        if (context_.stopped()) context_.restart();
     }
+}
+
+/// Runs what was posted before, then a turn if one is due, then waits.
+void Driver::Impl::step() {
+    for (std::size_t posted = loop_.posted(); posted > 0; --posted) {
+        loop_.run_one();
+        if (finished_) return;
+    }
+    if (std::exchange(turn_scheduled_, false)) turn();
+    if (!finished_) wait();
+}
+
+void Driver::Impl::wait() {
+    const EventLoop::Readiness wanted{.readable = waiting_readable_, .writable = waiting_writable_};
+    if (turn_scheduled_ && !wanted.readable && !wanted.writable) return;
+    std::optional<Instant> until = wake_at_;
+    if (drain_end_) until = until ? std::min(*until, *drain_end_) : *drain_end_;
+    if (const auto again = trouble_.again_at()) until = until ? std::min(*until, *again) : *again;
+    if (turn_scheduled_) until = Instant();
+    const EventLoop::Readiness ready = loop_.wait(socket_ ? socket_->native_handle() : -1, wanted, until);
+    if (ready.writable) waiting_writable_ = false;
+    const Instant now = monotonic_now();
+    const bool again = trouble_.due(now);
+    if (ready.readable || again) {
+        waiting_readable_ = false;
+        readable_ = true;
+    }
+    if (ready.readable || again || ready.writable || (wake_at_ && *wake_at_ <= now)) schedule_turn();
+    if (drain_end_ && *drain_end_ <= now && stop_when_drained_) finish_run();
 }
 
 /// A run that must end does so in time, even without the memory to close its connections.
@@ -269,14 +270,14 @@ void Driver::Impl::start_lanes() {
             Lanes::Calls{
                 .room =
                     [this] {
-                        asio::post(context_, [this] {
+                        loop_.post([this] {
                             waiting_room_ = false;
-                            turn();
+                            schedule_turn();
                         });
                     },
                 .not_sent =
                     [this](const proto::Transmit& refused, const SendResult& why) {
-                        asio::post(context_, [this, refused, why] {
+                        loop_.post([this, refused, why] {
                             on_not_sent(refused, why);
                             schedule_turn();
                         });
@@ -292,7 +293,7 @@ void Driver::Impl::stop() {
         post([this] { finish_run(); });
     } catch (const std::exception&) {
         finish_wished_ = true;
-        context_.stop();
+        loop_.interrupt();
     }
 }
 
@@ -302,7 +303,7 @@ void Driver::Impl::stop_when_drained(Duration at_most) {
     } catch (const std::exception&) {
         drain_at_most_ = at_most;
         drain_wished_ = true;
-        context_.stop();
+        loop_.interrupt();
     }
 }
 
@@ -310,10 +311,7 @@ void Driver::Impl::begin_draining(Duration at_most) {
     drain_at_most_ = at_most;
     drain_wished_ = true;  // stays set until there was memory for the rest
     stop_when_drained_ = true;
-    drain_timer_.expires_after(at_most);
-    drain_timer_.async_wait([this](error_code error) {
-        if (!error && stop_when_drained_) finish_run();
-    });
+    drain_end_ = monotonic_now() + at_most;
     schedule_turn();
     drain_wished_ = false;
 }
@@ -325,15 +323,14 @@ void Driver::Impl::stop_if_drained() {
 void Driver::Impl::finish_run() {
     finished_ = true;
     stop_when_drained_ = false;
-    drain_timer_.cancel();
+    drain_end_.reset();
     transmit();
     if (lanes_) lanes_->send.flush();
     connections_.deliver();
-    context_.stop();
 }
 
 void Driver::Impl::post(std::function<void()> fn) {
-    asio::post(context_, [this, fn = std::move(fn)] {
+    loop_.post([this, fn = std::move(fn)] {
         fn();
         schedule_turn();
     });
@@ -380,47 +377,17 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
         if (mailbox->driver == nullptr) return;
         // `woken` identifies the entry: another connection may have the same address in memory by then.
         try {
-            asio::post(mailbox->driver->context_, [driver = mailbox->driver, key, woken] {
+            mailbox->driver->loop_.post([driver = mailbox->driver, key, woken] {
                 if (driver->connections_.wake(key, *woken)) driver->schedule_turn();
             });
         } catch (const std::exception&) {
             mailbox->driver->wakes_missed_ = true;
-            mailbox->driver->context_.stop();
+            mailbox->driver->loop_.interrupt();
         }
     };
 }
 
 // --- one turn
-
-void Driver::Impl::wait_readable() {
-    if (std::exchange(waiting_readable_, true)) return;
-    readiness_->async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code error) {
-        waiting_readable_ = false;
-        if (error) return;
-        receive_again();
-    });
-}
-
-void Driver::Impl::receive_again() {
-    readable_ = true;
-    turn();
-}
-
-void Driver::Impl::wait_writable() {
-    if (std::exchange(waiting_writable_, true)) return;
-    readiness_->async_wait(asio::posix::stream_descriptor::wait_write, [this](error_code error) {
-        waiting_writable_ = false;
-        if (!error) turn();
-    });
-}
-
-void Driver::Impl::schedule_turn() {
-    if (std::exchange(turn_scheduled_, true)) return;
-    asio::post(context_, [this] {
-        turn_scheduled_ = false;
-        turn();
-    });
-}
 
 void Driver::Impl::turn() {
     if (!socket_) return stop_if_drained();
@@ -430,7 +397,7 @@ void Driver::Impl::turn() {
     more = transmit() || more;
     more = connections_.deliver() || more;  // the endpoint drops a drained connection at the next transmit()
     if (more) schedule_turn();
-    arm_timer();
+    set_timer();
     stop_if_drained();
 }
 
@@ -462,7 +429,7 @@ bool Driver::Impl::receive() {
         connections_.deliver();
     }
     note_refusals();
-    if (error == 0 && !readable_) wait_readable();
+    waiting_readable_ = error == 0 && !readable_;
     const auto why = error == 0 ? std::nullopt : trouble_.refused(error);
     if (why) connections_.end_all(monotonic_now(), *why);
     return readable_;
@@ -508,7 +475,7 @@ bool Driver::Impl::send_pending() {
     const SendResult result = socket_->send(*pending_, bytes);
     if (result.status == SendResult::Status::would_block) {
         pending_sent_ += result.bytes;
-        wait_writable();
+        waiting_writable_ = true;
         return false;
     }
     // Loss recovery handles `dropped`: the network could have lost the batch too.
@@ -532,24 +499,17 @@ void Driver::Impl::handle_due_timeout() {
     connections_.end_refused(now);
 }
 
-/// One timer serves all deadlines. It may fire too early: an extra turn costs less than setting it at every turn.
-void Driver::Impl::arm_timer() {
+/// One timer serves all deadlines.
+void Driver::Impl::set_timer() {
     std::optional<Instant> deadline = endpoint_.poll_timeout();
     const Instant now = monotonic_now();
     if (connections_.any_refused()) {
         const Instant look = now + HandledConnections::kRefusedGrace / 4;
         deadline = deadline ? std::min(*deadline, look) : look;
     }
+    wake_at_ = deadline;
     if (!deadline) return;
-    *deadline = std::max(*deadline, now + (waiting_writable_ || waiting_room_ ? kWaitWhileBlocked : kShortestWait));
-    if (armed_for_ && *armed_for_ <= *deadline) return;
-    armed_for_ = deadline;
-    timer_.expires_at(to_steady(*deadline));
-    timer_.async_wait([this](error_code error) {
-        if (error) return;  // set again, to an earlier time
-        armed_for_.reset();
-        turn();
-    });
+    *wake_at_ = std::max(*deadline, now + (waiting_writable_ || waiting_room_ ? kWaitWhileBlocked : kShortestWait));
 }
 
 // --- Driver

@@ -1,4 +1,4 @@
-// Runs an Endpoint over a real socket: one thread, one Boost.Asio loop, one timer.
+// Runs an Endpoint over a real socket: one thread, one loop, one timer.
 #pragma once
 
 #include <cstddef>

@@ -37,8 +37,7 @@ class ProtocolThread {
                                                              const Driver::Options& options,
                                                              std::vector<proto::PathAddresses>& ways);
     /// For several owners: the last one stops the thread. If that happens on the thread itself, another thread stops
-    /// it. A fork of the process stops nothing. It has no thread to join, and removing the socket from the shared epoll
-    /// set would remove it from the parent's.
+    /// it. A fork of the process stops nothing: it has no thread to join.
     static std::shared_ptr<ProtocolThread> share(std::unique_ptr<ProtocolThread> thread);
     ~ProtocolThread();
     ProtocolThread(const ProtocolThread&) = delete;

@@ -22,10 +22,7 @@ std::optional<Error> ReceiveTrouble::refused(int error) {
         since_ = now;
         pause_ = kFirstPause;
     }
-    timer_.expires_after(pause_);
-    timer_.async_wait([this](boost::system::error_code cancelled) {
-        if (!cancelled) again_();
-    });
+    again_at_ = now + pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
     const bool over = now - since_ >= Driver::kReceivesNothing;
     if (!over && now - since_ < kTellAfter) return std::nullopt;

@@ -13,8 +13,8 @@
 namespace udtx::io {
 
 inline constexpr std::size_t kMaxProtocolThreads = 16;
-/// File descriptors of a protocol thread: socket, epoll, event, timer, statistics.
-inline constexpr std::size_t kDescriptorsOfThread = 5;
+/// File descriptors of a protocol thread: socket, event, statistics.
+inline constexpr std::size_t kDescriptorsOfThread = 3;
 
 struct SharedPort {
     const Credentials& credentials;

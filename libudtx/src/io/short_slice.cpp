@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,5 +48,11 @@ bool ask_for_short_slice() noexcept {
 bool ask_for_short_slice() noexcept { return false; }
 
 #endif
+
+void ask_for_exact_waits() noexcept {
+#if defined(__linux__)
+    ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // ns
+#endif
+}
 
 }  // namespace udtx::io

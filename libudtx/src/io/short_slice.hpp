@@ -8,4 +8,8 @@ namespace udtx::io {
 /// privileges and takes no share from others. False if nothing changed.
 bool ask_for_short_slice() noexcept;
 
+/// Makes waits of the calling thread end on time. Linux delays the end of a wait by up to 50 us to save energy, which
+/// is longer than the time between two paced batches.
+void ask_for_exact_waits() noexcept;
+
 }  // namespace udtx::io

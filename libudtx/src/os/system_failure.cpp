@@ -1,6 +1,5 @@
 #include "os/system_failure.hpp"
 
-#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -29,12 +28,6 @@ int error_number_of(const std::exception& thrown) noexcept {
         const auto& category = standard->code().category();
         const bool is_errno = category == std::system_category() || category == std::generic_category();
         return is_errno ? standard->code().value() : 0;
-    }
-    if (const auto* boosts = dynamic_cast<const boost::system::system_error*>(&thrown)) {
-        const auto& category = boosts->code().category();
-        const bool is_errno =
-            category == boost::system::system_category() || category == boost::system::generic_category();
-        return is_errno ? boosts->code().value() : 0;
     }
     return 0;
 }

@@ -51,6 +51,8 @@ UDTX_FAILS(Kind::option, int, -1, getsockopt, (int fd, int level, int name, void
            (fd, level, name, value, length))
 UDTX_FAILS(Kind::bind, int, -1, getsockname, (int fd, sockaddr* at, socklen_t* length), (fd, at, length))
 UDTX_FAILS(Kind::poll, int, -1, poll, (pollfd * entries, nfds_t n, int milliseconds), (entries, n, milliseconds))
+UDTX_FAILS(Kind::poll, int, -1, ppoll, (pollfd * entries, nfds_t n, const timespec* at_most, const __sigset_t* blocked),
+           (entries, n, at_most, blocked))
 UDTX_FAILS(Kind::poll, int, -1, epoll_wait, (int fd, epoll_event* events, int most, int milliseconds),
            (fd, events, most, milliseconds))
 UDTX_FAILS(Kind::pipe, int, -1, epoll_create1, (int flags), (flags))

@@ -1,0 +1,144 @@
+#include "io/event_loop.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+#include "udtx/monotonic_clock.hpp"
+
+namespace udtx::io {
+namespace {
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+/// `at_most`: below zero without a limit. Returns what poll() returns.
+int poll_for(std::array<pollfd, 2>& entries, Duration at_most) noexcept {
+    constexpr Duration kLongest = std::chrono::hours(1);
+    at_most = std::min(at_most, kLongest);
+#ifdef __linux__
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+    timespec limit{};
+    limit.tv_sec = static_cast<std::time_t>(seconds.count());
+    limit.tv_nsec = static_cast<decltype(limit.tv_nsec)>(std::chrono::nanoseconds(at_most - seconds).count());
+    return ::ppoll(entries.data(), entries.size(), at_most < Duration::zero() ? nullptr : &limit, nullptr);
+#else
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
+    return ::poll(entries.data(), entries.size(), at_most < Duration::zero() ? -1 : static_cast<int>(limit));
+#endif
+}
+
+}  // namespace
+
+EventLoop::EventLoop() {
+#ifdef __linux__
+    wake_read_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_read_) fail("eventfd");
+#else
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) fail("pipe");
+    wake_read_.reset(ends[0]);
+    wake_write_.reset(ends[1]);
+    for (const int end : ends) {
+        if (::fcntl(end, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(end, F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
+    }
+#endif
+}
+
+EventLoop::~EventLoop() {
+    // What a dropped call owns may post again when it ends.
+    while (posted() > 0) {
+        std::deque<std::function<void()>> dropped;
+        const std::lock_guard lock(mutex_);
+        std::swap(dropped, posted_);
+    }
+}
+
+void EventLoop::post(std::function<void()> fn) {
+    bool asleep = false;
+    {
+        const std::lock_guard lock(mutex_);
+        posted_.push_back(std::move(fn));
+        asleep = std::exchange(waiting_, false);
+    }
+    if (asleep) wake();
+}
+
+void EventLoop::interrupt() noexcept {
+    bool asleep = false;
+    {
+        const std::lock_guard lock(mutex_);
+        interrupted_ = true;
+        asleep = std::exchange(waiting_, false);
+    }
+    if (asleep) wake();
+}
+
+bool EventLoop::take_interrupt() noexcept {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(interrupted_, false);
+}
+
+/// A full pipe or counter wakes the thread too.
+void EventLoop::wake() noexcept {
+    const std::uint64_t one = 1;
+    const int fd = wake_write_ ? wake_write_.get() : wake_read_.get();
+    static_cast<void>(again([&] { return ::write(fd, &one, sizeof one); }));
+}
+
+std::size_t EventLoop::posted() noexcept {
+    const std::lock_guard lock(mutex_);
+    return posted_.size();
+}
+
+void EventLoop::run_one() {
+    std::function<void()> fn;
+    {
+        const std::lock_guard lock(mutex_);
+        if (posted_.empty()) return;
+        fn = std::move(posted_.front());
+        posted_.pop_front();
+    }
+    fn();
+}
+
+EventLoop::Readiness EventLoop::wait(int fd, Readiness wanted, std::optional<Instant> until) {
+    Duration at_most = until ? std::max(*until - monotonic_now(), Duration::zero()) : Duration(-1);
+    {
+        const std::lock_guard lock(mutex_);
+        if (interrupted_ || !posted_.empty()) at_most = Duration::zero();
+        waiting_ = at_most != Duration::zero();
+    }
+    const auto events = static_cast<short>((wanted.readable ? POLLIN : 0) | (wanted.writable ? POLLOUT : 0));
+    // poll() reports errors of a socket even if nothing is wanted.
+    std::array<pollfd, 2> entries{pollfd{events != 0 ? fd : -1, events, 0}, pollfd{wake_read_.get(), POLLIN, 0}};
+    const int ready = poll_for(entries, at_most);
+    const int error = errno;
+    {
+        const std::lock_guard lock(mutex_);
+        waiting_ = false;
+    }
+    if (ready < 0 && error != EINTR) throw std::system_error(error, std::generic_category(), "poll");
+    if (ready <= 0) return {};
+    if (entries[1].revents != 0) {
+        std::array<std::uint64_t, 16> counts;
+        static_cast<void>(again([&] { return ::read(wake_read_.get(), counts.data(), sizeof counts); }));
+    }
+    const int got = entries[0].revents;
+    const bool failed = (got & ~(POLLIN | POLLOUT)) != 0;
+    return {.readable = wanted.readable && (failed || (got & POLLIN) != 0),
+            .writable = wanted.writable && (failed || (got & POLLOUT) != 0)};
+}
+
+}  // namespace udtx::io

@@ -1,0 +1,58 @@
+// What a protocol thread waits for: its socket, a time, and calls that other threads post. It has no code of another
+// library: programs that link the archive may contain such code in another version.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "udtx/descriptor.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::io {
+
+/// Any thread may call post() and interrupt(). One thread at a time calls the rest.
+class EventLoop {
+  public:
+    /// Directions of a socket.
+    struct Readiness {
+        bool readable = false;
+        bool writable = false;
+    };
+
+    /// Throws std::system_error if the process has no descriptor left.
+    EventLoop();
+    /// Drops calls that did not run.
+    ~EventLoop();
+    EventLoop(const EventLoop&) = delete;
+    EventLoop& operator=(const EventLoop&) = delete;
+
+    /// Throws std::bad_alloc if memory is short; interrupt() does not need any.
+    void post(std::function<void()> fn);
+    void interrupt() noexcept;
+    /// True once after each interrupt().
+    [[nodiscard]] bool take_interrupt() noexcept;
+
+    /// Number of posted calls that wait for run_one().
+    [[nodiscard]] std::size_t posted() noexcept;
+    /// Runs the oldest posted call. It is removed first, even if it throws.
+    void run_one();
+
+    /// Waits until `fd` is ready in a direction that `wanted` has, `until` is over, or there is a call or an interrupt.
+    /// An error of the socket makes it ready in all wanted directions.
+    [[nodiscard]] Readiness wait(int fd, Readiness wanted, std::optional<Instant> until);
+
+  private:
+    void wake() noexcept;
+
+    UniqueFd wake_read_;
+    UniqueFd wake_write_;  // none if wake_read_ serves both directions
+    std::mutex mutex_;
+    std::deque<std::function<void()>> posted_;
+    bool interrupted_ = false;
+    bool waiting_ = false;  // wait() needs a wake-up
+};
+
+}  // namespace udtx::io
