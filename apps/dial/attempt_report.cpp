@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "observe/final_report.hpp"
+#include "observe/observer.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/receipt.hpp"
 #include "observe/show_report.hpp"
@@ -105,6 +106,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
     report.dry_run = facts.dry_run;
     report.progress = account.whole(transfer.progress());
     report.stats = transfer.stats();
+    if (report.receives) report.stats = of_data(std::move(report.stats), report.progress);
     report.congestion = std::move(facts.congestion);
     report.threads = facts.options.threads;
     report.code = exit_code_for(report.outcome);

@@ -213,7 +213,9 @@ std::string summary_line(const FinalReport& report) {
     line += left_and_deleted(outcome);
     if (report.dry_run) return line;
     // Holes of sparse files are delivered but not sent.
-    if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
+    if (outcome.sent_bytes != outcome.bytes) {
+        line += " (" + format_bytes(outcome.sent_bytes) + (report.receives ? " received)" : " sent)");
+    }
     if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there already";
     if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");
     line += " in " + format_elapsed(report.elapsed);
@@ -225,10 +227,13 @@ std::string transport_line(const FinalReport& report) {
     if (!report.stats) return {};
     const Totals totals = totals_of(report);
     const Rate mtr = totals.first.congestion.mtr;
-    std::string line = "lost " + format_count(totals.lost_packets) + " of " +
-                       count_of(totals.sent_packets, "packet", "packets") + ", " +
-                       format_count(totals.retransmitted_packets) + " sent again; RTT " +
-                       format_milliseconds(totals.first.smoothed_rtt);
+    std::string line;
+    if (totals.sent_packets > 0) {
+        line = "lost " + format_count(totals.lost_packets) + " of " +
+               count_of(totals.sent_packets, "packet", "packets") + ", " + format_count(totals.retransmitted_packets) +
+               " sent again; ";
+    }
+    line += "RTT " + format_milliseconds(totals.first.smoothed_rtt);
     if (!mtr.is_zero()) line += ", MTR " + format_rate(mtr);
     line += ", datagrams of " + format_count(totals.first.datagram_bytes) + " B, " + report.congestion;
     if (!report.stats->cipher.empty()) line += ", " + report.stats->cipher;
@@ -243,8 +248,10 @@ std::vector<std::string> path_lines(const FinalReport& report) {
                         to_string(path.remote) + " (" + to_string(path.state) + (path.standby ? ", standby" : "") +
                         "): " + format_bytes(carried(report, path)) + ", " +
                         format_rate(Rate::from_bytes(carried(report, path), report.elapsed)) + ", RTT " +
-                        format_milliseconds(path.smoothed_rtt) + ", lost " + format_count(path.lost_packets) + " of " +
-                        count_of(path.sent_packets, "packet", "packets"));
+                        format_milliseconds(path.smoothed_rtt) +
+                        (path.sent_packets == 0 ? std::string()
+                                                : ", lost " + format_count(path.lost_packets) + " of " +
+                                                      count_of(path.sent_packets, "packet", "packets")));
     }
     return lines;
 }
@@ -258,13 +265,16 @@ std::vector<std::string> stats_lines(const FinalReport& report) {
                     format_count(outcome.directories) + ", symlinks " + format_count(outcome.links) + ")");
     lines.push_back("entries not delivered: " + format_count(outcome.failed_count));
     lines.push_back("size of the files: " + format_count(outcome.bytes) + " bytes");
-    lines.push_back("sent: " + format_count(outcome.sent_bytes) +
+    lines.push_back((report.receives ? "received: " : "sent: ") + format_count(outcome.sent_bytes) +
                     " bytes; there from an earlier run: " + format_count(outcome.kept_bytes) + " bytes");
     lines.push_back("time: " + format_elapsed(report.elapsed) + "; rate: " + format_rate(goodput(report)) + " (" +
                     format_byte_rate(goodput(report)) + ")");
     if (!report.stats) return lines;
-    lines.push_back("packets sent: " + format_count(totals.sent_packets) + ", lost: " +
-                    format_count(totals.lost_packets) + ", sent again: " + format_count(totals.retransmitted_packets));
+    const bool known = totals.sent_packets > 0;
+    lines.push_back(known ? "packets sent" + std::string(report.receives ? " by the sender: " : ": ") +
+                                format_count(totals.sent_packets) + ", lost: " + format_count(totals.lost_packets) +
+                                ", sent again: " + format_count(totals.retransmitted_packets)
+                          : "packets sent: not reported");
     lines.push_back("RTT: " + format_milliseconds(path.smoothed_rtt) + ", shortest " +
                     format_milliseconds(path.min_rtt) + ", variation " + format_milliseconds(path.rtt_variance));
     lines.push_back("MTR: " + (path.congestion.mtr.is_zero() ? "not measured" : format_rate(path.congestion.mtr)) +
@@ -297,9 +307,14 @@ std::string to_json(const FinalReport& report) {
     json.key("resumed_bytes").number(outcome.kept_bytes);
     json.key("seconds").number(to_seconds(report.elapsed));
     json.key("goodput_bps").number(goodput(report).bps());
-    json.key("sent_packets").number(totals.sent_packets);
-    json.key("retransmitted_packets").number(totals.retransmitted_packets);
-    json.key("lost_packets").number(totals.lost_packets);
+    const bool told = totals.sent_packets > 0 || !report.receives;
+    const auto packets = [&](const char* name, std::uint64_t count) {
+        json.key(name);
+        told ? json.number(count) : json.null();
+    };
+    packets("sent_packets", totals.sent_packets);
+    packets("retransmitted_packets", totals.retransmitted_packets);
+    packets("lost_packets", totals.lost_packets);
     json.key("rtt_ms").number(in_milliseconds(totals.first.smoothed_rtt));
     json.key("min_rtt_ms").number(in_milliseconds(totals.first.min_rtt));
     json.key("mtr_bps").number(totals.first.congestion.mtr.bps());

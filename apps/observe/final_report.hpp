@@ -22,7 +22,7 @@ struct FinalReport {
     transfer::Outcome outcome;
     transfer::Progress progress;           ///< the last progress, used for what was not delivered
     Duration elapsed{};                    ///< from the first packet to the confirmation
-    std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
+    std::optional<ConnectionStats> stats;  ///< of the connection, if there was one; at a receiver see of_data()
     std::string congestion;                ///< the congestion controller in use
     std::uint32_t threads = 1;             ///< as in CommonOptions
     bool receives = false;                 ///< this side receives the data

@@ -41,6 +41,20 @@ Duration process_time() noexcept {
     return from_timeval(used.ru_utime) + from_timeval(used.ru_stime);
 }
 
+std::optional<ConnectionStats> of_data(std::optional<ConnectionStats> stats, const transfer::Progress& progress) {
+    for (std::size_t i = 0; stats && i < stats->paths.size(); ++i) {
+        PathStats& path = stats->paths[i];
+        const auto told = std::ranges::find(progress.sender, path.id, &transfer::SenderPath::id);
+        const transfer::SenderPath from = told == progress.sender.end() ? transfer::SenderPath() : *told;
+        path.sent_packets = from.sent_packets;
+        path.lost_packets = from.lost_packets;
+        path.retransmitted_packets = from.retransmitted_packets;
+        path.congestion.mtr = from.mtr;
+        if (from.datagram_bytes > 0) path.datagram_bytes = from.datagram_bytes;
+    }
+    return stats;
+}
+
 Observer::Observer(DataEnd end, bool streaming, std::string peer) : end_(end), limits_(end == DataEnd::sender) {
     latest_.streaming = streaming;
     latest_.peer = std::move(peer);
@@ -95,7 +109,7 @@ void Observer::look(const Glance& glance) {
     const std::lock_guard lock(mutex_);
     latest_.at = glance.at;
     latest_.progress = glance.progress;
-    latest_.stats = glance.stats;
+    latest_.stats = end_ == DataEnd::sender ? glance.stats : of_data(glance.stats, glance.progress);
     latest_.rate = rate_.rate();
     latest_.paths = std::move(paths);
     latest_.silent = glance.outage ? std::optional(glance.unanswered) : std::nullopt;

@@ -77,6 +77,11 @@ class Observer {
 /// Processor time that this process has used.
 [[nodiscard]] Duration process_time() noexcept;
 
+/// For a receiver: the statistics with the counters, MTR and datagram size that the sender reported. Its own count
+/// acknowledgements. Paths without a report have zeros.
+[[nodiscard]] std::optional<ConnectionStats> of_data(std::optional<ConnectionStats> stats,
+                                                     const transfer::Progress& progress);
+
 /// Several transfers as one: sums. A single transfer is returned unchanged.
 [[nodiscard]] Observation sum_of(const std::vector<Observation>& transfers);
 

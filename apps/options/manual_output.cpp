@@ -55,12 +55,13 @@ Fields final_figures() {
         {"seconds", "Time from the first packet to the confirmation."},
         {"goodput_bps", "8 * sent_bytes / seconds, in bit/s."},
         {"sent_packets, retransmitted_packets, lost_packets",
-         "Packets of this end: all, those that carried data again, and those declared lost. After a reconnect these, "
+         "Packets of the end that sends the data: all, those that carried data again, and those declared lost. At the "
+         "receiver they are the sender's last report, or null. After a reconnect these, "
          "the next figures and paths describe the last connection."},
         {"rtt_ms, min_rtt_ms", "Smoothed and least round-trip time of the first path, in milliseconds."},
         {"mtr_bps",
-         "Rate of the bottleneck link of the first path, in bit/s. 0: not measured. Only the end that sends "
-         "data measures it, and cubic does not."},
+         "Rate of the bottleneck link of the first path, in bit/s. 0: not measured. The end that sends "
+         "data measures it; cubic does not."},
         {"datagram_bytes", "UDP payload of a full datagram, in bytes."},
         {"cc", "The congestion controller."},
         {"cipher", "The cipher of the packets, or an empty string."},

@@ -1,5 +1,6 @@
 #include "serve/server_report.hpp"
 
+#include "observe/observer.hpp"
 #include "observe/receipt.hpp"
 #include "observe/show_report.hpp"
 
@@ -17,12 +18,12 @@ FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched
     report.progress = transfer.progress();
     report.dry_run = report.outcome.dry_run;
     report.elapsed = transfer.elapsed();
-    report.stats = transfer.stats();
     report.limits = watched.observed().limits;
     report.congestion = command.common.congestion_in_use();
     report.threads = command.common.threads;
     report.code = exit_code_for(report.outcome);
     report.receives = !watched.fetched();
+    report.stats = report.receives ? of_data(transfer.stats(), report.progress) : transfer.stats();
     report.streaming = command.to_stdout;
     const Result<void>& status = report.outcome.status;
     if (!status.ok() && status.error().code != ErrorCode::partial) {

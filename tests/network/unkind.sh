@@ -48,3 +48,22 @@ sent=$(reported sent_bytes)
 [ "$sent" -le 24000000 ] || fail "$sent bytes were sent of 20000000: it began anew"
 fault_case F73 "real processes, port, then address, every second (5 s in the whole matrix): one session, 20 MB arrive" \
     "$moves changes, $(since "$begun") s, $sent bytes sent"
+
+# Both ends' reports are about the data's direction. The receiver's own packets are acknowledgements, of which few are
+# sent and none is sent again.
+mkdir "$work/fetched"
+start_recv source --stats -v --allow-read --dir "$work" --psk-file "$work/psk"
+start_relay lossy loss=0.05
+expect 0 "$recv" --json --stats -v --mtu 1500 --rate 60M --timeout 60 --psk-file "$work/psk" "udtx://127.0.0.1:$line/data" "$work/fetched/"
+cmp "$work/data" "$work/fetched/data" || fail "the file differs"
+sent=$(reported sent_packets) lost=$(reported lost_packets) again=$(reported retransmitted_packets)
+[ "$sent" -ge 11000 ] || fail "$sent packets cannot carry nearly 20 MB"
+[ "$lost" -ge $((sent / 50)) ] && [ "$again" -ge $((sent / 50)) ] || fail "of $sent packets $lost lost, $again again at 5 %"
+said "lost [0-9,]+ of [0-9]{2},[0-9]+ packets, [0-9,]+ sent again"
+said "^udtx-recv: received: 20,000,000 bytes"
+said "packets sent by the sender: [0-9]{2},"
+never_said "sent: 20,000,000"
+until_true 60 grep -qE "packets sent: [0-9]{2},[0-9]{3}, lost: [0-9,]+" "$work/source.log"
+# The last report that arrived in time may lack the end.
+ours=$(grep -oE "packets sent: [0-9,]+" "$work/source.log" | tr -dc '0-9')
+[ "$sent" -le $((ours * 11 / 10)) ] && [ "$sent" -ge $((ours * 8 / 10)) ] || fail "the sender counts $ours packets, its receiver $sent"

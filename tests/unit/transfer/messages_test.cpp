@@ -91,6 +91,8 @@ std::vector<Message> samples() {
             message::Answer{
                 3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}, change::kSize | change::kTime},
             message::Found{1000, 1ULL << 50U, true},
+            message::Paths{{{PathId{0}, 1ULL << 40U, 70'000, 71'234, Rate::bits_per_second(9e9), 8932},
+                            {PathId{255}, 1, 0, 0, Rate(), 0}}},
             message::Note{"the time of 3 entries could not be preserved"},
             message::Load{1000, 7},
             message::Cap{50'000'000},

@@ -6,8 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "udtx/export.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::transfer {
 
@@ -26,6 +29,16 @@ enum class Phase : std::uint8_t {
 struct ReceiverLoad {
     double disk = 0.0;  ///< its writer was busy
     double cpu = 0.0;   ///< its protocol thread was running or waiting for a processor
+};
+
+/// What the sender last reported of one of its paths. The members mean the same as in PathStats.
+struct SenderPath {
+    PathId id;                                ///< which path; both ends use the same ids
+    std::uint64_t sent_packets = 0;           ///< PathStats::sent_packets
+    std::uint64_t lost_packets = 0;           ///< PathStats::lost_packets
+    std::uint64_t retransmitted_packets = 0;  ///< PathStats::retransmitted_packets
+    Rate mtr;                                 ///< CongestionReport::mtr
+    std::uint32_t datagram_bytes = 0;         ///< PathStats::datagram_bytes
 };
 
 /// The progress of a whole job of shards, from the last report of each shard.
@@ -56,7 +69,9 @@ struct Progress {
     bool totals_final = false;             ///< true: all sources have been scanned
     std::optional<ReceiverLoad> receiver;  ///< sender: the receiver's last report
     std::optional<JobProgress> job;        ///< receiver of a shard: the progress of the job
-    std::string current_name;              ///< current file, unescaped; see escape_name()
+    /// Receiver: the paths of the data's direction. Its own PathStats count what it sent, such as acknowledgements.
+    std::vector<SenderPath> sender;
+    std::string current_name;  ///< current file, unescaped; see escape_name()
 };
 
 /// Receives the progress, see Events.

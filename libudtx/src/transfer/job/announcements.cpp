@@ -85,6 +85,7 @@ Result<void> Announcements::handle(const Message& message) {
     if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
     if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
     if (!offer_) return broken("the sender did not start with an offer");
+    if (const auto* paths = std::get_if<message::Paths>(&message)) return handle(*paths);
     if (finish_) return broken("the sender continued after FINISH");
     if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
     if (offer_->mode != TransferMode::tree) return broken("the sender sent files in a stream");
@@ -149,6 +150,12 @@ Result<void> Announcements::handle(const message::Found& m) {
     if (offer_->dry_run) return broken("totals of a dry run");
     found_ = m;
     tell_totals();
+    return {};
+}
+
+/// They also come after FINISH, when the last data is acknowledged.
+Result<void> Announcements::handle(const message::Paths& m) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.sender = m.paths; });
     return {};
 }
 

@@ -82,6 +82,7 @@ class Announcements {
     Result<void> handle(const message::Note& m);
     Result<void> handle(const message::Unset& m);
     Result<void> handle(const message::Found& m);
+    Result<void> handle(const message::Paths& m);
     /// Handles the server's answer to our request.
     Result<void> handle(const message::Sources& m);
     void queue_rules(message::Rules m);

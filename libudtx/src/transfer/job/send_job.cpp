@@ -13,6 +13,11 @@ namespace udtx::transfer {
 namespace {
 
 constexpr Duration kFoundInterval = std::chrono::milliseconds(200);
+constexpr Duration kPathsInterval = std::chrono::milliseconds(200);
+/// Once all is written: the last report that arrives stands in the receiver's summary.
+constexpr Duration kLastPathsInterval = std::chrono::milliseconds(50);
+/// More removed paths than this are not reported.
+constexpr std::size_t kMaxPathsTold = 64;
 /// Up to this round-trip time the sender waits for answers, so that it sends no file needlessly.
 constexpr Duration kNear = std::chrono::milliseconds(20);
 
@@ -151,6 +156,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
         pump(now, connection);
     } else if (const auto* delivered = std::get_if<proto::event::StreamDelivered>(&event)) {
         if (data_ && delivered->id == *data_ && !settled_) {
+            tell_paths(now, connection, true);
             report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         }
     } else if (std::holds_alternative<proto::event::StreamStopped>(event)) {
@@ -163,6 +169,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
 void SendJob::pump(Instant now, proto::Connection& connection) {
     if (settled_ || giving_up_ || !data_ || replies_.all_sent()) return;
     tell_found(now, connection);
+    tell_paths(now, connection, false);
     if (settled_) return;
     std::uint64_t sent = 0;
     while (!replies_.all_sent()) {
@@ -177,6 +184,8 @@ void SendJob::pump(Instant now, proto::Connection& connection) {
         if (!item.control.empty()) written = connection.write(*control_, Chunk::copy_of(item.control));
         if (written && !item.data.empty()) written = connection.write(*data_, std::move(item.data));
         if (written && item.finish) {
+            tell_paths(now, connection, true);
+            if (settled_) return;
             replies_.expect_confirmation(*item.finish);
             written = connection.finish(*data_);
         }
@@ -210,6 +219,24 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
     }
     // Reports here too: while there is nothing to send, only incoming messages trigger it.
     tell_found(now, connection);
+    tell_paths(now, connection, false);
+}
+
+void SendJob::tell_paths(Instant now, proto::Connection& connection, bool at_once) {
+    if (settled_ || giving_up_ || !data_ || (now < next_paths_ && !at_once)) return;
+    if (connection.write_capacity(*control_) == 0) return;
+    next_paths_ = now + report_pace(connection, replies_.all_sent() ? kLastPathsInterval : kPathsInterval);
+    message::Paths told;
+    for (const PathStats& path : connection.stats().paths) {
+        if (told.paths.size() == kMaxPathsTold) break;
+        told.paths.push_back({path.id, path.sent_packets, path.lost_packets, path.retransmitted_packets,
+                              path.congestion.mtr, path.datagram_bytes});
+    }
+    MessageWriter out;
+    out.put(told);
+    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
+        end(now, connection, written.error());
+    }
 }
 
 void SendJob::tell_found(Instant now, proto::Connection& connection) {

@@ -81,6 +81,8 @@ class SendJob final : public Job {
     Result<void> take(proto::Connection& connection, const Message& message);
     /// Reports the scanner's totals from time to time.
     void tell_found(Instant now, proto::Connection& connection);
+    /// Reports the counters of the paths from time to time, or `at_once`.
+    void tell_paths(Instant now, proto::Connection& connection, bool at_once);
     void stop_reading();
     /// Ends the job (once) and closes the connection; a `status` without error is the orderly end.
     void end(Instant now, proto::Connection& connection, Result<void> status);
@@ -99,6 +101,7 @@ class SendJob final : public Job {
     std::uint64_t queued_bytes_ = 0;
     message::Found told_;
     Instant next_found_;
+    Instant next_paths_;
     bool settled_ = false;
 
     ReadingTask reading_;  // its tasks use the members above

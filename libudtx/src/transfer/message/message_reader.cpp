@@ -13,7 +13,6 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;
 
 JobShard parse_shard(Fields& in) {
     JobShard shard;
@@ -143,6 +142,21 @@ message::Found parse_found(Fields& in) {
     m.files = in.varint();
     m.bytes = in.varint();
     m.final = in.u8(1) != 0;
+    return m;
+}
+
+message::Paths parse_paths(Fields& in) {
+    message::Paths m;
+    const std::uint64_t n = in.varint(kMaxListItems);
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
+        SenderPath& path = m.paths.emplace_back();
+        path.id.value = in.u8();
+        path.sent_packets = in.varint();
+        path.lost_packets = in.varint();
+        path.retransmitted_packets = in.varint();
+        path.mtr = Rate::bits_per_second(static_cast<double>(in.varint(kMostBitsPerSecond)));
+        path.datagram_bytes = static_cast<std::uint32_t>(in.varint(kMostDatagramBytes));
+    }
     return m;
 }
 
@@ -394,6 +408,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_sources(in);
         case MessageType::found:
             return parse_found(in);
+        case MessageType::paths:
+            return parse_paths(in);
         case MessageType::pull:
             return parse_pull(in);
         case MessageType::names:

@@ -20,6 +20,7 @@ enum class MessageType : std::uint8_t {
     sources = 12,
     unsent = 13,
     found = 14,
+    paths = 15,
     accept = 16,
     file_failed = 17,
     delivered = 18,
@@ -36,6 +37,9 @@ enum class MessageType : std::uint8_t {
     note = 29,
     share = 30,
 };
+
+inline constexpr std::uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;
+inline constexpr std::uint64_t kMostDatagramBytes = 65535;
 
 inline constexpr std::uint8_t kOfferPreserve = 1;
 inline constexpr std::uint8_t kOfferOwner = 2;

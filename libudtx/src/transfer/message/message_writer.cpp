@@ -230,6 +230,17 @@ bool put_body(Writer& out, const message::Names& m) {
 
 bool put_body(Writer& out, const message::Note& m) { return put_type(out, MessageType::note) && put_text(out, m.text); }
 
+bool put_body(Writer& out, const message::Paths& m) {
+    bool ok = put_type(out, MessageType::paths) && out.varint(m.paths.size());
+    for (const SenderPath& path : m.paths) {
+        const double mtr = std::clamp(path.mtr.bps(), 0.0, static_cast<double>(kMostBitsPerSecond));
+        ok = ok && out.u8(path.id.value) && out.varint(path.sent_packets) && out.varint(path.lost_packets) &&
+             out.varint(path.retransmitted_packets) && out.varint(static_cast<std::uint64_t>(mtr)) &&
+             out.varint(std::min<std::uint64_t>(path.datagram_bytes, kMostDatagramBytes));
+    }
+    return ok;
+}
+
 bool put_body(Writer& out, const message::Found& m) {
     return put_type(out, MessageType::found) && out.varint(m.files) && put_sum(out, m.bytes) && out.u8(m.final ? 1 : 0);
 }

@@ -15,6 +15,7 @@
 #include "udtx/transfer/filter.hpp"
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/plan.hpp"
+#include "udtx/transfer/progress.hpp"
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
@@ -197,6 +198,11 @@ struct Found {
     friend bool operator==(const Found&, const Found&) noexcept = default;
 };
 
+/// Counters of the sender's paths, for the receiver's reports.
+struct Paths {
+    std::vector<SenderPath> paths;
+};
+
 // --- receiver to sender
 /// The request of a receiver that connected. RULES and NAMES may follow. ACCEPT ends the request.
 struct Pull {
@@ -312,6 +318,7 @@ using Message =
                  message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
                  message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
                  message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
-                 message::Names, message::Note, message::Share, message::Found, message::Unset, message::Unsent>;
+                 message::Names, message::Note, message::Share, message::Found, message::Unset, message::Unsent,
+                 message::Paths>;
 
 }  // namespace udtx::transfer
