@@ -103,6 +103,7 @@ Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const Pull
     const RecvCommand& command = fetching.run.command;
     transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
     request.dial = command.common.dial(config_of(command, route), route.addresses);
+    if (route.remote) request.dial.also = route.remote->own_addresses();
     request.events.log = fetching.run.log.sink();
     // Over ssh the addresses come from ssh. Paths from configuration files apply only to servers.
     if (command.server) {

@@ -146,6 +146,7 @@ Result<transfer::Transfer> start(const SendRun& run, const SendRoute& route, boo
     TransportConfig config = command.transport();
     if (gentle) config.max_rate = kGentle;
     request.dial = command.common.dial(std::move(config), route.addresses);
+    if (route.remote) request.dial.also = route.remote->own_addresses();
     request.events.log = run.log.sink();
     if (const auto applied = command.paths.apply(request.dial); !applied) return applied.error();
     return transfer::start_measure(std::move(request));

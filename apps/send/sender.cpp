@@ -111,6 +111,7 @@ Result<transfer::SendRequest> request_to(const Sending& sending, const SendRoute
     // rate.
     config.max_rate = std::max(cap, config.min_rate);
     request.dial = command.common.dial(std::move(config), route.addresses);
+    if (route.remote) request.dial.also = route.remote->own_addresses();
     request.events.log = sending.run.log.sink();
     if (const auto applied = command.paths.apply(request.dial, route.left.has_value()); !applied) {
         return applied.error();

@@ -35,6 +35,7 @@
 // |-------|-----------|------------------------------------------------------------------------------------------|
 // | 1     | port      | its UDP port                                                                             |
 // |       | address   | the address of its host that ssh connected to (SSH_CONNECTION); may be empty             |
+// |       | own +     | an address of its interfaces, to try if ssh's address does not answer (a balancer)        |
 // |       | advice    | how to fix socket buffers that are too small; may be empty                               |
 // |       | clock     | its wall clock, nanoseconds since 1970                                                   |
 // | 2     | fresh     | push: 1: none of the transferred entries exists there                                    |

@@ -226,17 +226,26 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     auto addresses = addresses_to_dial(resolved ? *resolved : std::vector<Address>(),
                                        parse_address(reply->get("address"), copy.addresses), host.proxied);
     if (addresses.empty()) return resolved ? broken(copy, "names no address to connect to") : resolved.error();
-    for (Address& address : addresses) address.port = static_cast<std::uint16_t>(*port);
-    return std::unique_ptr<RemoteEnd>(
-        new RemoteEnd(std::move(dialogue), Credentials::from_psk(key), std::move(*reply), std::move(addresses)));
+    std::vector<Address> told;
+    for (const std::string& one : reply->all("own")) {
+        if (const auto address = parse_address(one, copy.addresses)) told.push_back(*address);
+    }
+    const auto here = list_interfaces();
+    auto own = own_addresses_to_dial(told, addresses, here ? *here : std::vector<Interface>());
+    for (auto* list : {&addresses, &own}) {
+        for (Address& address : *list) address.port = static_cast<std::uint16_t>(*port);
+    }
+    return std::unique_ptr<RemoteEnd>(new RemoteEnd(std::move(dialogue), Credentials::from_psk(key), std::move(*reply),
+                                                    std::move(addresses), std::move(own)));
 }
 
 RemoteEnd::RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials, BootstrapFields reply,
-                     std::vector<Address> addresses)
+                     std::vector<Address> addresses, std::vector<Address> own_addresses)
     : dialogue_(std::move(dialogue)),
       credentials_(std::move(credentials)),
       reply_(std::move(reply)),
-      addresses_(std::move(addresses)) {}
+      addresses_(std::move(addresses)),
+      own_addresses_(std::move(own_addresses)) {}
 
 RemoteEnd::~RemoteEnd() = default;
 
@@ -271,6 +280,22 @@ std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved, con
     // Otherwise the host is behind an address translator, and its own address differs from the one that this side sees.
     out = resolved;
     if (proxied || resolved.empty()) out.push_back(*reached);
+    return out;
+}
+
+std::vector<Address> own_addresses_to_dial(const std::vector<Address>& told, const std::vector<Address>& addresses,
+                                           const std::vector<Interface>& here) {
+    std::vector<Address> out;
+    const auto has = [](const std::vector<Address>& list, const Address& one) {
+        return std::ranges::any_of(list, [&](const Address& a) { return a.family == one.family && a.ip == one.ip; });
+    };
+    const auto ours = [&](const Address& address) {
+        return std::ranges::any_of(here, [&](const Interface& i) { return has(i.addresses, address); });
+    };
+    for (const Address& address : told) {
+        if (out.size() == kMostOwnAddresses) break;
+        if (!has(addresses, address) && !has(out, address) && !ours(address)) out.push_back(address);
+    }
     return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "ssh/bootstrap_fields.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/interfaces.hpp"
 #include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
@@ -46,6 +48,8 @@ class RemoteEnd {
     [[nodiscard]] std::chrono::system_clock::time_point replied_at() const;
     /// Addresses to try in this order.
     [[nodiscard]] const std::vector<Address>& addresses() const noexcept { return addresses_; }
+    /// Addresses of its interfaces, to try together if none of addresses() answers.
+    [[nodiscard]] const std::vector<Address>& own_addresses() const noexcept { return own_addresses_; }
     /// The other side's answer to the request, if it has arrived. An error: the other side refuses, or has ended
     /// without an answer.
     [[nodiscard]] Result<std::optional<BootstrapFields>> answer();
@@ -62,17 +66,25 @@ class RemoteEnd {
   private:
     class Dialogue;
     RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials, BootstrapFields reply,
-              std::vector<Address> addresses);
+              std::vector<Address> addresses, std::vector<Address> own_addresses);
 
     std::unique_ptr<Dialogue> dialogue_;
     Credentials credentials_;
     BootstrapFields reply_;
     std::vector<Address> addresses_;
+    std::vector<Address> own_addresses_;
 };
 
 /// The addresses to connect to. `resolved`: those of the host's name, resolved here. `reached`: the address of ssh's
 /// connection at the other side. `proxied`: ssh connects through another host, where the name may resolve differently.
 [[nodiscard]] std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved,
                                                      const std::optional<Address>& reached, bool proxied);
+
+/// Addresses of the other side's interfaces that are worth trying: none of `addresses`, and no address of this host,
+/// because virtual networks have the same addresses on many hosts. At most kMostOwnAddresses.
+[[nodiscard]] std::vector<Address> own_addresses_to_dial(const std::vector<Address>& told,
+                                                         const std::vector<Address>& addresses,
+                                                         const std::vector<Interface>& here);
+inline constexpr std::size_t kMostOwnAddresses = 8;
 
 }  // namespace udtx::apps

@@ -1,5 +1,6 @@
 #include "io/dial.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,13 +19,20 @@ bool is_unreachable(ErrorCode code) {
 
 }  // namespace
 
+bool Dial::rest_together() const {
+    return several_ || (next_ > 0 && std::ranges::find(also_, ways_[next_].remote) != also_.end());
+}
+
 void Dial::dial_next() {
-    if (several_) {
-        for (const auto& way : ways_) {
-            log(LogLevel::detail, "connecting to " + to_string(way.remote) + "/udp from " + host_text(way.local));
+    if (rest_together()) {
+        const std::vector rest(ways_.begin() + static_cast<std::ptrdiff_t>(next_), ways_.end());
+        for (const auto& way : rest) {
+            log(LogLevel::detail, "connecting to " + to_string(way.remote) + "/udp" +
+                                      (several_ ? " from " + host_text(way.local) : std::string()));
         }
+        together_ = !several_;
         next_ = ways_.size();
-        begun(*driver().connect(ways_, shared_from_this()));
+        begun(*driver().connect(rest, shared_from_this()));
         return;
     }
     const Address& remote = ways_[next_++].remote;
@@ -56,8 +64,10 @@ bool Dial::tries_another(proto::CloseReason& reason) {
         dial_next();
         return true;
     }
-    // A missing route to another address says less than the failure of an address that has a route.
-    if (reason.code == ErrorCode::no_route && failed_beyond_) {
+    // A missing route to another address says less than the failure of an address that has a route. So do those of
+    // the addresses that the other end named: other hosts may have them in this network.
+    const bool says_less = reason.code == ErrorCode::no_route || together_;
+    if (says_less && failed_beyond_ && !connected_since() && !ending()) {
         reason = *failed_beyond_;
         return false;
     }

@@ -41,6 +41,19 @@ TEST_CASE("the address that ssh reached is dialled") {
     CHECK(addresses_to_dial({zoned}, there, false) == Addresses{zoned});
 }
 
+TEST_CASE("the far end's own addresses are tried too, without those that lead nowhere new") {
+    const std::vector<Interface> here{{"lo", 1, {}}, {"docker0", 2, {v4(7)}}};
+    CHECK(own_addresses_to_dial({v4(1), v4(2), v4(7), v4(3), v4(2)}, {v4(1)}, here) == Addresses{v4(2), v4(3)});
+    CHECK(own_addresses_to_dial({}, {v4(1)}, here).empty());
+    Addresses many;
+    for (std::uint8_t i = 100; i < 130; ++i) many.push_back(v4(i));
+    CHECK(own_addresses_to_dial(many, {v4(1)}, here).size() == kMostOwnAddresses);
+    // The same bytes of another family are another address.
+    Address six = v4(1);
+    six.family = Address::Family::v6;
+    CHECK(own_addresses_to_dial({six}, {v4(1)}, here) == Addresses{six});
+}
+
 TEST_CASE("commands are taken apart as a shell would") {
     using Words = std::vector<std::string>;
     CHECK(split_command("ssh").value() == Words{"ssh"});

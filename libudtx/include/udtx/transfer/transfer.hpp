@@ -78,6 +78,8 @@ struct DialOptions {
     AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
     /// Addresses to try one after another instead of those of the host; empty: resolve the host name.
     std::vector<Address> addresses{};
+    /// Further addresses, which are tried together if none of the others answers. `paths` excludes them.
+    std::vector<Address> also{};
     std::vector<PathRequest> paths{};  ///< paths to use together; empty: one path, chosen by the routing table
     bool skip_absent_paths = false;    ///< true: omit paths that this host does not have at present
 };

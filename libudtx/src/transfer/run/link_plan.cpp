@@ -14,7 +14,10 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
                                                     const DialOptions& dial) {
     const auto addresses = io::peer_addresses(host, port, dial.choice, dial.addresses);
     if (!addresses) return addresses.error();
-    return io::plan_ways(dial.paths, *addresses, dial.choice, dial.skip_absent_paths);
+    auto ways = io::plan_ways(dial.paths, *addresses, dial.choice, dial.skip_absent_paths);
+    if (!ways || !dial.paths.empty()) return ways;
+    for (const Address& address : dial.also) ways->push_back({.local = {}, .remote = address, .options = {}});
+    return ways;
 }
 
 TransportConfig transport_config(const LinkOptions& link) {

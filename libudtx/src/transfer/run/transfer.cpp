@@ -45,7 +45,7 @@ Result<void> open_to_dial(TransferState& state, const std::string& host, std::ui
                           const Credentials& credentials, const DialOptions& dial) {
     auto ways = plan_ways(host, port, dial);
     if (!ways) return ways.error();
-    return state.open_to_dial(credentials, dial.link, std::move(*ways), !dial.paths.empty());
+    return state.open_to_dial(credentials, dial.link, std::move(*ways), dial);
 }
 
 /// A receipt covers one transfer.

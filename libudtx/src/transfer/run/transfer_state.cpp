@@ -33,12 +33,13 @@ TransferState::~TransferState() {
 }
 
 Result<void> TransferState::open_to_dial(const Credentials& credentials, const LinkOptions& link,
-                                         std::vector<proto::PathAddresses> ways, bool several) {
+                                         std::vector<proto::PathAddresses> ways, const DialOptions& dial) {
     auto made = io::ProtocolThread::make_open(credentials, transport_config(link), driver_options(link), ways);
     if (!made) return made.error();
     protocol_ = std::move(*made);
     ways_ = std::move(ways);
-    several_ = several;
+    several_ = !dial.paths.empty();
+    also_ = dial.also;
     return {};
 }
 
@@ -106,6 +107,7 @@ void TransferState::make_link() {
     link_ = std::make_shared<io::Dial>(io::Dial::Setup{.driver = protocol_->driver(),
                                                        .ways = std::move(ways_),
                                                        .several = several_,
+                                                       .also = also_,
                                                        .handler = unowned(*job_),
                                                        .connected = connected,
                                                        .log = setup_.events.log});

@@ -43,7 +43,7 @@ class TransferState {
     TransferState& operator=(const TransferState&) = delete;
 
     Result<void> open_to_dial(const Credentials& credentials, const LinkOptions& link,
-                              std::vector<proto::PathAddresses> ways, bool several);
+                              std::vector<proto::PathAddresses> ways, const DialOptions& dial);
     Result<void> open_to_wait(AwaitRequest& request);
 
     /// The DoneCallback to give to the job.
@@ -101,7 +101,8 @@ class TransferState {
     Address local_;
     std::vector<proto::PathAddresses> ways_;
     bool several_ = false;
-    bool waits_ = false;  // for the other end, instead of connecting
+    std::vector<Address> also_;  // as in DialOptions
+    bool waits_ = false;         // for the other end, instead of connecting
     std::unique_ptr<Job> job_;
     SendJob* sender_ = nullptr;  // what job_ is; only one of the three is set
     ReceiveJob* receiver_ = nullptr;
