@@ -63,7 +63,10 @@ void MtuSearch::on_probe_lost(Instant now, std::uint32_t size) {
 }
 
 void MtuSearch::on_too_large(Instant now, std::uint32_t size) {
-    if (size <= minimum_) return;
+    if (size <= minimum_) {
+        if (size <= kLeast || minimum_ <= kLeast) return;
+        minimum_ = kLeast;
+    }
     if (size <= current_) current_ = minimum_;
     in_flight_ = false;
     refuse(now, size);

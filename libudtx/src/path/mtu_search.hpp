@@ -15,12 +15,15 @@ namespace udtx::path {
 
 class MtuSearch {
   public:
+    /// No path may be this narrow: what an IPv4 packet of 576 bytes holds.
+    static constexpr std::uint32_t kLeast = 548;
+
     MtuSearch(std::uint32_t minimum, std::uint32_t maximum)
         : minimum_(minimum), maximum_(maximum), current_(minimum), ceiling_(maximum) {}
 
     [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
-    /// A size that passes everywhere. A packet of this size shows whether the path has failed or drops only large
-    /// packets.
+    /// A size that passes unless the path is very narrow. A packet of this size shows whether the path has failed or
+    /// drops only large packets.
     [[nodiscard]] std::uint32_t minimum() const noexcept { return minimum_; }
     /// The size to probe now; nullopt if no probe is due.
     [[nodiscard]] std::optional<std::uint32_t> probe_due(Instant now) const;
@@ -29,7 +32,7 @@ class MtuSearch {
     void on_probe_sent() noexcept { in_flight_ = true; }
     void on_probe_acked(Instant now, std::uint32_t size);
     void on_probe_lost(Instant now, std::uint32_t size);
-    /// The local interface refused this size (EMSGSIZE).
+    /// The local interface refused this size (EMSGSIZE). If it refuses even the minimum, the minimum falls to kLeast.
     void on_too_large(Instant now, std::uint32_t size);
 
     /// A packet other than a probe was acknowledged. If it is larger than current(), the size rises to it: the presumed

@@ -183,6 +183,14 @@ void Connection::Impl::on_datagram_too_large(Instant now, PathId path, std::size
     PathContext* found = paths_.find(path);
     if (found == nullptr) return;
     PathContext& p = *found;
+    if (!keys_) {
+        touch();
+        if (handshake_.on_too_large(bytes) || setup_.role == Role::server) return;
+        end({.code = ErrorCode::no_route,
+             .message = "no route to " + to_string(p.remote) + "/udp: the interface carries no packets of " +
+                        std::to_string(wire::kLeastInitialDatagram + 28) + " bytes (raise its MTU)"});
+        return;
+    }
     p.mtu.on_too_large(now, static_cast<std::uint32_t>(bytes));
     p.tell_datagram_size();
     touch();

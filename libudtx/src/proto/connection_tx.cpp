@@ -83,8 +83,8 @@ std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<
     std::size_t size = 0;
     if (keys_) {
         const bool unproved = p.state == PathState::probing;
-        const std::uint64_t room = unproved ? p.validator.credit() : config_.min_datagram;
-        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(room, config_.min_datagram));
+        const std::uint64_t room = unproved ? p.validator.credit() : p.mtu.minimum();
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(room, p.mtu.minimum()));
         size = most < kLeastChallenge
                    ? 0
                    : build_packet(now, p, out, {.size = most, .acks = !unproved, .close = &close_frame_});
@@ -107,7 +107,7 @@ std::optional<Transmit> Connection::Impl::transmit_challenge(Instant now, PathCo
     if (p.state == PathState::probing) return transmit_probing(now, p, out);
     path::Validator& v = p.validator;
     if (!v.challenge_due(now)) return std::nullopt;
-    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), config_.min_datagram));
+    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), p.mtu.minimum()));
     const PacketPlan plan{.size = room, .acks = false, .eliciting = true, .pad = true, .challenge = v.challenge()};
     const std::size_t size = room < kLeastChallenge ? 0 : build_packet(now, p, out, plan);
     v.on_challenge_sent(now, size, probe_interval(p));
@@ -123,7 +123,7 @@ std::optional<Transmit> Connection::Impl::transmit_probing(Instant now, PathCont
     path::Validator& v = p.validator;
     const bool challenge = v.challenge_due(now);
     if (!challenge && !p.acks.due(now) && !p.response_due) return std::nullopt;
-    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), config_.min_datagram));
+    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), p.mtu.minimum()));
     PacketPlan plan{.size = room, .eliciting = true, .pad = challenge};
     if (challenge) plan.challenge = v.challenge();
     const std::size_t size = room < kLeastChallenge ? 0 : build_packet(now, p, out, plan);

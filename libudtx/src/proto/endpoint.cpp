@@ -235,7 +235,7 @@ void Endpoint::Impl::on_hello(Instant now, const RxDatagram& datagram) {
     const auto header = wire::parse_long_header(datagram.data);
     if (!header || max_connections_ == 0) return;
     if (header->type == wire::LongType::version_negotiation || header->type == wire::LongType::retry) return;
-    if (datagram.data.size() < wire::kMinInitialDatagram) return;
+    if (datagram.data.size() < wire::kLeastInitialDatagram) return;
     if (header->version != wire::kVersion) {
         reply_versions(datagram, *header);
         return;

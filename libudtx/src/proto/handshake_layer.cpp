@@ -12,6 +12,8 @@ namespace udtx::proto {
 namespace {
 constexpr std::uint64_t kMaxCryptoBuffer = 64U << 10U;  // a flight of TLS 1.3 with certificates is far smaller
 constexpr PathId kPath{0};
+constexpr std::size_t kLeast = wire::kLeastInitialDatagram;
+constexpr int kSilencesOfLarge = 2;
 constexpr std::size_t kCryptoFrameHeader = 1 + 8 + 8;
 }  // namespace
 
@@ -66,7 +68,11 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
                     std::holds_alternative<wire::PingFrame>(*frame);
         if (const auto ok = on_frame(now, *frame); !ok) return ok.error();
     }
-    if (eliciting) ack_owed_ = true;
+    if (eliciting) {
+        ack_owed_ = true;
+        // The peer pads such packets to what it believes the path to carry.
+        datagram_ = std::min(datagram_, std::max(datagram.size(), kLeast));
+    }
     return true;
 }
 
@@ -138,11 +144,22 @@ void HandshakeLayer::apply(const recovery::Outcome& outcome) {
     }
 }
 
+bool HandshakeLayer::on_too_large(std::size_t bytes) {
+    if (discarded_ || bytes > datagram_) return true;  // a packet of earlier, or of another kind
+    if (datagram_ == kLeast) return false;
+    datagram_ = kLeast;
+    if (credit_) *credit_ += bytes;
+    send_again();
+    return true;
+}
+
 void HandshakeLayer::on_timeout(Instant now) {
     if (discarded_) return;
     outcome_.clear();
     recovery_.on_timeout(now, outcome_);
     if (outcome_.probe_timeout) {
+        // Perhaps the path drops large packets. What ICMP says of it could be forged.
+        if (role_ == Role::client && !heard_ && ++silences_ >= kSilencesOfLarge) datagram_ = kLeast;
         // The few bytes of a handshake are sent again as a whole, because a flight is one or two datagrams.
         recovery_.abandon(outcome_);
         probes_ = 1;
@@ -194,8 +211,7 @@ std::size_t HandshakeLayer::seal(std::span<std::byte> out, std::size_t header_by
 }
 
 bool HandshakeLayer::may_send(std::span<const std::byte> out) const {
-    return !discarded_ && out.size() >= wire::kMinInitialDatagram &&
-           (!credit_ || *credit_ >= wire::kMinInitialDatagram);
+    return !discarded_ && out.size() >= datagram_ && (!credit_ || *credit_ >= datagram_);
 }
 
 void HandshakeLayer::take_credit(std::size_t bytes) {
@@ -207,12 +223,12 @@ std::size_t HandshakeLayer::poll(Instant now, std::span<std::byte> out) {
     if (!ack_owed_ && probes_ == 0 && !send_.pending(wire::kVarintMax)) return 0;
     const PacketNumber number = recovery_.next_number();
     const std::size_t header_bytes = wire::write_long_header(header(number), out);
-    wire::Writer w(out.subspan(header_bytes, wire::kMinInitialDatagram - header_bytes - wire::kTagBytes));
+    wire::Writer w(out.subspan(header_bytes, datagram_ - header_bytes - wire::kTagBytes));
     recovery::SentPacket packet;
     fill(now, w, packet);
     if (w.size() == 0) return 0;
     probes_ = std::max(0, probes_ - 1);
-    // Every flight is padded: the client's against amplification, both to test that the path carries full datagrams.
+    // Every flight is padded: the client's against amplification, both to test that the path carries such datagrams.
     if (packet.ack_eliciting) w.zeros(w.room());
     const std::size_t size = seal(out, header_bytes, w.size(), number);
     packet.number = number;
@@ -228,7 +244,7 @@ std::size_t HandshakeLayer::make_close(Instant now, std::span<std::byte> out, co
     if (!may_send(out)) return 0;
     const PacketNumber number = recovery_.next_number();
     const std::size_t header_bytes = wire::write_long_header(header(number), out);
-    wire::Writer w(out.subspan(header_bytes, wire::kMinInitialDatagram - header_bytes - wire::kTagBytes));
+    wire::Writer w(out.subspan(header_bytes, datagram_ - header_bytes - wire::kTagBytes));
     recovery::SentPacket packet;
     if (!wire::write_frame(w, close)) return 0;
     fill(now, w, packet);

@@ -46,6 +46,10 @@ class HandshakeLayer {
     [[nodiscard]] std::optional<Instant> deadline() const;
     /// Sends everything again, because what was sent has not left this host.
     void send_again();
+    /// The interface refused a datagram of this size. False: no smaller one may be sent.
+    [[nodiscard]] bool on_too_large(std::size_t bytes);
+    /// The size of its padded datagrams. It falls if the interface refuses them, or if nothing comes back.
+    [[nodiscard]] std::size_t datagram_bytes() const noexcept { return datagram_; }
     /// Writes one datagram and returns its size; 0: there is nothing to send.
     std::size_t poll(Instant now, std::span<std::byte> out);
     /// Writes a packet with a CLOSE frame, and with an ACK and the TLS alert if they are due.
@@ -89,7 +93,9 @@ class HandshakeLayer {
     recovery::Outcome outcome_;
     std::optional<CloseReason> peer_close_;
     std::optional<std::uint64_t> credit_;  // bytes that may go to an unproved address; nullopt: it is proved
-    int probes_ = 0;                       // packets to send even if nothing new waits
+    std::size_t datagram_ = wire::kMinInitialDatagram;
+    int silences_ = 0;  // timeouts of a client that has no authentic packet yet
+    int probes_ = 0;    // packets to send even if nothing new waits
     bool ack_owed_ = false;
     bool peer_id_known_ = false;
     bool retried_ = false;

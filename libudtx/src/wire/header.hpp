@@ -17,6 +17,8 @@ using crypto::kTagBytes;
 inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
 inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8
 inline constexpr std::size_t kMinInitialDatagram = 1200;
+/// On paths that do not carry that: what an IPv4 packet of 576 bytes holds, which all hosts accept (RFC 791, 3.1).
+inline constexpr std::size_t kLeastInitialDatagram = 548;
 inline constexpr std::size_t kMaxTokenBytes = 128;
 
 enum class LongType : std::uint8_t {

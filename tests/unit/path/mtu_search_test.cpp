@@ -130,6 +130,18 @@ TEST_CASE("a size that the interface refuses is never used") {
     CHECK(s.current() < 1472);
 }
 
+TEST_CASE("an interface that refuses the usual minimum leads to 548 bytes, and the search goes up from there") {
+    MtuSearch s(1200, 9000);
+    s.on_too_large(Instant{}, 1200);
+    CHECK(s.current() == 548);
+    CHECK(s.minimum() == 548);
+    search(s, Instant{}, 1192);
+    CHECK(s.current() <= 1192);
+    CHECK(s.current() > 1176);
+    s.on_too_large(Instant{}, 548);  // nothing smaller is ever sent
+    CHECK(s.minimum() == 548);
+}
+
 TEST_CASE("a size that is to be verified is asked for first") {
     MtuSearch s = found(9000);
     const auto before = s.current();
