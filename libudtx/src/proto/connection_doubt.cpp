@@ -11,8 +11,8 @@ namespace udtx::proto {
 namespace {
 
 /// By then a peer that is only late must have answered. A sign that is easier to forge gets more time.
-Duration least_patience(Evidence evidence) {
-    switch (evidence) {
+Duration least_patience(std::optional<Evidence> evidence) {
+    switch (evidence.value_or(Evidence::refused)) {
         case Evidence::refused:
             return std::chrono::milliseconds(750);
         case Evidence::exited:
@@ -26,8 +26,11 @@ constexpr int kAnswersWaitedFor = 3;
 constexpr int kAnswersWaitedForWithToken = 2;
 constexpr int kQuestions = 3;  // within the patience; each is two packets
 
-std::string words_for(Evidence evidence, const Address& remote) {
-    switch (evidence) {
+std::string words_for(std::optional<Evidence> evidence, const Address& remote) {
+    if (!evidence) {
+        return "the connection timed out while this process was stopped, and nothing arrives from " + to_string(remote);
+    }
+    switch (*evidence) {
         case Evidence::refused:
             return "nothing listens on UDP " + to_string(remote) + " any more, and nothing arrives from there";
         case Evidence::exited:
@@ -63,7 +66,12 @@ bool Connection::Impl::on_reset(Instant now, const RxDatagram& datagram) {
     return true;
 }
 
-void Connection::Impl::doubt(Instant now, PathContext& p, Evidence evidence) {
+void Connection::Impl::doubt_after_stop(Instant now) {
+    if (now < idle_deadline()) return;
+    for (const auto& p : paths_.all()) doubt(now, *p, std::nullopt);
+}
+
+void Connection::Impl::doubt(Instant now, PathContext& p, std::optional<Evidence> evidence) {
     if (state_ != State::established || p.state != PathState::active) return;
     const auto& rtt = p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
     const Duration answer = rtt.probe_timeout() + kSynInterval;
@@ -100,7 +108,7 @@ void Connection::Impl::on_doubt_clock(Instant now, PathContext& p) {
         p.doubt->ask_at = now + p.doubt->patience / kQuestions;
         return;
     }
-    const Evidence evidence = p.doubt->evidence;
+    const auto evidence = p.doubt->evidence;
     p.doubt.reset();
     if (paths_.another_works(p)) {
         suspend(now, p);

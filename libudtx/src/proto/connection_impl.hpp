@@ -259,7 +259,10 @@ class UDTX_LOCAL Connection::Impl {
     void note_blocked(Instant now);
 
     // connection_doubt.cpp
-    void doubt(Instant now, PathContext& p, Evidence evidence);
+    /// A packet arrives after the idle timeout, because this process did not run. The peer may have given up meanwhile.
+    void doubt_after_stop(Instant now);
+    /// `evidence`: nullopt after a stop of this process.
+    void doubt(Instant now, PathContext& p, std::optional<Evidence> evidence);
     void ease_doubt(Instant now, PathContext& p);
     void on_doubt_clock(Instant now, PathContext& p);
 

@@ -158,6 +158,7 @@ bool Connection::Impl::open(const RxDatagram& datagram, const wire::ShortHeader&
 void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& datagram,
                                  const wire::ShortHeader& header, PacketNumber number) {
     p.replay.mark(number);
+    doubt_after_stop(now);
     last_received_ = now;
     p.last_received = now;
     ease_doubt(now, p);

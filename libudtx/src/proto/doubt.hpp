@@ -1,6 +1,8 @@
 // Doubt that the peer is still there. Others can forge its causes, so it ends nothing as long as the peer answers.
 #pragma once
 
+#include <optional>
+
 #include "udtx/core/connection.hpp"
 #include "udtx/time.hpp"
 
@@ -8,7 +10,7 @@ namespace udtx::proto {
 
 /// Doubt about one path. The peer is asked, and has until `until` to answer.
 struct Doubt {
-    Evidence evidence = Evidence::refused;
+    std::optional<Evidence> evidence;  ///< nullopt: see doubt_after_stop()
     Duration patience{};
     Instant until{};
     Instant ask_at{};        ///< when to ask again

@@ -98,11 +98,15 @@ class Host {
             while (const auto t = endpoint_.poll_transmit(now, 16, buffer_)) {
                 const auto batch = std::span(buffer_).first(t->size);
                 if (t->key) seal_batch(*t, batch, lanes_);
+                any = true;
+                if (t->segment > line.passes) {
+                    if (line.says_so) endpoint_.on_datagram_too_large(now, *t);
+                    continue;
+                }
                 for (std::size_t at = 0; at < t->size; at += t->segment) {
                     const auto one = batch.subspan(at, std::min(t->segment, t->size - at));
                     peer.on_way_.push_back({now + kDelay, {one.begin(), one.end()}});
                 }
-                any = true;
             }
         }
     }
@@ -112,6 +116,11 @@ class Host {
     }
     [[nodiscard]] Endpoint& endpoint() { return endpoint_; }
 
+    /// The way to the peer.
+    struct Line {
+        std::size_t passes = 65535;  ///< larger datagrams are dropped
+        bool says_so = false;        ///< as an interface does that refuses them
+    } line;
     std::vector<std::byte> bytes;  ///< client: the data to send
     StreamKind kind = StreamKind::ordered;
     std::vector<std::byte> taken;  ///< server: the data of an ordered stream
@@ -168,15 +177,19 @@ struct Pair {
         : client(1, config, lanes), server(2, config, lanes) {
         server.endpoint().listen(4);
     }
-    /// Runs until both ends are closed.
-    void run() {
+    /// Runs until both ends are closed. The client's process does not run from `stop` to `go_on`.
+    void run(Instant stop = {}, Instant go_on = {}) {
         Instant now(1s);
-        const Instant last = now + 60s;
+        const Instant last = now + 120s;
         const auto connection = client.endpoint().connect(now, address(2));
         while (now < last && !(client.closed && server.closed)) {
-            client.turn(now, server);
-            server.turn(now, client);
-            now = std::max(now + 1us, std::min(client.next(last), server.next(last)));
+            const bool stopped = now >= stop && now < go_on;
+            if (!stopped) client.turn(now, server);
+            if (!server.closed) server.turn(now, client);
+            ended = now;
+            const Instant client_next = stopped ? go_on : client.next(last);
+            const Instant server_next = server.closed ? last : server.next(last);
+            now = std::max(now + 1us, std::min(client_next, server_next));
         }
         REQUIRE(client.closed);
         REQUIRE(server.closed);
@@ -185,6 +198,7 @@ struct Pair {
     Host client;
     Host server;
     ConnectionStats stats;
+    Instant ended;
 };
 
 }  // namespace
@@ -206,6 +220,70 @@ TEST_CASE("two endpoints exchange a placed stream, with a lane's help") {
     pair.run();
     CHECK(pair.client.closed->orderly());
     CHECK(pair.server.sink.got == pair.client.bytes);
+}
+
+TEST_CASE("a path that carries only 548 bytes is used, whether the interface refuses more or the path drops it") {
+    for (const std::size_t passes : {548U, 1191U}) {
+        for (const bool says_so : {true, false}) {
+            for (const bool both_ways : {true, false}) {
+                CAPTURE(passes, says_so, both_ways);
+                Pair pair;
+                pair.client.line = {passes, says_so};
+                if (both_ways) pair.server.line = {passes, says_so};
+                pair.client.bytes = some_bytes(3'000'000);
+                pair.run();
+                CHECK(pair.client.closed->orderly());
+                CHECK(pair.server.taken == pair.client.bytes);
+                CHECK(pair.stats.paths.at(0).datagram_bytes <= passes);
+                CHECK(pair.stats.paths.at(0).datagram_bytes > passes - 16);
+            }
+        }
+    }
+}
+
+TEST_CASE("only the way back is narrow") {
+    for (const bool says_so : {true, false}) {
+        CAPTURE(says_so);
+        Pair pair;
+        pair.server.line = {600, says_so};
+        pair.client.bytes = some_bytes(100'000);
+        pair.run();
+        CHECK(pair.client.closed->orderly());
+        CHECK(pair.server.taken == pair.client.bytes);
+    }
+}
+
+TEST_CASE("an interface that refuses even 548 bytes is named at once") {
+    Pair pair;
+    pair.client.line = {500, true};
+    Instant now(1s);
+    const auto connection = pair.client.endpoint().connect(now, address(2));
+    pair.client.turn(now, pair.server);
+    REQUIRE(pair.client.closed);
+    CHECK(pair.client.closed->code == ErrorCode::no_route);
+    CHECK(pair.client.closed->message.find("no packets of 576 bytes (raise its MTU)") != std::string::npos);
+}
+
+TEST_CASE("a process that was stopped for longer than the idle timeout notices soon that its peer gave up") {
+    // Packets that arrived meanwhile wait. They must not count as signs of life.
+    TransportConfig config;
+    config.idle_timeout = 30s;
+    Pair pair(config);
+    pair.client.bytes = some_bytes(20'000'000);
+    pair.run(Instant(1100ms), Instant(91s));
+    CHECK(pair.client.closed->code == ErrorCode::timeout);
+    INFO(pair.client.closed->message);
+    CHECK(pair.ended - Instant(91s) < 2s);
+}
+
+TEST_CASE("a process that was stopped for less than the idle timeout goes on") {
+    TransportConfig config;
+    config.idle_timeout = 30s;
+    Pair pair(config);
+    pair.client.bytes = some_bytes(1'000'000);
+    pair.run(Instant(1100ms), Instant(20s));
+    CHECK(pair.client.closed->orderly());
+    CHECK(pair.server.taken == pair.client.bytes);
 }
 
 TEST_CASE("a configuration is checked by what is public, too") {
