@@ -72,6 +72,7 @@ begin_and_kill() {
 }
 begin_and_kill
 cp -al "$work/in" "$work/snapshot"
+rm "$work/snapshot"/.udtx-*.journal
 before=$(sha1sum <"$(find "$work/snapshot" -name '*.part')")
 # A temporary file that cannot be removed is named.
 recv_meets unlinkat EPERM
@@ -87,6 +88,19 @@ expect 0 "$send" --psk-file "$work/psk" "$work/large/" "$url:$port/"
 wait_for 0 "$receiver"
 cmp "$work/large/f" "$work/in/f" || fail "not the same"
 [ "$(sha1sum <"$(find "$work/snapshot" -name '*.part')")" = "$before" ] || fail "the snapshot was written to"
+
+# --- the journal, too: it is replaced, and the snapshot keeps its own
+rm -r "$work/in" "$work/snapshot"
+mkdir "$work/in"
+begin_and_kill
+cp -al "$work/in" "$work/snapshot"
+before=$(cat "$work/snapshot"/.udtx-* | sha1sum)
+start_recv other-journal --one-off --dir "$work/in" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$work/large/" "$url:$port/"
+wait_for 0 "$receiver"
+said "has a second name"
+cmp "$work/large/f" "$work/in/f" && [ "$(ls -A "$work/in")" = f ] || fail "not the same: $(ls -A "$work/in")"
+[ "$(cat "$work/snapshot"/.udtx-* | sha1sum)" = "$before" ] || fail "the snapshot was written to"
 
 # --- unchanged files are synced to the disk before they are confirmed
 strace -D -f -qq -o "$work/calls" -e trace=syncfs "$recv" --listen 127.0.0.1:0 --one-off --dir "$work/in" --psk-file "$work/psk" 2>"$work/last.log" &

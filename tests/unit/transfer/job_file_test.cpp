@@ -215,4 +215,15 @@ TEST_CASE("what is no file of this user's is not used for a job") {
     fs::create_symlink("elsewhere", rig.path());
     CHECK(rig.open(0, 2).error().code == ErrorCode::file_io);
     CHECK(fs::file_size(rig.temp / "elsewhere") == 0);
+    fs::remove(rig.path());
+    write_file(rig.temp / "elsewhere", "precious");
+    fs::create_hard_link(rig.temp / "elsewhere", rig.path());
+    const auto linked = rig.open(0, 2);
+    REQUIRE_FALSE(linked);
+    CHECK(linked.error().message.find("second name") != std::string::npos);
+    fs::remove(rig.path());
+    const auto job = rig.shard(0, 2);
+    fs::create_hard_link(rig.temp / "elsewhere", rig.temp / shard_slots_name(kJob));
+    CHECK_FALSE(job->exchange([](std::vector<ShardSlot>&) {}));
+    CHECK(read_file(rig.temp / "elsewhere") == "precious");
 }

@@ -1,5 +1,8 @@
 #include "transfer/resume/resume_journal.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -94,6 +97,22 @@ TEST_CASE("F65 a journal that is not of this transfer, or of another hash, is no
             temp, [] {}, kTransfer + 1);
         CHECK_FALSE(opened.note.empty());
         CHECK(opened.journal->earlier().empty());
+    }
+    SECTION("a FIFO in its place") {
+        REQUIRE(::mkfifo(file_of(temp).c_str(), 0600) == 0);
+        const auto opened = open_in(temp);
+        CHECK_FALSE(opened.journal);
+        CHECK(opened.note.find("no resume") != std::string::npos);
+    }
+    SECTION("another user's") {
+        if (::geteuid() != 0) return;  // only root can create one
+        write_one_piece(temp);
+        REQUIRE(::chown(file_of(temp).c_str(), 65534, 65534) == 0);
+        const auto size = std::filesystem::file_size(file_of(temp));
+        const auto opened = open_in(temp);
+        CHECK_FALSE(opened.journal);
+        CHECK(opened.note.find("no resume") != std::string::npos);
+        CHECK(std::filesystem::file_size(file_of(temp)) == size);
     }
     SECTION("a link in its place") {
         std::filesystem::create_symlink("elsewhere", file_of(temp));

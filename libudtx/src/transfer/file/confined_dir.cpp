@@ -69,6 +69,9 @@ Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const 
         }
         const int unsynced = made ? sync_directory(at.get()) : 0;
         if (unsynced != 0) return io_error("cannot make directory", path, unsynced);
+        // As `mkdir -p` does it, the owner may go on in what was made, whatever the umask is.
+        std::uint32_t masked = 0;
+        if (made) static_cast<void>(open_up_directory(at.get(), component, masked));
         if (made || errno == EEXIST) {
             next.reset(open_entry(at.get(), component.c_str(), O_RDONLY | O_DIRECTORY | kAlways));
         }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
@@ -57,6 +58,16 @@ std::optional<std::uint32_t> open_up(int directory) {
 
 BriefRights::~BriefRights() {
     if (before_) static_cast<void>(again([this] { return ::fchmod(directory_, static_cast<mode_t>(*before_)); }));
+}
+
+bool may_umask_bar_owner() {
+    // Reading it with umask() would set it for a moment, for all threads.
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+        unsigned mask = 0;
+        if (word == "Umask:" && status >> std::oct >> mask) return (mask & mode_bits::kOwner) != 0;
+    }
+    return true;
 }
 
 void remove_from(int directory, const std::string& name) {

@@ -32,6 +32,9 @@ class BriefRights {
     std::optional<std::uint32_t> before_;
 };
 
+/// True if the umask takes rights of the owner away from what is made, or if that is unknown.
+[[nodiscard]] bool may_umask_bar_owner();
+
 /// Removes a file of ours, even from a directory that denies its owner write access.
 void remove_from(int directory, const std::string& name);
 

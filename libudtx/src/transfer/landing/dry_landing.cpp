@@ -153,7 +153,8 @@ class DryLanding final : public Landing {
         const std::uint32_t bits = set_id_     ? mode_bits::kAll
                                    : directory ? mode_bits::kOfDirectory
                                                : mode_bits::kPermissions;
-        if (preserve_ && ((st.st_mode ^ query.mode) & bits) != 0) out |= change::kMode;
+        const std::uint32_t mode = directory ? mode_bits::of_directory(query.mode, set_id_, owner_) : query.mode;
+        if (preserve_ && ((st.st_mode ^ mode) & bits) != 0) out |= change::kMode;
         if (owner_ && query.has_owner && st.st_uid != query.user) out |= change::kOwner;
         if (owner_ && query.has_owner && st.st_gid != query.group) out |= change::kGroup;
         if (query.has_attributes && !has_attributes(path, directory, query.attributes)) out |= change::kAttributes;

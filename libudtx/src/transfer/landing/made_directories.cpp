@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxDirectoryBytes = 128U << 20U;
 }  // namespace
 
 std::uint32_t MadeDirectories::mode_of(const message::Entry& entry) const noexcept {
-    return entry.mode & (tree_.options.set_id ? mode_bits::kAll : mode_bits::kOfDirectory);
+    return mode_bits::of_directory(entry.mode, tree_.options.set_id, tree_.options.owner);
 }
 
 bool MadeDirectories::take_top(const message::Entry& entry) {
@@ -73,6 +73,9 @@ int MadeDirectories::make_or_open(int parent, const SplitName& split, const mess
     const auto make = [&] {
         if (::mkdirat(parent, split.leaf.c_str(), static_cast<mode_t>(wanted | mode_bits::kOwner)) != 0) return errno;
         if ((wanted & mode_bits::kOwner) != mode_bits::kOwner) tree_.lent.owe(path, wanted);
+        std::uint32_t masked = 0;
+        const auto lend = [&](std::uint32_t mode) { tree_.lent.owe(path, mode); };
+        if (umask_bars_owner_) static_cast<void>(open_up_directory(parent, split.leaf, masked, lend));
         tree_.claims.note_made_directory(parent, split.directory, split.leaf);
         return 0;
     };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/target_tree.hpp"
 
 namespace udtx::transfer {
@@ -15,7 +16,7 @@ namespace udtx::transfer {
 class MadeDirectories {
   public:
     /// `tree` must outlive this object.
-    explicit MadeDirectories(TargetTree& tree) : tree_(tree) {}
+    explicit MadeDirectories(TargetTree& tree) : tree_(tree), umask_bars_owner_(may_umask_bar_owner()) {}
 
     /// Stores mode and time for the destination itself. False: it keeps its own.
     bool take_top(const message::Entry& entry);
@@ -45,6 +46,7 @@ class MadeDirectories {
     void finish(const Made& directory);
 
     TargetTree& tree_;
+    const bool umask_bars_owner_;
     std::vector<Made> made_;
     std::uint64_t bytes_ = 0;
     std::optional<Made> top_;

@@ -23,6 +23,7 @@
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "transfer/file/own_file.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
@@ -47,11 +48,11 @@ std::string beginning_of(const std::string& name, std::size_t bytes) {
     return name.substr(0, bytes);
 }
 
-/// Sets the mode that the umask left, without the right to write, which was only lent.
-int take_owner_write(int fd) {
+/// Sets the mode that the umask left, without the rights that were only lent.
+int take_back(int fd, mode_t lent) {
     struct stat st = {};
     if (::fstat(fd, &st) != 0) return errno;
-    const mode_t mode = st.st_mode & 0777U & ~static_cast<mode_t>(mode_bits::kOwnerWrite);
+    const mode_t mode = st.st_mode & mode_bits::kPermissions & ~lent;
     return again([&] { return ::fchmod(fd, mode); }) == 0 ? 0 : errno;
 }
 
@@ -66,8 +67,8 @@ Result<void> set_size(int fd, const std::string& path, std::uint64_t size) {
     return io_error("cannot set the size of", path, failed);
 }
 
-/// Sets owner, mode and time.
-void set_belongings(int fd, const FileAttributes& attributes, const OnUnset& unset) {
+/// Sets owner, mode and time. `lent`: rights that the owner had only until now, if the mode is up to the umask.
+void set_belongings(int fd, const FileAttributes& attributes, mode_t lent, const OnUnset& unset) {
     const auto check = [&](Belonging what, int failed) {
         if (failed != 0) unset(what, failed);
         return failed;
@@ -79,11 +80,14 @@ void set_belongings(int fd, const FileAttributes& attributes, const OnUnset& uns
         const std::uint32_t mode = owned ? attributes.mode : attributes.mode & mode_bits::kPermissions;
         const int failed = set_mode(fd, mode);
         check(Belonging::mode, failed == 0 && mode != attributes.mode ? EPERM : failed);
-    } else if ((attributes.mode & mode_bits::kOwnerWrite) == 0) {
-        check(Belonging::mode, take_owner_write(fd));
+    } else if (lent != 0) {
+        check(Belonging::mode, take_back(fd, lent));
     }
     if (attributes.set_mtime) check(Belonging::time, set_file_time(fd, attributes.mtime));
 }
+
+/// The rights that a file which somebody else created was lent, as far as its mode tells.
+mode_t lent_for(const FileAttributes& attributes) { return ~attributes.mode & mode_bits::kOwnerReadWrite; }
 
 #ifdef __linux__
 /// True if the file system is in memory. A reservation there allocates all pages at once and delays the writes.
@@ -111,9 +115,7 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     int error = 0;
     UniqueFd directory = root.open_directory(split.directory, error);
     if (!directory) return io_error("cannot create", path, error);
-    // The owner may write until the file is complete, because it may have to be opened again.
-    const auto mode = static_cast<mode_t>(
-        attributes.exact_mode ? 0600 : (attributes.mode & mode_bits::kPermissions) | mode_bits::kOwnerWrite);
+    const mode_t mode = attributes.exact_mode ? 0600 : attributes.mode & mode_bits::kPermissions;
     std::string temporary = temp_name(unique);
     UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     if (!fd && errno == EEXIST && existing == Existing::replace) {
@@ -124,7 +126,16 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
         fd.reset(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     }
     if (!fd) return io_error("cannot create", path, errno);
-    return TempFile(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
+    TempFile file(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
+    struct stat st = {};
+    // Until the file is complete, its owner may read and write it: it may have to be opened again.
+    error = file.look(st);
+    if (error == 0) error = lend_owner_rights(file.fd_.get(), st, file.lent_);
+    if (error != 0) {
+        ::unlinkat(directory.get(), file.temporary_.c_str(), 0);
+        return io_error("cannot create", path, error);
+    }
+    return file;
 }
 
 Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique) {
@@ -153,7 +164,7 @@ Result<TempFile> TempFile::share(const ConfinedDir& root, const std::string& pat
 
 bool TempFile::is_adoptable(int fd) {
     struct stat st = {};
-    return ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == ::geteuid();
+    return ::fstat(fd, &st) == 0 && unlike_own(st) == 0;
 }
 
 Error TempFile::error(std::string_view what, int error_number) const {
@@ -223,6 +234,14 @@ Result<void> TempFile::reserve(std::uint64_t bytes) {
     static_cast<void>(bytes);
 #endif
     return {};
+}
+
+void TempFile::give_back_space(const ConfinedDir& root) const {
+    // Blocks beyond the end of a file are freed if its length is set, also to what it is.
+    const UniqueFd again = fd_ ? UniqueFd() : open_again(root);
+    const int fd = fd_ ? fd_.get() : again.get();
+    struct stat st = {};
+    if (fd >= 0 && ::fstat(fd, &st) == 0) static_cast<void>(set_length(fd, st.st_size));
 }
 
 Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
@@ -318,7 +337,7 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
     if (has_old_content() || written_end_ != size) {
         if (auto sized = set_size(fd_.get(), path_in(directory_, name_), size); !sized) return sized;
     }
-    set_belongings(fd_.get(), attributes, unset);
+    set_belongings(fd_.get(), attributes, adopted_ ? lent_for(attributes) : lent_, unset);
     complete_ = true;
     return {};
 }
@@ -326,7 +345,7 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
 Result<void> TempFile::complete(int fd, const std::string& path, std::uint64_t size, const FileAttributes& attributes,
                                 const OnUnset& unset) {
     if (auto sized = set_size(fd, path, size); !sized) return sized;
-    set_belongings(fd, attributes, unset);
+    set_belongings(fd, attributes, lent_for(attributes), unset);
     return {};
 }
 
@@ -378,7 +397,7 @@ Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool holes
     commit.name = std::move(name_);
     commit.fd = std::move(fd_);
     commit.closing_error = rest_error_;
-    commit.size = size;
+    commit.size = commit.length = size;
     return commit;
 }
 

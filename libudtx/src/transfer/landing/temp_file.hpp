@@ -62,6 +62,8 @@ class TempFile {
     Result<void> try_commit(const ConfinedDir& root) const;
     /// Reserves the space that is still missing up to `bytes`. Fails only if there is no space.
     Result<void> reserve(std::uint64_t bytes);
+    /// Gives space back that was reserved beyond the data. Not for a file that other shards fill too.
+    void give_back_space(const ConfinedDir& root) const;
     /// Makes a part without data read as zeros, if the file is continued.
     Result<void> clear(std::uint64_t offset, std::uint64_t length);
     Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -111,6 +113,7 @@ class TempFile {
     std::string temporary_;
     std::string name_;
     std::uint64_t written_end_ = 0;
+    mode_t lent_ = 0;  // rights of the owner that the file loses when it is complete
     bool complete_ = false;
     int rest_error_ = 0;  // errno of rest()
     bool adopted_ = false;

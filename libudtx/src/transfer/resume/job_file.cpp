@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/own_file.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/journal_format.hpp"
@@ -49,7 +50,10 @@ ShardSlot slot_at(const std::byte* from) {
 }
 
 Error cannot_use(std::uint64_t job, int error) {
-    return io_error("cannot use the file that the shards of this job share,", job_file_name(job), error);
+    Error out = io_error("cannot use the file that the shards of this job share,", job_file_name(job), error);
+    if (error == EMLINK)
+        out.message += " (it has a second name, a hard link, and that file must not change: delete it)";
+    return out;
 }
 
 Error missing_in(const JobImage::SharedFile& file) {
@@ -106,15 +110,12 @@ class JobFile::Locked {
             int error = 0;
             if (!job_.fd_ && missing == Missing::fail) return ENOENT;
             if (!job_.fd_) {
-                job_.fd_ = job_.root_.open_at(job_file_name(job_.shard_.job),
-                                              O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, error);
+                job_.fd_ = open_own(job_.root_, job_file_name(job_.shard_.job), error);
                 job_.slots_.reset();
                 job_.image_ = {};
                 job_.end_ = 0;
             }
             struct stat st = {};
-            if (job_.fd_ && ::fstat(job_.fd_.get(), &st) != 0) error = errno;
-            if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
             if (error == 0) error = lock_within(job_.fd_.get(), kWaitForLock);
             if (error == 0 && ::fstat(job_.fd_.get(), &st) != 0) error = errno;
             if (error != 0) {
@@ -257,8 +258,8 @@ Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)
     Locked locked(*this);
     int error = locked.error();
     if (error == 0 && !slots_) {
-        slots_ = root_.open_at(shard_slots_name(shard_.job), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-                               0600, error);
+        slots_ = open_own(root_, shard_slots_name(shard_.job), error);
+        if (error != 0) slots_.reset();
     }
     if (error != 0) return cannot_use(shard_.job, error);
     std::vector<std::byte> bytes(kSlotBytes * shard_.count);

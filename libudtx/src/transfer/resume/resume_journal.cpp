@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/own_file.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
 
@@ -101,11 +102,10 @@ std::optional<ResumeJournal::Opened> ResumeJournal::Opening::attempt() {
 std::optional<std::string> ResumeJournal::lock(bool wait) {
     const std::string name = journal_name(transfer_);
     int error = 0;
-    fd_ = root_.open_at(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, error);
+    fd_ = open_own(root_, name, error);
+    const bool linked = error == EMLINK;
     struct stat st = {};
-    if (fd_ && ::fstat(fd_.get(), &st) != 0) error = errno;
-    if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
-    if (error != 0) return "no resume: " + io_error("cannot use the journal", name, error).message;
+    if (error != 0 && !linked) return "no resume: " + io_error("cannot use the journal", name, error).message;
     const auto try_lock = [this] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; };
     int busy = try_lock();
     for (int tries = 0; busy == EINTR && tries < kMaxInterruptions; ++tries) busy = try_lock();
@@ -115,6 +115,12 @@ std::optional<std::string> ResumeJournal::lock(bool wait) {
                     "): resume works, but do not run the same transfer twice at the same time";
     }
     if (busy == 0 || !unlocked_.empty()) {
+        if (linked) {
+            // A copy of the directory by hard links has it too, or it is another file. That one stays as it is.
+            relinked_ = true;
+            if (::unlinkat(root_.fd(), name.c_str(), 0) == 0 || errno == ENOENT) return std::nullopt;
+            return "no resume: " + io_error("cannot use the journal", name, EMLINK).message;
+        }
         // The previous owner may have removed the file meanwhile.
         if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return std::string();
     } else if (!wait) {
@@ -147,6 +153,8 @@ std::string ResumeJournal::load(HashAlgorithm hash) {
         if (error != 0 || !usable || earlier_.header.hash != hash) earlier_ = {};
     } else if (size > 0) {
         note = "the journal of the earlier run is too large; everything is sent";
+    } else if (relinked_) {
+        note = "the journal of the earlier run has a second name, a hard link; everything is sent";
     }
     end_ = earlier_.valid_bytes;
     next_number_ = earlier_.next_number;

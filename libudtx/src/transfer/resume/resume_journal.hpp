@@ -71,7 +71,8 @@ class ResumeJournal {
     std::uint64_t transfer_;
     std::unique_ptr<Claim> claim_;
     UniqueFd fd_;
-    std::string unlocked_;  // why there is no lock, if there is none
+    std::string unlocked_;   // why there is no lock, if there is none
+    bool relinked_ = false;  // the journal had another name, and was left alone
     JournalImage earlier_;
     record::Header header_;
 
