@@ -65,6 +65,9 @@ Result<void> replace_file(const std::string& path, const std::string& text) {
     if (!fd) return cannot_write(path, std::strerror(errno));
     int error = write_all(fd.get(), text);
     if (error == 0) error = sync_merged(fd.get());
+    struct stat st = {};
+    if (error == 0 && ::fstat(fd.get(), &st) != 0) error = errno;
+    if (error == 0 && static_cast<std::size_t>(st.st_size) != text.size()) error = EIO;  // the disk lost a part
     if (const int closing = fd.close(); error == 0) error = closing;
     const int at = place->directory.get();
     if (error == 0 && ::renameat(at, fresh.c_str(), at, place->name.c_str()) != 0) error = errno;

@@ -59,6 +59,46 @@ start_recv again --dir "$work/few" --psk-file "$work/psk"
 expect 11 "$send" --report "$work/full/refused.html" --psk-file "$work/psk" "$src/d2" "udtx://127.0.0.1:$port/"
 said "cannot write .*refused.html"
 
+# --- the disk drops data without an error: no file that is not whole stands, at a push and at a fetch
+mkdir "$work/big"
+for i in 1 2 3; do head -c $((i * 900000)) /dev/urandom >"$work/big/f$i"; done
+head -c 5000000 /dev/urandom >"$work/big/f5"
+start_recv server --allow-read --dir "$work/big" --psk-file "$work/psk"
+served=udtx://127.0.0.1:$port/
+for kind in "drops 3 f1" "pretends 3 f1"; do
+    read -r name count whole <<<"$kind"
+    mkdir "$work/$name.kept"
+    mount_fuse "$work/$name" careless_fs.py "$name" "$work/$name.kept" || skip "$no_fuse"
+    check_dropped() {
+        grep -qE "'f5' (has [0-9]+ of 5000000 bytes|reads back as other bytes), although the disk accepted all" "$work/last.err" ||
+            fail "$name, $1: nobody says what the disk did"
+        [ "$(ls "$work/$name.kept")" = "$(printf '%s\n' $whole)" ] || fail "$name, $1: it has $(ls "$work/$name.kept")"
+        for file in $whole; do cmp "$work/big/$file" "$work/$name.kept/$file" || fail "$name, $1: $file differs"; done
+        rm -f "$work/$name"/*
+    }
+    for flags in "" --sparse --no-resume; do
+        start_recv "$name" --dir "$work/$name" --psk-file "$work/psk"
+        # shellcheck disable=SC2086
+        expect 23 "$send" $flags --json --psk-file "$work/psk" "$work/big/" "udtx://127.0.0.1:$port/"
+        [ "$(json_field "$work/last.out" failed_count)" -eq "$count" ] || fail "$name: $(json_field "$work/last.out" failed_count) failed"
+        check_dropped "pushed $flags"
+    done
+    expect 23 "$bin/udtx-recv" --psk-file "$work/psk" "$served" "$work/$name"
+    check_dropped fetched
+    umount "$work/$name"
+done
+mount_fuse "$work/dropping" careless_fs.py drops "$work/drops.kept" || skip "$no_fuse"
+start_recv stream --dir "$work/dropping" --psk-file "$work/psk"
+expect 11 bash -c "head -c 3000000 /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/stream'"
+[ ! -e "$work/dropping/stream" ] || fail "a stream of which a part is missing has its name"
+"$bin/udtx-recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/dropping/stream" 2>"$work/stream.log" &
+receiver=$!
+receivers+=("$receiver")
+until_true 60 grep -q listening "$work/stream.log"
+port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/stream.log")
+expect 11 bash -c "head -c 3000000 /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/'"
+wait_for 11 "$receiver"
+
 # --- the same if one sync of the file system covers many files
 library=$bin/../tests/faults/libfailing_calls.so
 if [ -e "$library" ] && ! sanitized; then

@@ -1,9 +1,10 @@
-"""A file system that reports the loss of data late: careless_fs.py KIND BACKING MOUNTPOINT.
+"""A file system that reports the loss of data late or never: careless_fs.py KIND BACKING MOUNTPOINT.
 
 forgets: when it is unmounted, it loses all that no fsync of the same file or directory has saved, as in a power cut.
 What existed before the mount stays. A sync of the whole file system does not reach it (the kernel prevents that).
 refuses: it has no room for content that begins with "refused", nor for files of that name, and reports that when the
-file is closed."""
+file is closed. The kind "drops" accepts bytes beyond 1 MB and drops them. The kind "pretends" does so from 1 MB to 1.5 MB and
+beyond 3 MB, and sizes are right."""
 import errno
 import os
 import sys
@@ -73,4 +74,26 @@ class Refusing(Passing):
             raise FuseOSError(errno.EDQUOT)
 
 
-mount({"forgets": Forgetting, "refuses": Refusing}[sys.argv[1]](sys.argv[2]), sys.argv[3])
+MB = 1000000
+
+
+class Dropping(Passing):
+    kept = [(0, MB)]
+    right_size = False
+
+    def write(self, path, data, offset, fh):
+        for begin, end in self.kept:
+            piece = data[max(begin - offset, 0):max(end - offset, 0)]
+            if piece:
+                os.pwrite(fh, piece, max(begin, offset))
+        if self.right_size and os.fstat(fh).st_size < offset + len(data):
+            os.ftruncate(fh, offset + len(data))
+        return len(data)
+
+
+class Pretending(Dropping):
+    kept = [(0, MB), (MB * 3 // 2, MB * 3)]
+    right_size = True
+
+
+mount({"forgets": Forgetting, "refuses": Refusing, "drops": Dropping, "pretends": Pretending}[sys.argv[1]](sys.argv[2]), sys.argv[3])

@@ -13,8 +13,13 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "transfer/file/naming.hpp"
 #include "transfer/file/owner_rights.hpp"
+#include "transfer/file_digest.hpp"
 #include "transfer/landing/changed_directories.hpp"
+#include "transfer/names.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
+#include "transfer/pieces/piece_map.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
@@ -97,12 +102,68 @@ void keep_time(int directory, const Commit& commit) {
     static_cast<void>(set_link_time(directory, commit.temporary, *commit.time));
 }
 
-/// True if another program put a file under the temporary name: data that was not verified must not get a final name. A
-/// file system that may change names may also make up inode numbers, which prove nothing then.
-bool is_replaced(int directory, const Commit& commit, EntryClaims& claims) {
+Error not_kept(const Commit& commit, const std::string& how) {
+    return {
+        ErrorCode::file_io,
+        "'" + escape_name(commit.path()) + "' " + how + ", although the disk accepted all: check the receiver's disk",
+        EIO};
+}
+
+/// Reads the last piece again, or everything if the file takes less space than its bytes.
+std::optional<Error> read_back(int directory, const Commit& commit) {
+    if (!commit.last) return std::nullopt;
+    const UniqueFd fd(open_entry(directory, commit.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat st = {};
-    if (!commit.is || ::fstatat(directory, commit.temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return false;
-    return FileId::of(st) != *commit.is && !claims.may_fold(commit.directory);
+    if (!fd && errno == EACCES) return std::nullopt;  // its own mode forbids it
+    if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot read back", commit.path(), errno);
+    PieceHasher hasher(commit.last->hash);
+    const ProvenPiece& last = commit.last->piece;
+    bool same = hasher.hash(fd.get(), last.offset, last.length) == last.digest;
+    const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
+    if (same && commit.whole && held > 0 && held < commit.length) {
+        FileDigest whole(commit.last->hash, commit.length);
+        for (std::uint64_t at = 0; at < commit.length && hasher.error() == 0;) {
+            const std::uint64_t length = piece_length(at, commit.length - at);
+            if (const auto digest = hasher.hash(fd.get(), at, length)) whole.add(at, length, *digest);
+            at += length;
+        }
+        same = whole.finish() == *commit.whole;
+    }
+    if (hasher.error() != 0 && hasher.error() != ENODATA) {
+        return io_error("cannot read back", commit.path(), hasher.error());
+    }
+    return same ? std::nullopt : std::optional(not_kept(commit, "reads back as other bytes"));
+}
+
+/// Looks whether the temporary name leads to the file that was written. Another program may have put a file there: data
+/// that was not verified must not get a final name. Or the disk lost data without an error.
+int examine(int directory, Commit& commit, EntryClaims& claims) {
+    if (commit.type != EntryType::file && !commit.is) return 0;
+    // A file system that is not one of the system's own may make up inode numbers, which prove nothing then.
+    const bool own = !claims.may_fold(commit.directory);
+    EntryFacts fresh;
+    if (!own) static_cast<void>(look_at_entry(directory, commit.temporary.c_str(), fresh));  // drops what is cached
+    struct stat st = {};
+    const auto look = [&] {
+        return ::fstatat(directory, commit.temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    };
+    int error = look();
+    for (int left = kTries; error == EACCES && left > 0; --left) {
+        // Another transfer had opened the directory up, and has restored its mode.
+        const BriefRights rights(directory);
+        error = look();
+    }
+    if (error != 0) return error;
+    commit.replaced = own && commit.is && FileId::of(st) != *commit.is;
+    if (commit.replaced) return ESTALE;
+    if (commit.type != EntryType::file) return 0;
+    if (const auto size = static_cast<std::uint64_t>(st.st_size); size != commit.length) {
+        commit.why =
+            not_kept(commit, "has " + std::to_string(size) + " of " + std::to_string(commit.length) + " bytes");
+    } else if (!own) {
+        commit.why = read_back(directory, commit);
+    }
+    return commit.why ? EIO : 0;
 }
 
 int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& claims) {
@@ -113,8 +174,7 @@ int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     commit.taken = !there;
     if (commit.taken) return EEXIST;
     if (claims.may_fold(commit.directory)) keep_time(fd, commit);
-    commit.replaced = is_replaced(fd, commit, claims);
-    if (commit.replaced) return ESTALE;
+    if (error = examine(fd, commit, claims); error != 0) return error;
     const char* from = commit.temporary.c_str();
     const char* to = commit.name.c_str();
     const auto rename = [&] {

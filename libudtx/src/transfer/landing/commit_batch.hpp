@@ -29,6 +29,12 @@ struct FileId {
     friend bool operator==(const FileId&, const FileId&) noexcept = default;
 };
 
+/// The last bytes of a file, which show whether a disk has kept what it accepted.
+struct LastPiece {
+    HashAlgorithm hash{};
+    ProvenPiece piece{};
+};
+
 /// An entry that is complete except for its final name.
 struct Commit {
     std::uint64_t index = 0;
@@ -40,6 +46,10 @@ struct Commit {
     UniqueFd fd;  ///< a file that needs its own sync; none: it is closed, and the root's file system is synced
     int closing_error = 0;  ///< errno of a file that is already closed
     std::uint64_t size = 0;
+    std::uint64_t length = 0;            ///< of the finished file: `size` may be that of a part
+    std::optional<LastPiece> last{};     ///< where it is worth reading back
+    std::optional<Digest> whole{};       ///< of a file without holes
+    bool counted = false;                ///< the file existed and was reported before: it only gets another inode
     std::optional<FileTime> time{};      ///< time that the file is to have
     std::optional<FileTime> had{};       ///< time that the disk stored for it, read before the file was closed
     std::optional<record::Done> done{};  ///< record for the journal

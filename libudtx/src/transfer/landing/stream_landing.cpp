@@ -174,8 +174,16 @@ class PipeLanding final : public StreamLanding {
         if (knows_no_sync(failed)) failed = 0;
         if (UniqueFd twin(writer_.regular() ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1); failed == 0)
             failed = twin.close();
+        if (failed == 0 && writer_.regular() && !holds_all()) failed = EIO;
         if (failed != 0) return fail(io_error("cannot write to", "-", failed));
         check_.confirm(digest, 1);
+    }
+
+    /// False if the file ends before the place of the next write: the disk lost data without an error.
+    [[nodiscard]] bool holds_all() const {
+        struct stat st = {};
+        const off_t next = ::lseek(fd_, 0, SEEK_CUR);
+        return next < 0 || (::fstat(fd_, &st) == 0 && st.st_size >= next);
     }
 
     int fd_;

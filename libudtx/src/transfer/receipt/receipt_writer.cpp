@@ -161,6 +161,9 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     write_out();
     if (error_ == 0) error_ = sync_data(fd_.get());
     if (knows_no_sync(error_)) error_ = 0;
+    struct stat st = {};
+    if (error_ == 0 && ::fstat(fd_.get(), &st) != 0) error_ = errno;
+    if (error_ == 0 && static_cast<std::uint64_t>(st.st_size) != written_) error_ = EIO;  // the disk lost a part
     if (const int closing = fd_.close(); error_ == 0) error_ = closing;
     const int at = place_.directory.get();
     const auto rename = [&] { return ::renameat(at, temporary_.c_str(), at, place_.name.c_str()); };
