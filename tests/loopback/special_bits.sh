@@ -58,6 +58,67 @@ if [ "$owner" = 12345 ]; then
         fail "after another owner: $(mode shared/tool)"
 fi
 
+# Where everybody may write, the group of a directory is passed on only for a peer that may set owners.
+mkdir "$work/src/open"
+chmod 7777 "$work/src/open"
+expect 0 "$send" -p --psk-file "$work/psk" "$work/src" "$url"
+[ "$(mode open)" = 1777 ] || fail "with -p a directory that was 7777 has $(mode open)"
+expect 0 "$send" -np --json --psk-file "$work/psk" "$work/src" "$url"
+! grep -q '"open' "$work/last.out" || ! grep -q 'p\.\.\.\.\. src/open' "$work/last.err" || fail "-n says that its mode would change"
+expect 0 "$send" -a --psk-file "$work/psk" "$work/src" "$url"
+[ "$(mode open)" = "$([ "$(id -u)" -eq 0 ] && echo 3777 || echo 1777)" ] || fail "with -a a directory that was 7777 has $(mode open)"
+expect 0 "$send" -a --set-id --psk-file "$work/psk" "$work/src" "$url"
+[ "$(mode open)" = 7777 ] || fail "with --set-id a directory that was 7777 has $(mode open)"
+
+# An access control list is not kept, and nobody gets more by the mode than by the list.
+if command -v setfacl >/dev/null && setfacl -m u:65534:rw "$work/src/plain" 2>/dev/null; then
+    mkdir "$work/lists"
+    # list NAME MODE WANTED LIST: a file and a directory with the list, and the mode that must arrive.
+    list() {
+        local name=$1 bits=$2 list=$4
+        echo "$name" >"$work/lists/$name"
+        mkdir "$work/lists/$name.d"
+        for entry in "$name" "$name.d"; do
+            chmod "$bits" "$work/lists/$entry"
+            setfacl -m "$list" "$work/lists/$entry"
+        done
+        echo "$name $3" >>"$work/lists.wanted"
+    }
+    list user 644 644 u:65534:rw,g::r--,m::rw-
+    list group 640 600 g:65534:rwx,g::---,m::rwx
+    list mask 777 747 g:65534:rwx,m::r-x,g::r--,o::rwx
+    list denied 666 600 u:65534:---,m::rw-
+    list none 664 664 u::rw-
+    sed -i 's/^mask 747$/mask 745/' "$work/lists.wanted"
+    check_lists() {
+        while read -r name wanted; do
+            for entry in "$name" "$name.d"; do
+                [ "$(stat -c %a "$1/$entry")" = "$wanted" ] || fail "$2: $entry has $(stat -c %a "$1/$entry") and not $wanted"
+            done
+        done <"$work/lists.wanted"
+    }
+    start_recv lists --allow-read --dir "$work" --psk-file "$work/psk"
+    to=udtx://127.0.0.1:$port
+    for flags in -a -p; do
+        for _ in 1 2; do
+            expect 0 "$send" $flags --psk-file "$work/psk" "$work/lists/" "$to/listed$flags"
+            check_lists "$work/listed$flags" "pushed $flags"
+            expect 0 "$bin/udtx-recv" $flags --psk-file "$work/psk" "$to/lists/" "$work/fetched$flags"
+            check_lists "$work/fetched$flags" "fetched $flags"
+        done
+    done
+    # Without -p the umask takes more away, and never less.
+    sed -i 's/^none 664$/none 644/; s/^mask 745$/mask 745/' "$work/lists.wanted"
+    (umask 022 && exec "$recv" --listen 127.0.0.1:0 --one-off --dir "$work/dst" --psk-file "$work/psk" >"$work/u.log" 2>&1) &
+    receivers+=("$!")
+    until_true 60 grep -q listening "$work/u.log"
+    port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/u.log")
+    expect 0 "$send" --psk-file "$work/psk" "$work/lists/" "udtx://127.0.0.1:$port/unlisted"
+    check_lists "$work/dst/unlisted" "without -p"
+    setfacl -b "$work/src/plain"
+fi
+rmdir "$work/src/open"
+
 capability='import os, sys; os.setxattr(sys.argv[1], "security.capability", bytes.fromhex("01000002002000000000000000000000000000000000"[:40]))'
 if python3 -c "$capability" "$work/src/plain" 2>/dev/null; then
     expect 0 "$send" -a --psk-file "$work/psk" "$work/src" "$url"

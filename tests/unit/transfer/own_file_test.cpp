@@ -96,6 +96,7 @@ TEST_CASE("our own files and directories have their rights whatever the umask is
         CHECK(open_own(b.root(), "own", error));
     }
     SECTION("a journal that an earlier run made without rights") {
+        if (::getuid() != ::geteuid()) return;  // /proc is closed to a process that changed its user
         {
             const UniqueFd made(::creat(b.own.c_str(), 0600));
             REQUIRE(made);

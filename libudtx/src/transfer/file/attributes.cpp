@@ -7,6 +7,8 @@
 #ifdef __linux__
 #include <sys/xattr.h>
 
+#include <array>
+#include <span>
 #include <string_view>
 #endif
 
@@ -21,6 +23,7 @@ namespace {
 constexpr std::string_view kUser = "user.";
 constexpr std::string_view kCapability = "security.capability";
 constexpr std::string_view kAccessList = "system.posix_acl_";
+constexpr const char* kList = "system.posix_acl_access";
 constexpr std::size_t kMaxListBytes = 64U << 10U;  // XATTR_LIST_MAX
 
 /// Appends the names of the user namespace and sets `others` for some names outside of it. 0 or an errno.
@@ -54,7 +57,60 @@ bool has_value(int fd, const message::Attribute& attribute) {
     return length >= 0 && value.substr(0, static_cast<std::size_t>(length)) == attribute.value;
 }
 
+/// The bits of a mode that group and others have in a list, in the form of the kernel: a version of four bytes, then a
+/// tag, rights and an id for each entry, all in little endian.
+std::uint32_t rights_in(std::span<const unsigned char> list) {
+    constexpr std::size_t kHead = 4;
+    constexpr std::size_t kEntry = 8;
+    enum Tag : std::uint32_t { user = 2, own_group = 4, group = 8, mask = 16, others = 32 };
+    std::uint32_t own = 7;
+    std::uint32_t most = 7;
+    std::uint32_t other = 7;
+    std::uint32_t users = 7;
+    std::uint32_t named = 7;
+    bool has_names = false;
+    for (std::size_t at = kHead; at + kEntry <= list.size(); at += kEntry) {
+        const std::uint32_t tag = list[at] | (static_cast<std::uint32_t>(list[at + 1]) << 8U);
+        const std::uint32_t rights = list[at + 2] & 7U;
+        if (tag == own_group) own = rights;
+        if (tag == mask) most = rights;
+        if (tag == others) other = rights;
+        if (tag == user) users &= rights;
+        has_names = has_names || tag == user || tag == group;
+        if (tag == user || tag == group) named &= rights;
+    }
+    // A named user may be in the group, and named users and groups are among the others once the list is gone.
+    const std::uint32_t of_group = own & most & users;
+    const std::uint32_t of_others = other & named & (has_names ? most : 7U);
+    return (of_group << 3U) | of_others;
+}
+
+/// `get`: reads the attribute of that name into a buffer, as fgetxattr() does.
+template <class Get>
+std::uint32_t within_list(std::uint32_t mode, const Get& get) {
+    constexpr std::uint32_t kBits = 077;
+    if ((mode & kBits) == 0) return mode;
+    std::array<unsigned char, 512> some{};
+    ssize_t length = get(some.data(), some.size());
+    if (length >= 0) return mode & (~kBits | rights_in(std::span(some).first(static_cast<std::size_t>(length))));
+    if (errno != ERANGE) return errno == EACCES || errno == EIO ? mode & ~kBits : mode;
+    std::vector<unsigned char> all(kMaxListBytes);
+    length = get(all.data(), all.size());
+    if (length < 0) return mode & ~kBits;
+    return mode & (~kBits | rights_in(std::span(all).first(static_cast<std::size_t>(length))));
+}
+
 }  // namespace
+
+std::uint32_t mode_without_list(int fd, std::uint32_t mode) {
+    return within_list(mode, [fd](void* to, std::size_t room) { return ::fgetxattr(fd, kList, to, room); });
+}
+
+std::uint32_t mode_without_list(int directory, const std::string& name, std::uint32_t mode) {
+    // No older system call takes a directory and a name.
+    const std::string path = "/proc/self/fd/" + std::to_string(directory) + '/' + name;
+    return within_list(mode, [&](void* to, std::size_t room) { return ::lgetxattr(path.c_str(), kList, to, room); });
+}
 
 AttributesLeft read_attributes(int fd, std::vector<message::Attribute>& out, OtherAttributes* others) {
     AttributesLeft left;
@@ -93,8 +149,26 @@ int write_attributes(int fd, const std::vector<message::Attribute>& attributes, 
     return first_error;
 }
 
+bool attributes_differ(int fd, const std::vector<message::Attribute>& attributes, bool all) {
+    const auto is_new = [fd](const message::Attribute& attribute) {
+        return attribute.name.starts_with(kUser) && !has_value(fd, attribute);
+    };
+    if (std::any_of(attributes.begin(), attributes.end(), is_new)) return true;
+    std::vector<std::string> names;
+    if (all && list_names(fd, names) != 0) return true;
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return std::none_of(attributes.begin(), attributes.end(),
+                            [&](const auto& other) { return other.name == name; });
+    });
+}
+
 #else
 
+std::uint32_t mode_without_list(int /*fd*/, std::uint32_t mode) { return mode; }
+std::uint32_t mode_without_list(int /*directory*/, const std::string& /*name*/, std::uint32_t mode) { return mode; }
+bool attributes_differ(int /*fd*/, const std::vector<message::Attribute>& attributes, bool /*all*/) {
+    return !attributes.empty();
+}
 AttributesLeft read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/, OtherAttributes* /*others*/) {
     return {};
 }

@@ -27,6 +27,8 @@ enum class Occupant : std::uint8_t {
 /// True if both describe one file in the same state. The inode number alone proves little where one file system shows
 /// several others.
 [[nodiscard]] bool same_state(const struct stat& a, const struct stat& b);
+/// True if both describe one file with the same content. A name of it may have come or gone meanwhile.
+[[nodiscard]] bool same_content(const struct stat& then, const struct stat& now);
 /// What the file system itself calls the file, unlike an inode number that a layer above may have made up. Empty: it
 /// has no such name, or one that is different for each name of the file (FUSE).
 [[nodiscard]] std::string handle_of(int directory, const std::string& name);

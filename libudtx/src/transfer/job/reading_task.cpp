@@ -73,7 +73,7 @@ void ReadingTask::read_tree(bool far) {
     // Moves the lists: they may be long, and only the scanner needs them. The part is copied, since the reader needs
     // its paths too.
     const std::optional<PathRange> part = options_.part;
-    ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished};
+    ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished, options_.preserve};
     static_cast<Selection&>(read) = options_;
     read.part = part;
     scanner_.emplace(roots_, scanned_, report_, std::move(scan));

@@ -30,6 +30,11 @@ std::uint64_t common_blocks(std::uint64_t old_size, std::uint64_t new_size) {
 
 }  // namespace
 
+Error changed_here(const std::string& path) {
+    return {ErrorCode::file_io,
+            "'" + escape_name(path) + "' was changed here by another program during the transfer: repeat the command"};
+}
+
 BasisFiles::BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked)
     : root_(root), options_(options), checked_(std::move(checked)), hasher_(options.hash) {}
 
@@ -87,6 +92,7 @@ std::optional<Holding> BasisFiles::answer(const message::Query& query, const Rep
 void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::uint32_t mode) {
     const std::uint32_t wanted = mode & options_.mode_bits;
     if (options_.mode_bits == 0 || options_.dry_run || (st.st_mode & options_.mode_bits) == wanted) return;
+    if (st.st_nlink > 1) return shared_mode_(path, wanted);
     int error = 0;
     const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
     if (fd) error = transfer::set_mode(fd.get(), wanted);
@@ -154,9 +160,11 @@ std::optional<Digest> BasisFiles::proven(const std::string& path, const Extent& 
     return basis.blocks[static_cast<std::size_t>(ordinal)];
 }
 
-bool BasisFiles::proven_file(const std::string& path, std::uint64_t size) const {
+const struct stat* BasisFiles::proven_file(const std::string& path, std::uint64_t size) const {
     const auto at = files_.find(path_key(path));
-    return at != files_.end() && at->second.whole && static_cast<std::uint64_t>(at->second.st.st_size) == size;
+    const bool proven =
+        at != files_.end() && at->second.whole && static_cast<std::uint64_t>(at->second.st.st_size) == size;
+    return proven ? &at->second.st : nullptr;
 }
 
 bool BasisFiles::knows(const std::string& path) const { return !files_.empty() && files_.count(path_key(path)) > 0; }
@@ -168,11 +176,7 @@ Result<void> BasisFiles::copy(const std::string& path, const Extent& extent, Tem
     if (at == files_.end() || !fd) return io_error("cannot read the older version of", path, fd ? ENOENT : error);
     if (auto copied = to.copy_from(fd.get(), extent); !copied) return copied;
     struct stat now = {};
-    if (::fstat(fd.get(), &now) != 0 || !same_state(at->second.st, now)) {
-        return Error{
-            ErrorCode::file_io,
-            "'" + escape_name(path) + "' was changed here by another program during the transfer: repeat the command"};
-    }
+    if (::fstat(fd.get(), &now) != 0 || !same_content(at->second.st, now)) return changed_here(path);
     return {};
 }
 

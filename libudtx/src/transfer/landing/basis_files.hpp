@@ -28,6 +28,9 @@ struct BasisOptions {
     bool dry_run = false;
 };
 
+/// An existing file is no longer what an answer has reported.
+[[nodiscard]] Error changed_here(const std::string& path);
+
 class BasisFiles {
   public:
     using Checked = std::function<bool(std::uint64_t bytes)>;
@@ -38,6 +41,9 @@ class BasisFiles {
     /// Called if the mode of a file that is the same otherwise could not be set.
     using ModeUnset = std::function<void(const std::string& path, int error_number)>;
     void on_mode_unset(ModeUnset unset) { mode_unset_ = std::move(unset); }
+    /// Called with the mode that such a file is to get, if it has several names.
+    using SharedMode = std::function<void(const std::string& path, std::uint32_t mode)>;
+    void on_shared_mode(SharedMode shared) { shared_mode_ = std::move(shared); }
 
     /// Looks `path` up and does not follow symbolic links. False: it does not exist, or its directory cannot be opened.
     [[nodiscard]] bool look(const std::string& path, struct stat& st);
@@ -60,8 +66,9 @@ class BasisFiles {
 
     /// The digest of a block of the existing file, if an answer has reported it.
     [[nodiscard]] std::optional<Digest> proven(const std::string& path, const Extent& piece) const;
-    /// True if an answer has reported all blocks of the existing file, and the file has that size.
-    [[nodiscard]] bool proven_file(const std::string& path, std::uint64_t size) const;
+    /// The state of the existing file before it was read, if an answer has reported all of its blocks and it has that
+    /// size.
+    [[nodiscard]] const struct stat* proven_file(const std::string& path, std::uint64_t size) const;
     /// True if an answer has reported blocks of a file of that name.
     [[nodiscard]] bool knows(const std::string& path) const;
     /// Copies from the existing file that an answer has reported. file_io: it cannot be read or has changed since.
@@ -100,6 +107,7 @@ class BasisFiles {
     BasisOptions options_;
     Checked checked_;
     ModeUnset mode_unset_ = [](const std::string&, int) {};
+    SharedMode shared_mode_ = [](const std::string&, std::uint32_t) {};
     PieceHasher hasher_;
     DiskTimes times_;
     std::optional<Hashing> hashing_;

@@ -118,6 +118,7 @@ void HardLinks::begin_copy(const message::Entry& entry, const std::string& path,
     int error = 0;
     UniqueFd from = tree_.root.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
     if (!from) return tree_.fail(entry.index, path, io_error("cannot read for a hard link", path, error));
+    attributes.mode = mode_without_list(from.get(), attributes.mode);
     const std::uint64_t unique = tree_.unique_of_link(entry.index, path);
     auto file = tree_.create_temporary(path, unique, attributes);
     if (!file) return tree_.fail(entry.index, path, file.error());

@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
 
@@ -23,6 +25,12 @@ constexpr std::uint64_t kPieceBytesHeld = 160;
 
 // The disk space that a file may reserve beyond twice the bytes that arrived.
 constexpr std::uint64_t kReservedAhead = 16U << 20U;
+
+Error not_as_said(const std::string& path) {
+    return {ErrorCode::protocol, "'" + escape_name(path) +
+                                     "' is not what the receiver reported: another program changed it there, or the "
+                                     "sender left it out: repeat the command"};
+}
 
 FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOptions& options) {
     FileAttributes out;
@@ -212,7 +220,8 @@ void IncomingFiles::remove_temporary(File& file) {
     if (!file.part) file.file->remove(tree_.root);
 }
 
-void IncomingFiles::note_part_piece(File& file, ProvenPiece piece) {
+void IncomingFiles::note_piece(File& file, ProvenPiece piece) {
+    if (piece.offset + piece.length == file.size) file.last = piece;
     if (file.part) file.part_pieces.push_back(std::move(piece));
 }
 
@@ -301,7 +310,7 @@ Result<void> IncomingFiles::store(std::uint64_t index, File& file, const WholePi
         if (auto done = complete(file); !done) return done;
         file.completed = true;
     }
-    note_part_piece(file, {piece.piece.file_offset, piece.piece.length, digest});
+    note_piece(file, {piece.piece.file_offset, piece.piece.length, digest});
     if (tree_.resume && file.size > kPieceBytes) {
         tree_.resume->wrote(file.path, *file.file, file.unsynced,
                             {piece.piece.file_offset, piece.piece.length, digest});
@@ -321,7 +330,7 @@ Result<void> IncomingFiles::keep_piece(File& file, const Extent& piece, std::uin
             tree_.resume->wrote(file.path, *file.file, file.unsynced, {piece.offset, piece.length, *digest});
     }
     file.verifier.computed(ordinal, piece.offset, piece.length, *digest);
-    note_part_piece(file, {piece.offset, piece.length, *digest});
+    note_piece(file, {piece.offset, piece.length, *digest});
     return {};
 }
 
@@ -399,6 +408,9 @@ std::function<Result<bool>(int)> IncomingFiles::fill_of(const File& file) {
 void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_directory) {
     const std::uint64_t bytes = file.part ? file.part->length : file.size;
     Commit commit = file.file->into_commit(index, bytes, file.holes || is_sparse(file));
+    commit.length = file.size;
+    if (file.last) commit.last = LastPiece{tree_.options.hash, std::move(*file.last)};
+    if (!file.part && !file.holes) commit.whole = file.end->digest;
     commit.fill = fill_of(file);
     commit.time = file.attributes.mtime;
     commit.had = file.had;
@@ -415,22 +427,20 @@ void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_direct
 
 std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const File& file) {
     const std::string path = file.path;
-    const bool resumed = tree_.resume && tree_.resume->proven_file(path, file.size);
-    const bool proven = resumed || tree_.basis.proven_file(path, file.size);
+    const struct stat* const resumed = tree_.resume ? tree_.resume->proven_file(path, file.size) : nullptr;
+    const struct stat* const proven = resumed != nullptr ? resumed : tree_.basis.proven_file(path, file.size);
     if (tree_.basis.must_stay(path)) {
         // A file that must not be overwritten also keeps its mode, owner and attributes.
         forget(index);
         return std::nullopt;
     }
     // It was counted when it was answered for, except with a receipt.
-    if (!proven && tree_.basis.is_same(path, file.size, file.attributes.mtime)) {
+    if (proven == nullptr && tree_.basis.is_same(path, file.size, file.attributes.mtime)) {
         if (tree_.options.announce_all) tree_.note_unchanged(EntryType::file, path);
         forget(index);
         return path;
     }
-    const auto refreshed =
-        proven ? refresh(file)
-               : Result<void>(Error{ErrorCode::protocol, "'" + escape_name(path) + "': the sender left out the file"});
+    const auto refreshed = proven != nullptr ? refresh(file, *proven) : Result<void>(not_as_said(path));
     if (!refreshed) {
         drop(index, refreshed.error());
         return std::nullopt;
@@ -443,8 +453,9 @@ std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const Fi
     commit.name = std::move(split.leaf);
     commit.size = file.size;
     commit.kept = true;
+    const bool delivered = resumed != nullptr;
     forget(index);
-    if (resumed) {
+    if (delivered) {
         tree_.unsynced.note(commit.directory);
         tree_.note_own(path);
         tree_.callbacks.kept(commit.size);
@@ -455,18 +466,22 @@ std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const Fi
     return path;
 }
 
-Result<void> IncomingFiles::refresh(const File& file) {
+Result<void> IncomingFiles::refresh(const File& file, const struct stat& proven) {
     int error = 0;
+    struct stat st = {};
     const UniqueFd fd = tree_.root.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
-    if (!fd) return io_error("cannot examine", file.path, error);
-    const OnUnset unset = tree_.unset_of(file.path);
-    error = file.attributes.exact_mode ? set_mode(fd.get(), file.attributes.mode) : 0;
-    if (error != 0) unset(Belonging::mode, error);
-    error = set_file_time(fd.get(), file.attributes.mtime);
-    if (error != 0) {
-        unset(Belonging::time, error);
+    if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
+    if (error != 0) return io_error("cannot examine", file.path, error);
+    if (!same_content(proven, st)) return changed_here(file.path);
+    Change change;
+    if (file.attributes.exact_mode) change.mode = file.attributes.mode;
+    change.mtime = file.attributes.mtime;
+    if (!tree_.shared.differs(file.path, fd.get(), st, change)) return {};
+    if (st.st_nlink <= 1) {
+        tree_.shared.set(EntryType::file, file.path, fd.get(), st, change);
     } else {
-        tree_.lost_times.look(fd.get(), file.path, file.attributes.mtime);
+        change.proven = proven;
+        tree_.shared.defer(file.path, std::move(change));
     }
     return {};
 }
@@ -498,7 +513,9 @@ void IncomingFiles::drop(std::uint64_t index, const Error& error) {
 }
 
 bool IncomingFiles::may_continue(File& file) {
-    return tree_.resume && file.file && tree_.resume->leave(file.path, *file.file, file.unsynced);
+    if (!tree_.resume || !file.file || !tree_.resume->leave(file.path, *file.file, file.unsynced)) return false;
+    if (!file.part && file.reserved > 0) file.file->give_back_space(tree_.root);
+    return true;
 }
 
 }  // namespace udtx::transfer

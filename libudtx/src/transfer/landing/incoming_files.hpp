@@ -73,6 +73,7 @@ class IncomingFiles {
         std::uint64_t first_written = 0;  // bytes of the first piece, until goes_on
         UnsyncedPieces unsynced{};
         std::vector<ProvenPiece> part_pieces{};  // pieces of `part` in order of arrival
+        std::optional<ProvenPiece> last{};       // the piece at its end
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
         HeldBytes held{};  // its part of held_
@@ -89,7 +90,7 @@ class IncomingFiles {
     [[nodiscard]] static JobFile::Version version_of(const File& file) {
         return {file.path, file.size, file.attributes.mtime};
     }
-    void note_part_piece(File& file, ProvenPiece piece);
+    void note_piece(File& file, ProvenPiece piece);
     /// Removes the temporary file, unless other shards fill it too.
     void remove_temporary(File& file);
     void limit_open_files();
@@ -114,8 +115,8 @@ class IncomingFiles {
     [[nodiscard]] std::function<Result<bool>(int)> fill_of(const File& file);
     /// Ends a file that was not sent because it exists. Returns its path if it stays.
     std::optional<std::string> end_kept(std::uint64_t index, const File& file);
-    /// Sets mode and time of a file that an earlier run delivered, or that existed.
-    Result<void> refresh(const File& file);
+    /// Sets mode and time of a file that an earlier run delivered, or that existed, and was `proven` in that state.
+    Result<void> refresh(const File& file, const struct stat& proven);
     /// Drops a file that will not be made, without a failure.
     void forget(std::uint64_t index);
     /// Fails a file under construction and forgets it.

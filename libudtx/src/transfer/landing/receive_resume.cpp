@@ -19,8 +19,7 @@ namespace {
 constexpr std::uint64_t kSyncBytes = 8U << 20U;
 constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-bool is_file_of(const UniqueFd& fd, std::uint64_t size) {
-    struct stat st = {};
+bool is_file_of(const UniqueFd& fd, std::uint64_t size, struct stat& st) {
     return fd && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == size;
 }
 
@@ -74,9 +73,10 @@ void ReceiveResume::answer(const message::Query& query, const Reply& reply) {
     if (!same) return reply({query.number, Holding::nothing, 0, {}});
     int error = 0;
     UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
-    const bool whole = is_file_of(fd, at->second.size);
+    struct stat st = {};
+    const bool whole = is_file_of(fd, at->second.size, st);
     proving_file_.emplace(
-        ProvingFile{key, query.number, at->second, std::move(fd), FileDigest(hash_, at->second.size), 0, whole});
+        ProvingFile{key, query.number, at->second, std::move(fd), FileDigest(hash_, at->second.size), 0, st, whole});
 }
 
 bool ReceiveResume::go_on(const Reply& reply) {
@@ -138,7 +138,7 @@ void ReceiveResume::prove_block(const Reply& reply) {
         if (file.whole && file.offset < file.done.size) return;
     }
     const bool there = file.whole && file.digest.finish() == file.done.digest;
-    if (there) proven_files_[file.key] = file.done.size;
+    if (there) proven_files_[file.key] = file.st;
     reply({file.number, there ? Holding::file : Holding::nothing, there ? 0U : 1U, {}});
     proving_file_.reset();
 }
@@ -151,9 +151,10 @@ std::optional<Digest> ReceiveResume::proven(const std::string& path, const Exten
     return at->second.digest;
 }
 
-bool ReceiveResume::proven_file(const std::string& path, std::uint64_t size) const {
+const struct stat* ReceiveResume::proven_file(const std::string& path, std::uint64_t size) const {
     const auto at = proven_files_.find(path_key(path));
-    return at != proven_files_.end() && at->second == size;
+    const bool proven = at != proven_files_.end() && static_cast<std::uint64_t>(at->second.st_size) == size;
+    return proven ? &at->second : nullptr;
 }
 
 void ReceiveResume::wrote(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced, ProvenPiece piece) {

@@ -54,7 +54,7 @@ class ReceiveResume {
     /// The digest of a piece on disk, if an answer has reported it.
     [[nodiscard]] std::optional<Digest> proven(const std::string& path, const Extent& piece) const;
     /// True if an answer has reported the file under its final name with that size.
-    [[nodiscard]] bool proven_file(const std::string& path, std::uint64_t size) const;
+    [[nodiscard]] const struct stat* proven_file(const std::string& path, std::uint64_t size) const;
     [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return journal_.unique_for(path); }
 
     /// Records a piece that was written into the temporary file.
@@ -91,6 +91,7 @@ class ReceiveResume {
         UniqueFd fd;
         FileDigest digest;
         std::uint64_t offset = 0;
+        struct stat st = {};
         bool whole = false;  // all blocks so far could be read
     };
     /// For a part of a file: adds what the job's file says about it.
@@ -106,8 +107,8 @@ class ReceiveResume {
     JobFile* job_;
     Checked checked_;
     PieceHasher hasher_;
-    std::unordered_map<std::uint64_t, Partial> partials_;            // by path key
-    std::unordered_map<std::uint64_t, std::uint64_t> proven_files_;  // size by path key
+    std::unordered_map<std::uint64_t, Partial> partials_;          // by path key
+    std::unordered_map<std::uint64_t, struct stat> proven_files_;  // state before it was read, by path key
     std::optional<ProvingPieces> proving_pieces_;
     std::optional<ProvingFile> proving_file_;
     PieceSyncer syncer_;

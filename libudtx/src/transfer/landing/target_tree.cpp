@@ -4,15 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/clear_way.hpp"
 #include "transfer/names.hpp"
+#include "transfer/pieces/piece_map.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
@@ -29,9 +32,15 @@ TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, TreeWr
       callbacks(std::move(tell)),
       basis(root, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false}, callbacks.checked),
       own_files(claims),
+      shared(*this),
       lent(root, options.journal),
       unsynced(root) {
     if (options.root_mode) lent.owe("", *options.root_mode);
+    basis.on_shared_mode([this](const std::string& path, std::uint32_t mode) {
+        Change change;
+        change.mode = mode;
+        shared.defer(path, std::move(change));
+    });
     basis.on_mode_unset([this](const std::string& path, int error_number) {
         callbacks.unset(EntryType::file, Belonging::mode, path, error_number);
     });
@@ -57,7 +66,8 @@ CommitCallbacks TargetTree::on_commit() {
         if (commit.is && !commit.skipped && !commit.part_only) own_files.add(commit.path(), *commit.is);
         if (resume && commit.done && !commit.skipped) resume->delivered(*commit.done);
         commits_.succeeded();
-        commit.skipped ? callbacks.skipped(commit.type) : callbacks.delivered(commit);
+        if (commit.skipped) return callbacks.skipped(commit.type);
+        if (!commit.counted) callbacks.delivered(commit);
     };
     out.failed = [this](const Commit& commit, const Error& error) {
         if (commit.type == EntryType::file) under_way.end(commit.path());
@@ -138,6 +148,36 @@ Result<TempFile> TargetTree::create_temporary(const std::string& path, std::uint
     const auto existing = resume ? TempFile::Existing::replace : TempFile::Existing::refuse;
     return lent.with(split_leaf(path).directory,
                      [&] { return TempFile::create(root, path, unique, attributes, existing); });
+}
+
+Result<TempFile> TargetTree::copy_standing(const std::string& path, std::uint64_t unique, int from,
+                                           const struct stat& st, const FileAttributes& attributes,
+                                           const std::vector<message::Attribute>& extended, bool keep) {
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    auto file = create_temporary(path, unique, attributes);
+    if (!file) return file;
+    auto done = find_room(*file, size);
+    for (Extent next; done && next.offset < size; next.offset += next.length) {
+        next.length = std::min(size - next.offset, kPieceBytes);
+        done = file->copy_from(from, next);
+        if (done && !callbacks.checked(0)) done = io_error("cannot copy", path, ECANCELED);
+    }
+    struct stat now = {};
+    if (done && (::fstat(from, &now) != 0 || !same_content(st, now))) done = changed_here(path);
+    const auto check = [&](int error) {
+        if (error != 0) callbacks.unset(EntryType::file, Belonging::attributes, path, error);
+    };
+    if (done && keep) {
+        std::vector<message::Attribute> kept;
+        const AttributesLeft left = read_attributes(from, kept);
+        check(left.too_many ? E2BIG : left.error_number);
+        check(file->set_attributes(kept));
+    }
+    if (done) check(file->set_attributes(extended));
+    if (done) done = file->complete(size, attributes, unset_of(path));
+    if (done) return file;
+    file->remove(root);
+    return done.error();
 }
 
 Result<void> TargetTree::find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/basis_files.hpp"
@@ -18,6 +19,7 @@
 #include "transfer/landing/names_under_way.hpp"
 #include "transfer/landing/own_files.hpp"
 #include "transfer/landing/receive_resume.hpp"
+#include "transfer/landing/shared_inodes.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/resume/job_file.hpp"
@@ -103,6 +105,11 @@ class TargetTree {
 
     /// Creates a file under a temporary name. Opens its directory up if necessary.
     Result<TempFile> create_temporary(const std::string& path, std::uint64_t unique, const FileAttributes& attributes);
+    /// Copies a file that has its final name, which is open as `from` in the state `st`, to a temporary file with these
+    /// properties and the attributes `extended`. `keep`: it has the other attributes of the file too.
+    Result<TempFile> copy_standing(const std::string& path, std::uint64_t unique, int from, const struct stat& st,
+                                   const FileAttributes& attributes, const std::vector<message::Attribute>& extended,
+                                   bool keep);
     /// As TempFile::find_room(), within the limits. If there is no room, it first waits until complete files have
     /// replaced older ones.
     Result<void> find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more = 0);
@@ -122,7 +129,7 @@ class TargetTree {
 
     /// Bytes of memory that the sender makes us hold.
     [[nodiscard]] std::uint64_t held() const {
-        return basis.held() + claims.held() + own_files.held() + (eraser ? eraser->held() : 0);
+        return basis.held() + claims.held() + own_files.held() + shared.held() + (eraser ? eraser->held() : 0);
     }
 
     const ConfinedDir root;
@@ -131,6 +138,7 @@ class TargetTree {
     const TreeWriterCallbacks callbacks;
     BasisFiles basis;
     OwnFiles own_files;
+    SharedInodes shared;
     LostTimes lost_times;
     LentRights lent;
     ChangedDirectories unsynced;  ///< directories where something was found as sent, or was deleted

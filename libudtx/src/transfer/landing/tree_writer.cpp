@@ -8,10 +8,8 @@
 #include <exception>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
 
@@ -42,6 +40,7 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     } else if (entry.type == EntryType::symlink) {
         make_symlink(entry, path);
     } else if (entry.type == EntryType::hard_link) {
+        tree_.shared.note_link(path, entry.target);
         links_.add(entry, path);
     } else {
         files_.begin(entry, path);
@@ -97,32 +96,19 @@ void TreeWriter::update_meta(const message::Meta& meta, const Standing& entry) {
     const UniqueFd fd =
         tree_.root.open_at(path, type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
-    const bool owner = tree_.options.owner && meta.has_owner;
+    Change change;
+    if (tree_.options.owner && meta.has_owner) change.owner = Owner{meta.user, meta.group};
     if (error != 0) {
-        if (owner) tree_.callbacks.unset(type, Belonging::owner, path, error);
+        if (change.owner) tree_.callbacks.unset(type, Belonging::owner, path, error);
         // The owner may have no right to read it, which does not matter if there is nothing to set.
         if (!meta.attributes.empty()) tree_.callbacks.unset(type, Belonging::attributes, path, error);
         return;
     }
-    if (owner && (st.st_uid != meta.user || st.st_gid != meta.group)) {
-        error = set_owner(fd.get(), {meta.user, meta.group});
-        if (error != 0) tree_.callbacks.unset(type, Belonging::owner, path, error);
-        // Changing the owner clears these bits.
-        const bool special =
-            error == 0 && tree_.options.set_id && type == EntryType::file && (st.st_mode & mode_bits::kSetId) != 0;
-        error = special ? set_mode(fd.get(), st.st_mode & mode_bits::kAll) : 0;
-        if (error != 0) tree_.callbacks.unset(type, Belonging::mode, path, error);
-    }
-    error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
-    // If the owner may not write the file, it gets that right for a moment.
-    if (error == EACCES && st.st_uid == ::geteuid() && (st.st_mode & mode_bits::kOwnerWrite) == 0 &&
-        set_mode(fd.get(), (st.st_mode & mode_bits::kAll) | mode_bits::kOwnerWrite) == 0) {
-        error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
-        if (const int failed = set_mode(fd.get(), st.st_mode & mode_bits::kAll); failed != 0) {
-            tree_.callbacks.unset(type, Belonging::mode, path, failed);
-        }
-    }
-    if (error != 0) tree_.callbacks.unset(type, Belonging::attributes, path, error);
+    change.attributes = meta.attributes;
+    change.all_attributes = meta.has_attributes;
+    if (!tree_.shared.differs(path, fd.get(), st, change)) return;
+    if (type == EntryType::file && st.st_nlink > 1) return tree_.shared.defer(path, std::move(change));
+    tree_.shared.set(type, path, fd.get(), st, change);
 }
 
 void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
@@ -145,6 +131,11 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
     switch (ending_) {
         case Ending::files:
             if (files_.fail_next()) break;
+            tree_.flush();
+            ending_ = Ending::shared;
+            break;
+        case Ending::shared:
+            if (tree_.shared.go_on()) break;
             tree_.flush();
             ending_ = Ending::links;
             break;

@@ -70,7 +70,7 @@ class TreeWriter {
 
   private:
     /// The step of the end that finish() is in.
-    enum class Ending : std::uint8_t { files, links, durable, erasing, rest };
+    enum class Ending : std::uint8_t { files, shared, links, durable, erasing, rest };
     /// The latest entry, if it has its final name already.
     struct Standing {
         EntryType type = EntryType::file;

@@ -59,7 +59,7 @@ void EntryAnnouncer::announce_top() {
     ScannedEntry entry;
     entry.root = static_cast<std::size_t>(source - roots_.begin());
     entry.type = EntryType::directory;
-    entry.mode = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
+    entry.mode = mode_without_list(source->directory.fd(), static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll);
     entry.mtime = mtime_of(st);
     entry.user = st.st_uid;
     entry.group = st.st_gid;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/pieces/piece_map.hpp"
@@ -47,7 +48,7 @@ void FileSender::begin(SourceFile file) {
 void FileSender::announce() {
     const SourceFile& source = file_->source;
     message::Entry m;
-    m.mode = static_cast<std::uint32_t>(source.before.st_mode) & mode_bits::kAll;
+    m.mode = mode_without_list(source.fd.get(), static_cast<std::uint32_t>(source.before.st_mode) & mode_bits::kAll);
     m.mtime = mtime_of(source.before);
     m.size = source.size();
     m.sparse = may_have_holes(source.before);

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
@@ -204,6 +205,9 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.root = root;
     entry.path = path;
     entry.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
+    if (S_ISDIR(st.st_mode) || (options_.modes && S_ISREG(st.st_mode))) {
+        entry.mode = mode_without_list(directory, name, entry.mode);
+    }
     entry.mtime = mtime_of(st);
     entry.user = st.st_uid;
     entry.group = st.st_gid;

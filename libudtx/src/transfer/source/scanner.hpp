@@ -49,6 +49,7 @@ struct ScannedEntry {
 
 struct ScanOptions : Selection {
     bool only_finished = false;  ///< do not mention journals and partial files of transfers, which are never sent
+    bool modes = true;           ///< the modes of files matter before they are opened
 };
 
 /// Bytes of memory that queued entries may take.

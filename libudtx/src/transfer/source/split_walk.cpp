@@ -32,6 +32,7 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
     if (!roots) return roots.error();
     ScanOptions options;
     static_cast<Selection&>(options) = what;
+    options.modes = false;
     ScanQueue queue(kMaxScanQueueBytes);
     JobReport report;
     Scanner scanner(*roots, queue, report, std::move(options));
