@@ -1,6 +1,8 @@
 #include "observe/final_report.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
@@ -35,6 +37,26 @@ std::string left_and_deleted(const transfer::Outcome& outcome) {
     }
     if (outcome.erased > 0) line += ", " + format_count(outcome.erased) + " deleted";
     return line;
+}
+
+/// What the job of a shard still waits for.
+std::string state_of(const transfer::JobState& job) {
+    if (job.complete()) return ", all " + count_of(job.count, "shard", "shards") + " done";
+    std::string line = ", " + format_count(job.done) + " of " + count_of(job.count, "shard", "shards") + " done";
+    if (job.waiting > 0)
+        line += ", " + counted_files(job.waiting) + (job.waiting == 1 ? " waits" : " wait") + " for others";
+    return line;
+}
+
+void write_job_state(JsonWriter& json, const std::optional<transfer::JobState>& job) {
+    json.key("job");
+    if (!job) return void(json.null());
+    std::array<char, 17> run{};
+    std::snprintf(run.data(), run.size(), "%016llx", static_cast<unsigned long long>(job->run));
+    json.begin_object().key("run").string(run.data());
+    json.key("shard").number(std::uint64_t{job->index}).key("shards").number(std::uint64_t{job->count});
+    json.key("done").number(std::uint64_t{job->done}).key("waiting_files").number(job->waiting);
+    json.key("complete").boolean(job->complete()).end_object();
 }
 
 /// Counters summed over the paths. `first` gives the other figures.
@@ -217,6 +239,7 @@ std::string summary_line(const FinalReport& report) {
         line += " (" + format_bytes(outcome.sent_bytes) + (report.receives ? " received)" : " sent)");
     }
     if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there already";
+    if (outcome.job) line += state_of(*outcome.job);
     if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");
     line += " in " + format_elapsed(report.elapsed);
     line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
@@ -324,6 +347,7 @@ std::string to_json(const FinalReport& report) {
     json.key("streams").number(std::uint64_t{report.threads});
     json.key("reconnects").number(report.reconnects);
     json.key("transfers").number(report.transfers);
+    write_job_state(json, outcome.job);
     write_limits(json, report);
     write_paths(json, report);
     write_failures(json, outcome);

@@ -68,6 +68,11 @@ Fields final_figures() {
         {"streams", "Threads that process the packets of one connection (--threads)."},
         {"reconnects", "Connections that were lost and replaced."},
         {"transfers", "Transfers that this run served."},
+        {"job", "After one shard of a job: what the receiver recorded at its end. Otherwise null."},
+        {"job.run", "A random number in hexadecimal. All shards of one run of the job have the same."},
+        {"job.shard, shards, done", "Number of this shard, number of shards, and how many have delivered everything."},
+        {"job.waiting_files", "Files without their final name, because other shards have not sent their parts yet."},
+        {"job.complete", "true: all shards are done, and all files have their final names."},
         {"limited_by",
          "The limit that held for most of the time, a name as in limits. null: there was no connection, or several "
          "transfers."},

@@ -127,8 +127,9 @@ Manual plan_manual() {
         .description =
             {"Prints a plan that divides the sources among COUNT shards of equal cost. Each shard runs with the same "
              "plan file and the same sources (\"SRC/\" is not \"SRC\").",
-             "The plan stays valid if the tree changes: each name belongs to exactly one shard. The parts may then be "
-             "less equal. A file of more than 8 MiB may be divided among shards."},
+             "The plan says what each shard has. A shard that finds something else, for example because a mount is "
+             "missing, sends it and exits with code 23. Give plan the same filters, names and link flags as the "
+             "shards. A file of more than 8 MiB may be divided among shards."},
         .examples = {{"udtx-send plan -N 8 photos >plan", "Divide a tree among eight processes:"},
                      {"udtx-send --shard 0/8 --plan plan photos host:inbox/", "Send the first part:"}},
         .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::partial},
@@ -166,7 +167,7 @@ Manual receipt_manual() {
              "paths, so that every division of a job gives the same OUT. Hard links, and files with holes from an "
              "earlier run, are exceptions.",
              "OUT must be none of IN. It is replaced when all of IN are correct. Exit code 41 means that one of IN is "
-             "damaged, belongs to another job, or says that an entry was not delivered."},
+             "damaged, belongs to another job or another run of it, or says that an entry was not delivered."},
         .examples = {{"udtx-recv receipt merge receipt receipt.*", "Merge the receipts of all shards:"}},
         .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::integrity},
         .environment = kNoSettings,
@@ -182,7 +183,8 @@ Manual clean_manual() {
             {"Removes the temporary files and journals of this user in DIR and below (.udtx-*.part, .udtx-*.journal), "
              "and the files that shards of a job share (.udtx-*.job, .udtx-*.shards). Each removed name is a line on "
              "standard output.",
-             "Files of a running transfer stay. A stopped transfer starts from the beginning after that."},
+             "Files of a running transfer stay, and for 14 days those of a job that waits for the rest of its shards. "
+             "A stopped transfer starts from the beginning after that."},
         .examples = {{"udtx-recv clean -n /data", "List what would be removed:"},
                      {"udtx-recv clean --older-than 7 /data", "Remove what is older than a week:"}},
         .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io},

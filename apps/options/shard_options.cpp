@@ -81,6 +81,23 @@ Result<void> ShardOptions::check() {
                  " shards, not " + std::to_string(shard->count) + ": change --shard, or make another plan");
 }
 
+Result<void> ShardOptions::check_selection(std::uint64_t number) {
+    selection = number;
+    if (plan_file.empty()) return {};
+    if (!split.content(0)) {
+        return usage("--plan " + plan_file +
+                     ": it does not say what each shard has: make it again with udtx-send plan");
+    }
+    if (split.selection() == number) return {};
+    return usage("--plan " + plan_file +
+                 ": it was made with other filters or names: give udtx-send plan the same --exclude, --include, "
+                 "--exclude-from, --files-from and --links as the shards");
+}
+
+std::string ShardOptions::receipt_of(const std::string& typed) const {
+    return text == "auto" && !typed.empty() ? typed + '.' + std::to_string(shard->index) : typed;
+}
+
 std::optional<transfer::PathRange> ShardOptions::part() const {
     const bool cut = shard && split.count() == shard->count;
     return cut ? std::optional(split.part(shard->index)) : std::nullopt;
@@ -108,6 +125,9 @@ transfer::JobShard ShardOptions::of_job(const std::vector<std::string>& sources,
     out.index = shard->index;
     out.count = shard->count;
     out.split = split.digest();
+    out.selection = selection;
+    // Without a plan this process has just counted the tree itself, and the tree may change until it is read.
+    if (!plan_file.empty()) out.content = split.content(shard->index);
     if (!rate.is_infinite()) out.bits_per_second = static_cast<std::uint64_t>(rate.bps());
     return out;
 }

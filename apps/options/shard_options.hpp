@@ -29,10 +29,15 @@ struct ShardOptions {
     std::optional<transfer::Shard> shard;
     Rate rate = Rate::infinite();  ///< rate of all shards together
     transfer::Split split;         ///< for this number of shards; set once it is known
+    std::uint64_t selection = 0;   ///< set by check_selection()
 
     void add_to(CLI::App& app);
     /// Also reads the plan.
     Result<void> check();
+    /// Takes transfer::selection_number() of this process, and compares it with that of the plan.
+    Result<void> check_selection(std::uint64_t number);
+    /// With --shard auto nobody can type a name for each shard, and all of them would write the same file.
+    [[nodiscard]] std::string receipt_of(const std::string& typed) const;
     /// The part that the shard transfers; empty without a shard.
     [[nodiscard]] std::optional<transfer::PathRange> part() const;
     /// The description of the shard for the receiver of `destination`. Call it only with a shard.

@@ -50,6 +50,8 @@ void define_plan(CLI::App& app, PlanCommand& command) {
     app.description("Divides a tree into parts of equal cost for shards on many hosts.");
     use_house_style(app);
     app.add_option("-N,--shards", command.shards, "Number of parts, 1 to 4096")->type_name("COUNT")->required();
+    app.add_flag("-r,--recursive", command.tree.recursive, "As for the shards, with --files-from");
+    command.tree.add_selecting_to(app);
     app.add_option("ARGUMENTS", command.sources, "SRC...")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -62,6 +64,9 @@ Result<EarlyText> parse_plan_command(std::vector<std::string> arguments, PlanCom
     auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
     if (command.sources.empty()) return usage("plan takes sources: udtx-send plan -N 8 SRC... >FILE");
+    if (const auto checked = command.tree.check_selecting(app, command.sources.size()); !checked) {
+        return checked.error();
+    }
     return EarlyText();
 }
 
@@ -122,6 +127,7 @@ void define_clean(CLI::App& app, CleanCommand& command) {
     app.add_option("--older-than", command.older_than, "Keep what changed within this many days (default 0)")
         ->type_name("DAYS")
         ->check(CLI::Range(0, 36'500));
+    app.add_flag("--jobs", command.jobs, "Also remove jobs that wait for shards; then run all of their shards again");
     app.add_flag("--json", command.json, "Print one JSON object at the end");
     app.add_option("ARGUMENTS", command.names, "DIR")
         ->type_name("")

@@ -10,6 +10,7 @@
 
 #include "common/command_line.hpp"
 #include "options/ssh_options.hpp"
+#include "options/tree_options.hpp"
 #include "udtx/result.hpp"
 
 namespace CLI {
@@ -31,6 +32,7 @@ Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, Keyge
 /// `udtx-send plan -N COUNT SRC...`
 struct PlanCommand {
     std::size_t shards = 0;
+    TreeOptions tree;  ///< only what selects
     std::vector<std::string> sources;
 };
 void define_plan(CLI::App& app, PlanCommand& command);
@@ -60,6 +62,7 @@ Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, Rece
 
 /// `udtx-recv clean DIR`
 struct CleanCommand {
+    bool jobs = false;  ///< also those that wait for shards
     bool dry_run = false;
     bool json = false;
     std::uint64_t older_than = 0;    ///< days

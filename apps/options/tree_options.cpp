@@ -22,15 +22,8 @@ Result<std::string> read_all(const std::string& name, const std::string& option)
 
 }  // namespace
 
-void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
+void TreeOptions::add_selecting_to(CLI::App& app) {
     const auto group = "Copying";
-    app.add_flag("-r,--recursive", recursive,
-                 "Send the contents of directories named by --files-from; otherwise implied")
-        ->group(group);
-    app.add_flag("-a,--archive", archive,
-                 "Same as -p --links --hard-links --xattrs --owner, and -r except with --files-from")
-        ->group(group);
-    app.add_flag("-n,--dry-run", dry_run, "List what would be sent, skipped and deleted; change nothing")->group(group);
     app.add_option("--exclude", excludes, "Skip names that match (patterns of rsync; the first match decides)")
         ->type_name("PATTERN")
         ->allow_extra_args(false)
@@ -51,6 +44,18 @@ void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
         ->group(group);
     app.add_flag("--safe-links", safe_links, "Skip symbolic links that point out of the tree")->group(group);
     app.add_flag("--no-links", no_links, "Skip all symbolic links")->group(group);
+}
+
+void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
+    const auto group = "Copying";
+    app.add_flag("-r,--recursive", recursive,
+                 "Send the contents of directories named by --files-from; otherwise implied")
+        ->group(group);
+    app.add_flag("-a,--archive", archive,
+                 "Same as -p --links --hard-links --xattrs --owner, and -r except with --files-from")
+        ->group(group);
+    app.add_flag("-n,--dry-run", dry_run, "List what would be sent, skipped and deleted; change nothing")->group(group);
+    add_selecting_to(app);
     app.add_flag("-H,--hard-links", hard_links, "Preserve hard links")->group(group);
     app.add_flag("-X,--xattrs", attributes, "Preserve extended attributes of the user namespace")->group(group);
     app.add_flag("--owner", owner, "Preserve user and group ids if the receiver runs as root")->group(group);
@@ -114,32 +119,42 @@ Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t
             "--delete and --shard exclude each other: one shard does not know what the others send. Run it without "
             "--shard when all shards have ended");
     }
-    if (static_cast<int>(links) + static_cast<int>(no_links) + static_cast<int>(safe_links) > 1) {
-        return usage("--links, --safe-links and --no-links exclude each other");
-    }
     if (archive) hard_links = attributes = owner = true;
-    if (names_by_nul && names_file.empty()) return usage("--from0 needs --files-from");
-    if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
     if (!names_file.empty() && erase) {
         return usage("--delete and --files-from exclude each other: a list does not name what to delete");
     }
     const auto parsed = parse_overwrite(overwrite_text.empty() ? "diff" : overwrite_text);
     if (!parsed) return parsed.error();
     overwrite = parsed.value();
+    if (const auto checked = check_selecting(app, sources); !checked) return checked;
+    return shards.check_selection(transfer::selection_number(selecting()));
+}
+
+Result<void> TreeOptions::check_selecting(const CLI::App& app, std::size_t sources) {
+    if (static_cast<int>(links) + static_cast<int>(no_links) + static_cast<int>(safe_links) > 1) {
+        return usage("--links, --safe-links and --no-links exclude each other");
+    }
+    if (names_by_nul && names_file.empty()) return usage("--from0 needs --files-from");
+    if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
     if (const auto collected = collect_rules(app); !collected) return collected;
     return read_names();
 }
 
-transfer::Selection TreeOptions::selection(const CommonOptions& common) const {
+transfer::Selection TreeOptions::selecting() const {
     transfer::Selection what;
-    what.preserve = common.preserve;
-    if (common.checksum == "sha256") what.hash = transfer::HashAlgorithm::sha256;
     what.rules = rules;
-    what.hard_links = hard_links;
     what.names = names;
     what.into_named = recursive;
     if (safe_links) what.links = transfer::LinkChoice::safe;
     if (no_links) what.links = transfer::LinkChoice::skip;
+    return what;
+}
+
+transfer::Selection TreeOptions::selection(const CommonOptions& common) const {
+    transfer::Selection what = selecting();
+    what.preserve = common.preserve;
+    if (common.checksum == "sha256") what.hash = transfer::HashAlgorithm::sha256;
+    what.hard_links = hard_links;
     what.owner = owner;
     what.set_id = set_id;
     what.attributes = attributes;

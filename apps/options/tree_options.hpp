@@ -49,6 +49,12 @@ struct TreeOptions {
     transfer::Overwrite overwrite = transfer::Overwrite::diff;
 
     void add_to(CLI::App& app, const std::string& overwrite_help);
+    /// Only the flags that select entries.
+    void add_selecting_to(CLI::App& app);
+    /// Converts what these flags have set. Reads the files that were named. `sources`: as for check().
+    Result<void> check_selecting(const CLI::App& app, std::size_t sources);
+    /// What these flags select, without the sources.
+    [[nodiscard]] transfer::Selection selecting() const;
     /// Call it after the parse, because `app` knows the order of the patterns. Reads the files that were named.
     /// `streaming`: one end is a pipe; otherwise `sources` is the number of sources.
     Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);

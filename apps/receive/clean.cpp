@@ -31,7 +31,7 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
     JsonWriter json;
     json.begin_object().key("removed").begin_array();
     const auto counts = transfer::clean_leftovers(
-        command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than)},
+        command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than), command.jobs},
         {[&](const std::string& path, std::uint64_t /*bytes*/) {
              lines += escape_for_terminal(path) + "\n";
              json.string(path);

@@ -26,6 +26,7 @@ struct Fetching {
     const RecvRun& run;
     std::unique_ptr<TransferObservers>& observers;
     LeaveReceiver leave;
+    std::uint64_t& job_run;  ///< of the shard's job, as the first connection met it
 };
 
 /// Missing sources, as the sender reported over ssh. Empty if it sent no answer.
@@ -44,6 +45,7 @@ std::vector<transfer::FailedFile> missing_over_ssh(const PullRoute& route) {
 
 FinalReport make_report(const Fetching& fetching, const PullRoute& route, const AttemptWaiter& waiter,
                         const transfer::Transfer& transfer) {
+    if (const auto job = transfer.outcome().job) fetching.job_run = job->run;
     const RecvCommand& command = fetching.run.command;
     AttemptFacts facts{command.common, DataEnd::receiver};
     facts.streaming = command.to_stdout;
@@ -102,6 +104,7 @@ TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
 Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const PullRoute& route) {
     const RecvCommand& command = fetching.run.command;
     transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
+    if (request.options.what.shard && !route.remote) request.options.what.shard->run = fetching.job_run;
     request.dial = command.common.dial(config_of(command, route), route.addresses);
     if (route.remote) request.dial.also = route.remote->own_addresses();
     request.events.log = fetching.run.log.sink();
@@ -160,7 +163,8 @@ FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
     const Duration patience = options.timeout.value_or(transfer::kPatience);
     auto observers = observe_pull(run, patience);
     if (!observers) return never_began(options, observers.error());
-    const Fetching fetching{run, *observers, leave};
+    std::uint64_t job_run = 0;
+    const Fetching fetching{run, *observers, leave, job_run};
     KnownRemote known;
     FinalReport report = keep_trying({patience, resumable(run.command), run.log, run.signals, **observers},
                                      [&](std::optional<Duration> left) { return attempt(fetching, known, left); });

@@ -38,7 +38,7 @@ ExitCode run_plan(Log& log, std::vector<std::string> arguments) {
     const auto parsed = parse_plan_command(std::move(arguments), command);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    transfer::Selection what;
+    transfer::Selection what = command.tree.selecting();
     what.sources = command.sources;
     const auto plan = transfer::make_split(what, command.shards);
     if (!plan) return finish_early(log, exit_code_for(plan.error().code), plan.error().message, false);

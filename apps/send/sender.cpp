@@ -75,10 +75,12 @@ struct Sending {
     std::unique_ptr<TransferObservers>& observers;
     const transfer::SentFiles& sent;
     LeaveSender leave;
+    std::uint64_t& job_run;  ///< of the shard's job, as the first connection met it
 };
 
 FinalReport make_report(const Sending& sending, const SendRoute& route, const AttemptWaiter& waiter,
                         const transfer::Transfer& transfer) {
+    if (const auto job = transfer.outcome().job) sending.job_run = job->run;
     const SendCommand& command = sending.run.command;
     AttemptFacts facts{command.common, DataEnd::sender};
     facts.streaming = command.streaming();
@@ -92,6 +94,7 @@ FinalReport make_report(const Sending& sending, const SendRoute& route, const At
 transfer::SendOptions what_to_send(const Sending& sending) {
     const SendRun& run = sending.run;
     transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
+    if (options.what.shard) options.what.shard->run = sending.job_run;
     options.planned = plan_listing(run.log, listing_of(run.command.tree, run.command.common, false));
     options.missing = sending.sources.failed;
     if (options.what.erase && !sending.sources.failed.empty()) {
@@ -202,7 +205,8 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     auto observers = observe_push(run, patience);
     if (!observers) return never_began(command.common, observers.error());
     const transfer::SentFiles sent;
-    const Sending sending{run, sources, *observers, sent, leave};
+    std::uint64_t job_run = 0;
+    const Sending sending{run, sources, *observers, sent, leave, job_run};
     KnownRemote known;
     FinalReport report = keep_trying({patience, command.resumable(), run.log, run.signals, **observers},
                                      [&](std::optional<Duration> left) { return attempt(sending, known, left); });

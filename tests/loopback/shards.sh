@@ -2,6 +2,7 @@
 # from a server and over ssh. Runs that would lose or duplicate files are refused.
 . "$(dirname "$0")/lib.sh"
 make_key
+array=$(cd "$(dirname "$0")/../../packaging/fleet" && pwd)/slurm-array.sh
 src=$work/src
 mkdir -p "$work/dst" "$src/only" "$src/read only" "$src/a/b" "$src/empty/deep"
 for i in $(seq 300); do head -c $((i * 97 % 30000)) /dev/urandom >"$src/a/$i"; done
@@ -48,7 +49,7 @@ same_as_source() {
 expect 0 "$send" plan -N $n "$src"
 cp "$work/last.out" "$plan"
 said "355 files, .*, in 5 shards of "
-[ "$(head -n 1 "$plan")" = "udtx-plan 1 $n" ] && [ "$(tail -n 1 "$plan")" = end ] || fail "the plan is $(cat "$plan")"
+[ "$(head -n 1 "$plan")" = "udtx-plan 2 $n" ] && [ "$(tail -n 1 "$plan")" = end ] || fail "the plan is $(cat "$plan")"
 expect 0 "$send" plan -N 1 "$src/"
 expect 11 "$send" plan -N 2 "$work/missing"
 said missing
@@ -93,6 +94,12 @@ older=$!
 begun() { [ -n "$(find "$work/dst/twice" -name '.udtx-*' 2>/dev/null)" ]; }
 until_true 60 begun
 tool=("$send" -a --psk-file "$work/psk")
+# A run that the job refuses does not end the older one.
+sed -n '/^selection/,/^end/p' "$plan" | sed 's/^content \([0-9]*\)/content 1\1/' >"$work/counts"
+{ head -n $n "$plan"; cat "$work/counts"; } >"$work/other-plan"
+expect 11 "${tool[@]}" --shard 3/$n --plan "$work/other-plan" "${arguments[@]}"
+said "its shards have different plans"
+kill -0 "$older" 2>/dev/null || fail "a shard that was refused has ended the run that was under way: $(cat "$work/shard.3")"
 expect 0 "${tool[@]}" --shard 3/$n --plan "$plan" "${arguments[@]}"
 wait_for 13 "$older"
 grep -q "newer run" "$work/shard.3" || fail "the older run says: $(cat "$work/shard.3")"
@@ -127,15 +134,60 @@ said "cannot write"
 for wrong in "" merge "merge x" "split x y"; do expect 1 "$recv" receipt $wrong; done
 cmp "$work/again" "$work/of.shards" || fail "a merge that was refused has changed what stood there"
 
-# --- a tree that has changed since the plan: new files belong to one shard
+# --- a receipt for all: each task of an array has its own, and the last one merges them
+array() { # array ID K
+    SLURM_ARRAY_JOB_ID=$1 SLURM_ARRAY_TASK_ID=$2 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=$((n - 1)) \
+        SLURM_ARRAY_TASK_COUNT=$n PATH=$bin:$PATH expect 0 sh "$array" \
+        "$plan" --psk-file "$work/psk" --receipt "$work/array" "$src" "$url/array"
+}
+for k in 3 0 2 1; do
+    array 77 $k
+    [ ! -e "$work/array" ] || fail "four of five receipts were merged"
+done
+array 77 4
+cmp "$work/of.shards" "$work/array" || fail "the receipts of an array do not merge to that of the whole"
+# Another array, after the destination was removed: its receipts do not merge with the older ones.
+rm -r "$work/dst/array"
+array 78 1
+[ ! -e "$work/array" ] || fail "a receipt of what is gone is left"
+
+# --- a tree that has changed since the plan: new files belong to one shard, which sends them and fails
 mkdir "$src/new"
 for i in 1 2 3; do echo "$i" >"$src/new/$i"; done
 echo new >"$src/a/b/zz"
 tool=("$send" -a --psk-file "$work/psk")
+expect 0 "$send" plan -N $n "$src/"
+cp "$work/last.out" "$plan"
+rm "$src/a/b/zz"
 arguments=("$src/" "$url/changed")
+begin_all
+failed=
+for k in $(seq 0 $((n - 1))); do
+    code=0
+    wait "${shards[k]}" || code=$?
+    [ $code -eq 0 ] || failed+=" $k=$code"
+    [ $code -eq 0 ] || grep -q 'the plan has .* for this shard, but the sources have .*new plan' "$work/shard.$k" ||
+        fail "shard $k says: $(cat "$work/shard.$k")"
+done
+[[ $failed =~ ^\ [0-4]=23$ ]] || fail "not one shard failed with 23:$failed"
+diff -r -x '.udtx-*' --no-dereference "$src" "$work/dst/changed" || fail "a shard that differs from the plan sends less"
+echo new >"$src/a/b/zz"
 begin_all
 end_all changed
 same_as_source "$work/dst/changed" changed
+
+# --- other filters than those of the plan
+expect 1 "$send" --psk-file "$work/psk" --shard 0/$n --plan "$plan" --exclude '*.1' "$src/" "$url/filtered"
+said "made with other filters or names: give udtx-send plan the same"
+expect 0 "$send" plan -N $n --exclude '*.1' --no-links "$src/"
+mv "$plan" "$plan.all"
+cp "$work/last.out" "$plan"
+tool=("$send" -a --psk-file "$work/psk" --exclude '*.1' --no-links)
+arguments=("$src/" "$url/filtered")
+begin_all
+end_all filtered
+[ ! -e "$work/dst/filtered/a/b/large.1" ] && [ -e "$work/dst/filtered/a/b/large.2" ] || fail "the filters of a plan"
+mv "$plan.all" "$plan"
 
 # --- pulled
 chmod 755 "$work/dst/pushed/src/read only"
@@ -146,6 +198,16 @@ cp "$work/last.out" "$plan"
 begin_all
 end_all fetched
 same_as_source "$work/fetched" fetched
+# The server does not have what the plan says.
+mv "$work/dst/changed/a/b" "$work/away"
+code=0
+for k in $(seq 0 $((n - 1))); do
+    "${tool[@]}" --shard "$k/$n" --plan "$plan" "$url/changed/" "$work/fetched.less/" 2>>"$work/less" || code=$?
+done
+mv "$work/away" "$work/dst/changed/a/b"
+[ "$code" -eq 23 ] || fail "a fetch of less than the plan has ended with $code: $(cat "$work/less")"
+grep -q 'sender: the plan has .* for this shard, but the sources have' "$work/less" || fail "it says: $(cat "$work/less")"
+rm -r "$work/fetched.less"
 nothing_left "$work/fetched"
 
 # --- refused runs, and the remedy in the message

@@ -72,8 +72,17 @@ grep -q '0 files, .* 0 B, 1 unchanged' "$work/shard.1" || fail "a shard run agai
 
 # --- one shard before the others: it has finished, and the file has no final name yet
 rm -r "$work/dst/src"
-begin 1 -p
+expect 0 "$recv" clean --jobs "$work/dst"
+nothing_left
+begin 1 -p --json
 ended 0
+grep -q '1 of 4 shards done, [12] files* waits* for others' "$work/shard.1" || fail "shard 1 says: $(cat "$work/shard.1")"
+grep -q '"shard":1,"shards":4,"done":1,"waiting_files":[12],"complete":false' "$work/shard.1.out" ||
+    fail "shard 1 reports $(cat "$work/shard.1.out")"
+# Without its record of the job, the other shards would begin another one and end without an error.
+expect 0 "$recv" clean "$work/dst"
+said 'kept .*\.job: a job waits: 1 of 4 shards are done'
+said '0 files, 0 B removed'
 [ ! -e "$work/dst/src/large" ] || fail "a part of a file has its name"
 # The shard changes to another server, and proves which data exists.
 begin 1 -p --json
@@ -93,6 +102,26 @@ unset 'shard[2]'
 begin 2 -p --json
 ended 0
 [ "$(json_field "$work/shard.2.out" resumed_bytes)" -gt 0 ] || fail "the shard that was killed sends everything again"
+[ "$(cat "$work"/shard.[023] | grep -c 'all 4 shards done')" -eq 1 ] || fail "not one shard completes: $(cat "$work"/shard.[023])"
+all_there
+
+# --- the destination is removed between the shards
+for k in 0 1; do begin $k; done
+ended 0
+expect 0 "$recv" clean --jobs "$work/dst"
+rm -r "$work/dst/src"
+for k in 2 3; do begin $k; done
+ended 0
+[ ! -e "$work/dst/src/large" ] || fail "two of four shards complete a file"
+expect 41 "$recv" receipt merge "$work/some" "$work"/receipt.[0-3]
+said 'receipt.2 belongs to another run of the job than .*receipt.0.*clean --jobs. at the receiver, then all shards again'
+expect 0 "$recv" clean --jobs "$work/dst"
+for k in 0 1 2; do begin $k -p; done
+ended 0
+begin 3 -p --json
+ended 0
+grep -q '"done":4,"waiting_files":0,"complete":true' "$work/shard.3.out" || fail "the last shard reports $(cat "$work/shard.3.out")"
+expect 0 "$recv" receipt merge "$work/all" "$work"/receipt.[0-3]
 all_there
 
 # --- shards with different views of the tree
@@ -102,7 +131,7 @@ head -c 30000000 /dev/urandom >"$src/before"
 expect 11 "$send" --shard 1/$n --psk-file "$work/psk" -p "$src" "udtx://127.0.0.1:${ports[0]}/"
 said 'the tree changed since this job began.*--plan.*--job'
 expect 0 "$send" --shard 1/$n --job second --psk-file "$work/psk" -p "$src" "udtx://127.0.0.1:${ports[0]}/"
-expect 0 "$recv" clean "$work/dst"
+expect 0 "$recv" clean --jobs "$work/dst"
 nothing_left
 
 # --- one shard sees an older version of the large file

@@ -1,5 +1,8 @@
 #include "transfer/resume/job_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -45,9 +48,16 @@ struct JobRig {
     [[nodiscard]] std::string path() const { return (temp / job_file_name(kJob)).string(); }
     Result<std::unique_ptr<JobFile>> open(std::size_t index, std::size_t count, std::uint64_t split = 7,
                                           HashAlgorithm hash = kJobHash) const {
+        return open({kJob, index, count, split}, hash);
+    }
+    Result<std::unique_ptr<JobFile>> open(const JobShard& shard, HashAlgorithm hash = kJobHash) const {
+        static std::atomic<std::uint64_t> runs{100};
+        return JobFile::open(root(), shard, hash, ++runs);
+    }
+    ConfinedDir root() const {
         auto root = ConfinedDir::open(temp.path().string());
         REQUIRE(root.ok());
-        return JobFile::open(std::move(root).value(), {kJob, index, count, split}, hash);
+        return std::move(root).value();
     }
     std::unique_ptr<JobFile> shard(std::size_t index, std::size_t count) const {
         auto opened = open(index, count);
@@ -79,7 +89,11 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     CHECK(first->temporary_for("d/f") == second->temporary_for("d/f"));
     CHECK(first->temporary_for("d/f") != first->temporary_for("d/g"));
     CHECK(second->fill(kFile, kTail, pieces_of(kTail)).value() == false);
-    CHECK(second->finish());
+    const auto waiting = second->finish();
+    REQUIRE(waiting);
+    CHECK_FALSE(waiting->complete());
+    CHECK(waiting->done == 1);
+    CHECK(waiting->waiting == 1);
     CHECK(first->claimed(kFile, kHead).empty());
     CHECK(first->claimed(kFile, kTail) == pieces_of(kTail));
     CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == true);
@@ -87,7 +101,9 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     first->named("d/f");
     CHECK(second->claimed(kFile, kTail).empty());
     CHECK(rig.exists());
-    CHECK(first->finish());
+    const auto last = first->finish();
+    REQUIRE(last);
+    CHECK(last->complete());
     CHECK(rig.exists());
     first->remove();
     CHECK_FALSE(rig.exists());
@@ -159,6 +175,83 @@ TEST_CASE("shards that cut the tree otherwise are refused, with the way out") {
     CHECK(other.error().message.find("--plan") != std::string::npos);
     CHECK(rig.open(1, 2, 7, HashAlgorithm::sha256).error().code == ErrorCode::refused);
     CHECK(rig.open(1, 2).ok());
+}
+
+TEST_CASE("all shards of a run of a job get its number, and another run is refused to those that have met it") {
+    const JobRig rig;
+    const auto first = rig.shard(0, 2);
+    const std::uint64_t run = first->state()->run;
+    CHECK(run != 0);
+    CHECK(rig.shard(1, 2)->state()->run == run);
+    CHECK(rig.open(JobShard{kJob, 1, 2, 7, 0, 0, run}).ok());
+    CHECK(rig.open(JobShard{kJob, 1, 2, 7, 0, 0, run + 1}).error().code == ErrorCode::refused);
+    // Somebody removes the job's file: a shard that runs cannot say that it is done, and later ones see a new run.
+    fs::remove(rig.path());
+    const auto finished = first->finish();
+    REQUIRE_FALSE(finished);
+    CHECK(finished.error().message.find("was removed while this shard was running") != std::string::npos);
+    const auto again = rig.open(JobShard{kJob, 1, 2, 7, 0, 0, run});
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == ErrorCode::refused);
+    CHECK(again.error().message.find("Run all shards again") != std::string::npos);
+    CHECK(rig.shard(1, 2)->state()->run != run);
+}
+
+TEST_CASE("a job begins again when a directory that its shards delivered into was removed") {
+    const JobRig rig;
+    fs::create_directory(rig.temp / "d");
+    std::uint64_t run = 0;
+    {
+        const auto first = rig.shard(0, 2);
+        run = first->state()->run;
+        first->add_tops({"d", "missing"});
+        REQUIRE(first->finish());
+    }
+    struct statx facts = {};
+    if (::statx(AT_FDCWD, (rig.temp / "d").c_str(), 0, STATX_BTIME, &facts) != 0 ||
+        (facts.stx_mask & STATX_BTIME) == 0) {
+        WARN("this disk does not know when a directory was made");
+        return;
+    }
+    CHECK(rig.shard(1, 2)->state()->run == run);
+    CHECK(rig.shard(1, 2)->state()->done == 1);
+    fs::remove(rig.temp / "d");
+    std::this_thread::sleep_for(20ms);  // the disk's clock has ticks
+    fs::create_directory(rig.temp / "d");
+    CHECK(rig.open(JobShard{kJob, 1, 2, 7, 0, 0, run}).error().code == ErrorCode::refused);
+    CHECK(rig.shard(1, 2)->state()->done == 0);
+    CHECK(rig.shard(1, 2)->state()->run != run);
+}
+
+TEST_CASE("a shard that the others refuse is refused before it changes anything") {
+    const JobRig rig;
+    CHECK(JobFile::check(rig.root(), {kJob, 0, 2, 7}, kJobHash).ok());
+    CHECK_FALSE(rig.exists());
+    const auto first = rig.shard(0, 2);
+    const auto size = fs::file_size(rig.path());
+    CHECK(JobFile::check(rig.root(), {kJob, 0, 2, 7}, kJobHash).ok());
+    CHECK(JobFile::check(rig.root(), {kJob, 0, 2, 8}, kJobHash).error().code == ErrorCode::refused);
+    CHECK(JobFile::check(rig.root(), {kJob, 0, 2, 7, 0, 1}, kJobHash).error().message.find("--exclude") !=
+          std::string::npos);
+    CHECK(fs::file_size(rig.path()) == size);
+}
+
+TEST_CASE("a job's file without its head is not taken for a new one") {
+    const JobRig rig;
+    {
+        const auto first = rig.shard(0, 2);
+        REQUIRE(begin(*first, kFile, true));
+        CHECK(first->fill(kFile, kHead, pieces_of(kHead)).ok());
+        REQUIRE(first->finish());
+    }
+    std::ifstream in(rig.path(), std::ios::binary);
+    std::string all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    all[9] = static_cast<char>(all[9] ^ 1);
+    write_file(rig.path(), all);
+    const auto opened = rig.open(1, 2);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().message.find("damaged or of another version") != std::string::npos);
+    CHECK(fs::file_size(rig.path()) == all.size());
 }
 
 TEST_CASE("a newer version of a file begins anew, an older one is refused") {

@@ -15,6 +15,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
+#include "transfer/resume/job_file.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
 using namespace udtx;
@@ -40,10 +41,10 @@ struct Rig {
         int error = 0;
         return names_in(root().subdirectory(of).value().fd(), error);
     }
-    CleanCounts clean(std::int64_t days = 0) {
+    CleanCounts clean(std::int64_t days = 0, bool jobs = false) {
         removed.clear();
         kept.clear();
-        return clean_leftovers(root(), {false, days},
+        return clean_leftovers(root(), {false, days, jobs},
                                {[this](const std::string& path, std::uint64_t) { removed.push_back(path); },
                                 [this](const std::string& path, const std::string&) { kept.push_back(path); },
                                 [](const std::string&, const Error&) {}});
@@ -64,6 +65,34 @@ TEST_CASE("what a journal knows goes with it, and stays while somebody has it") 
     CHECK(rig.clean(1).removed == 0);  // it changed less than a day ago
     CHECK(rig.clean().removed == 2);
     CHECK(rig.names("") == std::vector<std::string>{"d"});
+    CHECK(rig.names("d").empty());
+}
+
+TEST_CASE("a job that waits for shards stays with its parts of files, unless jobs are asked for") {
+    Rig rig;
+    constexpr std::uint64_t kJob = 5;
+    const JobFile::Version file{"d/large", 2 * kCutBytes, {1, 2}};
+    const auto shard = [&](std::size_t index) {
+        return JobFile::open(rig.root(), {kJob, index, 2, 1}, HashAlgorithm::xxh3_128, 3).value();
+    };
+    {
+        const auto first = shard(0);
+        // Nothing is lost while no shard is done and no file has begun.
+        CHECK(rig.clean().removed == 1);
+    }
+    {
+        const auto first = shard(0);
+        REQUIRE(first->begin(file, [&]() -> Result<bool> {
+            FileAttributes attributes;
+            return TempFile::create(rig.root(), "d/large", first->temporary_for("d/large"), attributes).ok();
+        }));
+        REQUIRE(first->fill(file, {0, kCutBytes}, {}));
+        REQUIRE(first->finish());
+    }
+    CHECK(rig.clean().removed == 0);
+    CHECK(rig.kept.size() == 2);
+    CHECK(shard(1)->state()->done == 1);
+    CHECK(rig.clean(0, true).removed == 2);
     CHECK(rig.names("d").empty());
 }
 

@@ -40,7 +40,7 @@ message::Pull sample_pull() {
 
 message::Offer shard_offer() {
     message::Offer offer = sample_offer();
-    offer.shard = JobShard{0x0123456789abcdef, 3, 4096, 42, 400'000'000};
+    offer.shard = JobShard{0x0123456789abcdef, 3, 4096, 42, 400'000'000, 5, ~0ULL, ShardContent{7, ~0ULL, 9}};
     return offer;
 }
 
@@ -97,6 +97,7 @@ std::vector<Message> samples() {
             message::Load{1000, 7},
             message::Cap{50'000'000},
             message::Share{400'000},
+            message::Job{~0ULL, 4096, 3},
             message::Accept{1},
             message::Plan{
                 {PlannedEntry::Kind::update, EntryType::file, change::kSize | change::kTime, "d/name", 1ULL << 40U}},

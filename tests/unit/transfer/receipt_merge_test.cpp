@@ -181,7 +181,7 @@ namespace {
 
 /// The receipt of shard `index` of `count`, which moved these parts of one file whose content is `content`.
 std::string receipt_of_parts(std::size_t index, std::size_t count, const std::string& content,
-                             const std::vector<FileRange>& parts, std::uint64_t split = 7) {
+                             const std::vector<FileRange>& parts, std::uint64_t split = 7, std::uint64_t run = 9) {
     const TemporaryDirectory at;
     const std::string path = at.path().string() + "/receipt";
     auto writer = ReceiptWriter::create(path);
@@ -190,6 +190,7 @@ std::string receipt_of_parts(std::size_t index, std::size_t count, const std::st
     offer.hash = HashAlgorithm::sha256;
     offer.shard = JobShard{1, index, count, split};
     (*writer)->note(offer);
+    if (run != 0) (*writer)->note(message::Job{run, 0, 0});
     std::uint64_t next = 0;
     for (const FileRange& part : parts) {
         message::Entry entry;
@@ -238,6 +239,20 @@ TEST_CASE("the parts of a file become the file, whatever the order") {
     CHECK_FALSE(parsed->entries[0].part);
     CHECK_FALSE(parsed->shard);
     CHECK(merge_receipts({{"again", merged->text}})->text == merged->text);
+}
+
+TEST_CASE("receipts of shards that met different runs of their job are not merged") {
+    const std::string content(300, 'x');
+    const auto part = [&](std::size_t i, std::uint64_t from, std::uint64_t n, std::uint64_t run) {
+        return receipt_of_parts(i, 2, content, {{from, n}}, 7, run);
+    };
+    const std::string first = part(0, 0, 100, 9);
+    CHECK(parse_receipt(first)->shard->run == 9);
+    CHECK(merge_error({first, part(1, 100, 200, 9)}).empty());
+    CHECK(merge_error({first, part(1, 100, 200, 10)}).starts_with("r1 belongs to another run of the job than r0: "));
+    // Without a job at the receiver nothing proves that both shards met one destination.
+    CHECK(merge_error({first, part(1, 100, 200, 0)}).starts_with("r1 does not say which run of the job"));
+    CHECK(merge_error({part(0, 0, 100, 0), part(1, 100, 200, 0)}).starts_with("r0 does not say"));
 }
 
 TEST_CASE("receipts of shards that are not all of one job are not merged") {

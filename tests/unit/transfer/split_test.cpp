@@ -33,12 +33,15 @@ std::string any_path(std::mt19937& random) {
 /// Compares component by component; std::string compares unsigned bytes.
 bool before(const std::string& a, const std::string& b) { return split_path(a) < split_path(b); }
 
-std::vector<std::string> scan_part(const std::string& source, const std::optional<PathRange>& part, bool directories) {
+/// With `content`, the scanner also checks that the part has it. `failures` are then expected.
+std::vector<std::string> scan_part(const std::string& source, const std::optional<PathRange>& part, bool directories,
+                                   std::optional<ShardContent> content = std::nullopt, std::uint64_t failures = 0) {
     auto roots = open_sources({source});
     REQUIRE(roots.ok());
     ScanOptions options;
     options.part = part;
     options.hard_links = true;
+    if (content) options.shard = JobShard{1, 0, 1, 0, 0, 0, 0, content};
     ScanQueue queue(kMaxScanQueueBytes);
     JobReport report;
     Scanner scanner(*roots, queue, report, options);
@@ -49,7 +52,8 @@ std::vector<std::string> scan_part(const std::string& source, const std::optiona
             if ((entry->type == EntryType::directory) == directories) out.push_back(entry->path);
         }
     }
-    CHECK(report.outcome().failed_count == 0);
+    CHECK(report.outcome().failed_count == failures);
+    CHECK(report.unannounced() == failures);
     return out;
 }
 
@@ -112,21 +116,37 @@ TEST_CASE("a split survives its text, and what is none is refused") {
     CHECK(again->part(2).from == "a/b\tc");
     CHECK(again->part(2).to == "a/b\tc");
     CHECK(again->part(4).to.empty());
-    CHECK(Split().to_text() == "udtx-plan 1 1\nend\n");
+    CHECK(Split().to_text() == "udtx-plan 2 1\nend\n");
     CHECK(Split::parse(Split().to_text()).ok());
 
     const std::string text = split->to_text();
     for (std::size_t n = 0; n < text.size(); ++n) CHECK_FALSE(Split::parse(text.substr(0, n)).ok());
     for (const char* wrong :
-         {"", "udtx-plan 2 1\nend\n", "udtx-plan 1 0\nend\n", "udtx-plan 1 4097\nend\n", "udtx-plan 1 2\nend\n",
-          "udtx-plan 1 1\nend\nend\n", "udtx-plan 1 2\n../x\nend\n", "udtx-plan 1 2\n/x\nend\n",
-          "udtx-plan 1 2\nx//y\nend\n", "udtx-plan 1 2\nx\\y\nend\n", "udtx-plan 1 3\nb\na\nend\n",
-          "udtx-plan 1 2\n\nend\n", "udtx-plan 1 2\nx\t1\nend\n", "udtx-plan 1 2\nx\t0\nend\n",
-          "udtx-plan 1 2\nx\t\nend\n", "udtx-plan 1 2\nx\t08388608\nend\n", "udtx-plan 1 3\nx\t8388608\nx\nend\n",
-          "udtx-plan 1 01\nend\n", "udtx-plan 1 -1\nend\n"}) {
+         {"", "udtx-plan 1 1\nend\n", "udtx-plan 2 0\nend\n", "udtx-plan 2 4097\nend\n", "udtx-plan 2 2\nend\n",
+          "udtx-plan 2 1\nend\nend\n", "udtx-plan 2 2\n../x\nend\n", "udtx-plan 2 2\n/x\nend\n",
+          "udtx-plan 2 2\nx//y\nend\n", "udtx-plan 2 2\nx\\y\nend\n", "udtx-plan 2 3\nb\na\nend\n",
+          "udtx-plan 2 2\n\nend\n", "udtx-plan 2 2\nx\t1\nend\n", "udtx-plan 2 2\nx\t0\nend\n",
+          "udtx-plan 2 2\nx\t\nend\n", "udtx-plan 2 2\nx\t08388608\nend\n", "udtx-plan 2 3\nx\t8388608\nx\nend\n",
+          "udtx-plan 2 01\nend\n", "udtx-plan 2 -1\nend\n"}) {
         CAPTURE(wrong);
         CHECK_FALSE(Split::parse(wrong).ok());
     }
+    const auto counted = Split::create({{"a"}}, {{1, 2, 3}, {4, 5, ~0ULL}}, 6);
+    REQUIRE(counted.ok());
+    const std::string text_of_counted = counted->to_text();
+    CHECK(text_of_counted == "udtx-plan 2 2\na\nselection 6\ncontent 1 2 3\ncontent 4 5 18446744073709551615\nend\n");
+    const auto counted_again = Split::parse(text_of_counted);
+    REQUIRE(counted_again.ok());
+    CHECK(counted_again->selection() == 6);
+    CHECK(counted_again->content(1) == ShardContent{4, 5, ~0ULL});
+    CHECK(counted_again->digest() == counted->digest());
+    CHECK(counted->digest() != Split::create({{"a"}}, {{1, 2, 3}, {4, 6, ~0ULL}}, 6)->digest());
+    CHECK_FALSE(split->content(0));
+    for (std::size_t n = 0; n < text_of_counted.size(); ++n)
+        CHECK_FALSE(Split::parse(text_of_counted.substr(0, n)).ok());
+    CHECK_FALSE(Split::parse("udtx-plan 2 1\nselection 6\ncontent 1 2\nend\n").ok());
+    CHECK_FALSE(Split::parse("udtx-plan 2 1\nselection 06\ncontent 1 2 3\nend\n").ok());
+    CHECK_FALSE(Split::create({{"a"}}, {{1, 2, 3}}).ok());
     CHECK(Split::create(std::vector<Cut>(kMaxShards - 1, Cut{"x"})).ok());
     CHECK_FALSE(Split::create(std::vector<Cut>(kMaxShards, Cut{"x"})).ok());
 }
@@ -157,7 +177,8 @@ TEST_CASE("the parts of a tree have each file once, and each directory with what
             std::vector<std::string> seen;
             std::set<std::string> directories;
             for (std::size_t i = 0; i < shards; ++i) {
-                const std::vector<std::string> part = scan_part(spelled, plan->split.part(i), false);
+                const std::vector<std::string> part =
+                    scan_part(spelled, plan->split.part(i), false, plan->split.content(i));
                 std::uint64_t bytes = 0;
                 for (const std::string& path : part) bytes += files.at(form.ends_with('/') ? path : path.substr(2));
                 CHECK(plan->shard_costs[i] <= bytes + part.size() * kShardFileCost);
@@ -265,6 +286,9 @@ TEST_CASE("a large file is cut, so that all shards have equal shares") {
     const auto plan = make_split(selection_of((temp / "t").string()), 8);
     REQUIRE(plan.ok());
     check_bytes(plan->split, {{"t/a", 100 * kMiB}, {"t/m", 256 * kMiB}, {"t/z150", 1}});
+    for (std::size_t i = 0; i < 8; ++i) {
+        scan_part((temp / "t").string(), plan->split.part(i), false, plan->split.content(i));
+    }
     std::uint64_t most = 0;
     std::uint64_t all = 0;
     for (const std::uint64_t cost : plan->shard_costs) {
@@ -294,6 +318,55 @@ TEST_CASE("a file that cannot be cut leaves an equal share to each of the other 
     for (std::size_t i = 1; i < 8; ++i) {
         CHECK(scan_part((temp / "t").string(), plan->split.part(i), false).size() == 10);
     }
+}
+
+TEST_CASE("a part that is not as the plan counted it fails") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "t/empty");
+    for (const char* name : {"a", "b", "c"}) write_file(temp / "t" / name, "1");
+    const std::string source = (temp / "t").string();
+    const auto plan = make_split(selection_of(source), 1);
+    REQUIRE(plan.ok());
+    const auto scan = [&](std::uint64_t failures) {
+        scan_part(source, plan->split.part(0), false, plan->split.content(0), failures);
+    };
+    scan(0);
+    write_file(temp / "t/b", "2");
+    scan(0);  // the times of files decide about that
+    write_file(temp / "t/b", "22");
+    scan(1);
+    fs::remove(temp / "t/b");
+    scan(1);
+    write_file(temp / "t/d", "4");
+    scan(1);  // as many of the same sizes
+    write_file(temp / "t/b", "2");
+    scan(1);
+    fs::remove(temp / "t/d");
+    scan(0);
+    fs::remove(temp / "t/empty");
+    scan(1);
+}
+
+TEST_CASE("what selects entries makes the number of a selection") {
+    const Selection all;
+    Selection other = all;
+    CHECK(selection_number(all) != 0);
+    other.hard_links = other.by_digest = other.preserve = true;
+    CHECK(selection_number(other) == selection_number(all));
+    other.links = LinkChoice::skip;
+    CHECK(selection_number(other) != selection_number(all));
+    Selection filtered = all;
+    REQUIRE(filtered.rules.add({false, "*.o"}));
+    Selection reversed = all;
+    REQUIRE(reversed.rules.add({true, "*.o"}));
+    CHECK(selection_number(filtered) != selection_number(all));
+    CHECK(selection_number(filtered) != selection_number(reversed));
+    Selection named = all;
+    named.names = std::vector<std::string>{};
+    CHECK(selection_number(named) != selection_number(all));
+    const std::uint64_t none = selection_number(named);
+    named.names->emplace_back("a");
+    CHECK(selection_number(named) != none);
 }
 
 TEST_CASE("a split needs a number of shards and sources that are there") {

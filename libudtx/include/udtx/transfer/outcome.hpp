@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,17 @@ struct SentEarlier {
     std::uint64_t stood_data = 0;   ///< bytes that were sent of `stood_files`
 };
 
+/// What the receiver recorded about the job of a shard when the shard ended.
+struct JobState {
+    std::uint64_t run = 0;      ///< identifies this run of the job: random, and the same for all its shards
+    std::size_t index = 0;      ///< index of this shard
+    std::size_t count = 0;      ///< number of shards
+    std::size_t done = 0;       ///< shards that have delivered everything
+    std::uint64_t waiting = 0;  ///< files that have no final name yet, because parts of them are missing
+    /// True if all shards have delivered everything. This shard was then the last one.
+    [[nodiscard]] bool complete() const noexcept { return done == count && waiting == 0; }
+};
+
 /// The result of a transfer. A file is delivered when its hash is verified, it is on disk, and it has its final name.
 struct Outcome {
     /// ok: everything was delivered, and the receiver has confirmed it. partial: some entries were not delivered, see
@@ -77,6 +89,7 @@ struct Outcome {
     std::uint64_t failed_count = 0;  ///< number of all entries that were not delivered
     std::uint64_t missing = 0;       ///< the first `missing` elements of `failed` are sources that do not exist
     std::vector<Unset> unset;  ///< properties of delivered entries that could not be set; one element for each property
+    std::optional<JobState> job{};      ///< of a shard, if the receiver can record its job
     std::vector<std::string> warnings;  ///< for example skipped special files; at most kMaxListedFailures
     Result<void> receipt{};             ///< error in writing the receipt
 };

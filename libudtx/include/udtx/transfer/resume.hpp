@@ -41,6 +41,7 @@ class UDTX_EXPORT SentFiles {
 struct CleanOptions {
     bool dry_run = false;              ///< true: only report what would be removed
     std::int64_t older_than_days = 0;  ///< keep files that changed within this number of days
+    bool jobs = false;  ///< true: also remove jobs that wait for the rest of their shards; all shards then run again
 };
 /// The result of clean_leftovers().
 struct CleanCounts {
@@ -62,8 +63,9 @@ struct CleanCallbacks {
 };
 
 /// Removes the journals and temporary files that interrupted transfers have left in `directory` and below it. These
-/// transfers can then not continue. Files that a running transfer may need stay, and so do files of other users. Does
-/// not follow symbolic links. Blocks. file_io: the directory cannot be opened.
+/// transfers can then not continue. A job that waits for the rest of its shards stays for 14 days. Files that a running
+/// transfer may need stay, and so do files of other users. Does not follow symbolic links. Blocks. file_io: the
+/// directory cannot be opened.
 [[nodiscard]] UDTX_EXPORT Result<CleanCounts> clean_leftovers(const std::string& directory,
                                                               const CleanOptions& options = {},
                                                               const CleanCallbacks& callbacks = {});

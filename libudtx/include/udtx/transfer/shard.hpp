@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "udtx/export.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/path_range.hpp"
 #include "udtx/transfer/selection.hpp"
@@ -39,14 +41,18 @@ class UDTX_EXPORT Split {
     /// Makes a split from the start of each shard except the first. A shard that starts where the next one does sends
     /// nothing. invalid_argument: there are too many cuts, or one is smaller than the cut before it (compare_paths()).
     /// A path that is not valid, or an offset that is not a multiple of kCutBytes, is also an invalid_argument.
-    static Result<Split> create(std::vector<Cut> cuts);
+    /// `contents`: of each shard, or empty if unknown. `selection`: selection_number() of what was counted.
+    static Result<Split> create(std::vector<Cut> cuts, std::vector<ShardContent> contents = {},
+                                std::uint64_t selection = 0);
     /// Reads the text of to_text(). invalid_argument: the text is not a split, or is truncated.
     static Result<Split> parse(std::string_view text);
     /// Returns the text of a plan file. All shards get this file. Each of its lines ends with a newline:
     ///
-    ///     udtx-plan 1 COUNT     COUNT shards, 1 to kMaxShards, in decimal
+    ///     udtx-plan 2 COUNT     COUNT shards, 1 to kMaxShards, in decimal
     ///     PATH                  the cut before a path
     ///     PATH<tab>OFFSET       the cut within a file, at a multiple of kCutBytes; not 0
+    ///     selection NUMBER      selection(), if the contents are known
+    ///     content ENTRIES BYTES NAMES     content() of each shard, if known
     ///     end
     ///
     /// There are COUNT - 1 cuts in ascending order (compare_paths()). If two are equal, the shard between them sends
@@ -58,11 +64,17 @@ class UDTX_EXPORT Split {
     [[nodiscard]] std::size_t count() const noexcept { return cuts_.size() + 1; }
     /// The part that a shard sends. `index` must be below count().
     [[nodiscard]] PathRange part(std::size_t index) const;
+    /// The content of a shard, if known. `index` must be below count().
+    [[nodiscard]] std::optional<ShardContent> content(std::size_t index) const;
+    /// selection_number() of the entries that content() counts.
+    [[nodiscard]] std::uint64_t selection() const noexcept { return selection_; }
     /// A hash of the split. All processes with the same split get the same value.
     [[nodiscard]] std::uint64_t digest() const;
 
   private:
     std::vector<Cut> cuts_;
+    std::vector<ShardContent> contents_;  // of each shard, or none
+    std::uint64_t selection_ = 0;
 };
 
 /// The result of make_split().
@@ -86,6 +98,9 @@ struct SplitPlan {
 /// the directory of the sources have no influence. It is never 0.
 [[nodiscard]] UDTX_EXPORT std::uint64_t shard_number(std::string_view job, const Shard& shard,
                                                      std::string_view destination);
+
+/// Returns a hash of what decides which entries of the sources are sent: filters, links and names. It is never 0.
+[[nodiscard]] UDTX_EXPORT std::uint64_t selection_number(const Selection& what);
 
 /// Returns the number of the job. All its shards share it.
 [[nodiscard]] UDTX_EXPORT std::uint64_t job_number(std::string_view job, std::size_t count,

@@ -150,6 +150,8 @@ void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeed
     MessageWriter out;
     if (news.resume) out.put(*news.resume);
     if (news.share) out.put(*news.share);
+    if (news.job && options_.receipt != nullptr) options_.receipt->note(*news.job);
+    if (news.job) out.put(*news.job);
     for (message::Answer& answer : news.answers) {
         if (options_.pull) options_.pull->asked.note(answer);
         out.put(std::move(answer));

@@ -12,6 +12,7 @@ Result<void> Replies::take(const Message& message) {
     if (const auto* failed = std::get_if<message::FileFailed>(&message)) return on_failure(*failed);
     if (const auto* confirm = std::get_if<message::Confirm>(&message)) return on_confirm(*confirm);
     if (const auto* erased = std::get_if<message::Erased>(&message)) return on_erased(*erased);
+    if (const auto* job = std::get_if<message::Job>(&message)) return on_job(*job);
     if (const auto* answer = std::get_if<message::Answer>(&message)) {
         damaged_ += answer->damaged;
         return reading_.answers().add(*answer);
@@ -146,6 +147,15 @@ void Replies::on_resume(const message::Resume& m) {
     if (!m.note.empty()) report_.warn("receiver: " + escape_line(m.note));
     report_.edit([&](Progress&, Outcome& outcome) { outcome.continues = m.keeps; });
     reading_.answers().decide(m);
+}
+
+Result<void> Replies::on_job(const message::Job& m) {
+    if (!options_.shard || m.done > options_.shard->count) return broken("the state of a job that does not exist");
+    if (options_.receipt != nullptr) options_.receipt->note(m);
+    const JobShard& shard = *options_.shard;
+    const JobState state{m.run, shard.index, shard.count, static_cast<std::size_t>(m.done), m.waiting};
+    report_.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
+    return {};
 }
 
 Result<void> Replies::on_erased(const message::Erased& m) {

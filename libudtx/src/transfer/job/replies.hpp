@@ -33,6 +33,7 @@ class Replies {
     Result<void> on_confirm(const message::Confirm& m);
     void on_stopped(const message::Stopped& m);
     void on_resume(const message::Resume& m);
+    Result<void> on_job(const message::Job& m);
     Result<void> on_erased(const message::Erased& m);
     /// Stores the receiver's own counts.
     void note(const message::Totals& totals);

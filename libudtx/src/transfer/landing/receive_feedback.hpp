@@ -29,6 +29,7 @@ class ReceiveFeedback {
         bool more = false;                        ///< these lists have more for another take()
         std::optional<message::Confirm> confirm;  ///< once, when everything is done and the lists are empty
         std::optional<message::Share> share;      ///< the latest
+        std::optional<message::Job> job;          ///< the latest
         std::optional<Error> fatal;
         bool worker_idle = false;  ///< once: the worker has cleaned up and ends
     };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -68,6 +69,9 @@ TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
     return out;
 }
 
+// Sources are few. The content of one may have many directories, of which some suffice.
+constexpr std::size_t kMostTops = 16;
+
 class TreeLanding final : public Landing {
   public:
     TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, const LandingLinks& links)
@@ -94,7 +98,13 @@ class TreeLanding final : public Landing {
 
     [[nodiscard]] std::uint64_t held() const override { return writer_ ? writer_->held() : 0; }
 
-    void operator()(const op::BeginEntry& o) { writer_->begin_entry(o.entry); }
+    void operator()(const op::BeginEntry& o) {
+        const bool in_directory = o.entry.path.size() > 1 || o.entry.type == EntryType::directory;
+        if (job_ && in_directory && !o.entry.path.empty() && tops_.size() < kMostTops) {
+            tops_.insert(o.entry.path.front());
+        }
+        writer_->begin_entry(o.entry);
+    }
     void operator()(op::WritePiece& o) {
         if (must_look(o.piece.piece.file, o.piece.piece.length)) {
             waiting_ = std::move(o);
@@ -134,6 +144,8 @@ class TreeLanding final : public Landing {
   private:
     /// Prepares to open the journal. Another job may have to release it first.
     void open_journal();
+    /// False: the other shards of the job do not allow this one.
+    [[nodiscard]] bool may_join();
     /// Opens what the shards of the job share. False: this shard must not begin.
     [[nodiscard]] bool open_job();
     void begin();
@@ -190,13 +202,23 @@ class TreeLanding final : public Landing {
     /// Reports to the other shards that this one has delivered everything.
     void finish_job(const Digest& root) {
         const bool whole = root == finish_->root && finish_->unsent == 0 && links_.report.outcome().failed_count == 0;
-        if (!job_ || !whole) return;
-        if (auto finished = job_->finish(); !finished) {
-            unfinished_ = finished.error();
+        if (!job_) return;
+        job_->add_tops(tops_);
+        const auto state = whole ? job_->finish() : job_->state();
+        if (!state) {
+            if (whole) unfinished_ = state.error();
             return;
         }
+        tell_job(*state);
+        if (!whole) return;
         pulse_->finish();
         job_->remove();
+    }
+    void tell_job(const JobState& state) {
+        links_.report.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
+        links_.feedback.edit([&](ReceiveFeedback::News& news) {
+            news.job = message::Job{state.run, state.done, state.waiting};
+        });
     }
     void tell(message::Answer answer) {
         if (answering_) links_.answer(std::move(answer));
@@ -234,6 +256,7 @@ class TreeLanding final : public Landing {
     std::optional<ConfinedDir> root_;
     std::optional<std::uint32_t> root_mode_;  // the root's mode before its owner opened it up
     std::optional<ResumeJournal::Opening> opening_;
+    std::set<std::string> tops_;              // directories of the root, of this shard's entries
     std::unique_ptr<JobFile> job_;            // null: no shard, or files cannot be shared
     std::optional<ShardPulse> pulse_;         // with job_
     std::optional<Error> unfinished_;         // all shards have ended, and something is missing
@@ -255,7 +278,9 @@ bool TreeLanding::begun() {
             // Open the root up first, because the journal is created in it.
             root_mode_ = open_up(root_->fd());
             mark_in_use(*root_);
-            open_journal();
+            // Opening the journal ends an older run of this shard, which must not make way for a shard that is refused.
+            barred_ = !may_join();
+            if (!barred_) open_journal();
         } else {
             links_.fatal(root.error());
         }
@@ -287,14 +312,27 @@ void TreeLanding::open_journal() {
     }
 }
 
+bool TreeLanding::may_join() {
+    if (!offer_.shard || offer_.transfer == 0 || !rights_.resume) return true;
+    auto own_root = root_->make_subdirectory("");
+    if (!own_root) return true;
+    const auto checked = JobFile::check(std::move(own_root).value(), *offer_.shard, offer_.hash);
+    if (!checked) links_.fatal(checked.error());
+    return checked.ok();
+}
+
 bool TreeLanding::open_job() {
     if (!offer_.shard) return true;
     Result<std::unique_ptr<JobFile>> opened = Error{ErrorCode::file_io, "the receiver keeps nothing for other shards"};
     if (journal_) {
         auto own_root = root_->make_subdirectory("");
-        opened = own_root ? JobFile::open(std::move(own_root).value(), *offer_.shard, offer_.hash) : own_root.error();
+        opened = own_root ? JobFile::open(std::move(own_root).value(), *offer_.shard, offer_.hash, random_number() | 1U)
+                          : own_root.error();
     }
+    const auto state = opened ? (*opened)->state() : Result<JobState>(opened.error());
+    if (!state) opened = state.error();
     if (opened) {
+        tell_job(*state);
         job_ = std::move(opened).value();
         pulse_.emplace(*job_, *offer_.shard, links_, random_number() | 1U);
         return true;

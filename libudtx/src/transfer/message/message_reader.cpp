@@ -22,6 +22,14 @@ JobShard parse_shard(Fields& in) {
     in.require(shard.index < shard.count);
     shard.split = in.u64();
     shard.bits_per_second = in.varint(kMostBitsPerSecond);
+    shard.selection = in.u64();
+    shard.run = in.u64();
+    if (in.u8(kShardContent) != 0) {
+        shard.content.emplace();
+        shard.content->entries = in.varint();
+        shard.content->bytes = in.u64();
+        shard.content->names = in.u64();
+    }
     return shard;
 }
 
@@ -259,6 +267,14 @@ message::Answer parse_answer(Fields& in) {
     return m;
 }
 
+message::Job parse_job(Fields& in) {
+    message::Job m;
+    m.run = in.u64();
+    m.done = in.varint(kMaxShards);
+    m.waiting = in.varint();
+    return m;
+}
+
 message::Load parse_load(Fields& in) {
     message::Load m;
     m.disk = in.varint(1000);
@@ -400,6 +416,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             in.require(share.bits_per_second > 0);
             return share;
         }
+        case MessageType::job:
+            return parse_job(in);
         case MessageType::erased:
             return message::Erased{parse_path_list(in)};
         case MessageType::plan:

@@ -36,6 +36,7 @@ enum class MessageType : std::uint8_t {
     unset = 28,
     note = 29,
     share = 30,
+    job = 31,
 };
 
 inline constexpr std::uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;
@@ -64,6 +65,8 @@ inline constexpr std::uint64_t kPullSetId = 1024;
 inline constexpr std::uint64_t kPullPart = 2048;
 inline constexpr std::uint64_t kPullShard = 4096;
 inline constexpr std::uint64_t kPullFlags = 8191;
+
+inline constexpr std::uint8_t kShardContent = 1;
 
 inline constexpr std::uint8_t kResumeActive = 1;
 inline constexpr std::uint8_t kResumeAnnounceAll = 2;

@@ -26,8 +26,12 @@ bool put_bound(Writer& out, const std::string& path) { return put_bytes(out, as_
 bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
 bool put_shard(Writer& out, const std::optional<JobShard>& shard) {
-    return !shard || (out.u64(shard->job) && out.varint(shard->index) && out.varint(shard->count) &&
-                      out.u64(shard->split) && out.varint(shard->bits_per_second));
+    if (!shard) return true;
+    const auto& content = shard->content;
+    return out.u64(shard->job) && out.varint(shard->index) && out.varint(shard->count) && out.u64(shard->split) &&
+           out.varint(shard->bits_per_second) && out.u64(shard->selection) && out.u64(shard->run) &&
+           out.u8(content ? kShardContent : 0) &&
+           (!content || (out.varint(content->entries) && out.u64(content->bytes) && out.u64(content->names)));
 }
 
 bool put_file_part(Writer& out, const std::optional<FileRange>& part) {
@@ -122,6 +126,10 @@ bool put_body(Writer& out, const message::Cap& m) {
 
 bool put_body(Writer& out, const message::Share& m) {
     return put_type(out, MessageType::share) && out.varint(m.bits_per_second);
+}
+
+bool put_body(Writer& out, const message::Job& m) {
+    return put_type(out, MessageType::job) && out.u64(m.run) && out.varint(m.done) && out.varint(m.waiting);
 }
 
 bool put_body(Writer& out, const message::Digests& m) {

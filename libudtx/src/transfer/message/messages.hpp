@@ -295,6 +295,12 @@ struct Cap {
 struct Share {
     std::uint64_t bits_per_second = 0;  ///< above 0
 };
+/// For a shard: its job, as the receiver has it. Sent before the first Answer and before Confirm.
+struct Job {
+    std::uint64_t run = 0;      ///< JobState::run
+    std::uint64_t done = 0;     ///< shards that have delivered everything
+    std::uint64_t waiting = 0;  ///< files that have no final name yet
+};
 struct Answer {
     std::uint64_t number = 0;  ///< of the query
     Holding has = Holding::nothing;
@@ -319,6 +325,6 @@ using Message =
                  message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
                  message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
                  message::Names, message::Note, message::Share, message::Found, message::Unset, message::Unsent,
-                 message::Paths>;
+                 message::Paths, message::Job>;
 
 }  // namespace udtx::transfer

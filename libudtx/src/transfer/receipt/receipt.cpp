@@ -60,6 +60,9 @@ class Parser {
         if (kind == "piece" && fields.size() == 4) return piece(fields);
         if (kind == "digest" && fields.size() == 2) return digest(fields[1]);
         if (kind == "failed" && fields.size() == 2) return failed(fields[1]);
+        if (kind == "job" && fields.size() == 2) {
+            return receipt_.shard && receipt_.shard->run == 0 && read_number(fields[1], receipt_.shard->run);
+        }
         if (kind == "root" && fields.size() == 2) return root(fields[1]);
         return false;
     }

@@ -15,6 +15,7 @@
 // | part INDEX PATH SIZE OFFSET LENGTH  | the same of a part of a file. Its pieces lie within the part     |
 // | piece OFFSET LENGTH DIGEST          | at most 1 MiB. Offsets ascend; the bytes between pieces are zero |
 // | digest DIGEST                       | H(u64 SIZE, for each piece: u64 OFFSET, u64 LENGTH, its DIGEST)  |
+// | job RUN                             | of a shard only, after the failed lines: JobState::run           |
 // | failed INDEX                        | the receiver could not deliver this entry                        |
 // | root DIGEST                         | H(for each digest line, in order: u64 INDEX, its DIGEST)         |
 // | end DIGEST                          | last line: H(all bytes before this line)                         |
@@ -52,7 +53,7 @@ struct Receipt {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<ReceiptEntry> entries;
     std::vector<std::string> undelivered;  ///< announced paths that no entry covers
-    std::optional<JobShard> shard{};       ///< of a job with several shards
+    std::optional<JobShard> shard{};       ///< of a job with several shards; JobShard::run is that of the job line
 };
 
 /// integrity: the text is not a receipt, is truncated or changed, or its hashes contradict each other. Entries that

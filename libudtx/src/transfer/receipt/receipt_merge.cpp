@@ -113,6 +113,21 @@ class MergeInput {
             const std::string& of_job = receipts_[static_cast<std::size_t>(first - shards_.begin())].name;
             if (!alike)
                 return Error{ErrorCode::integrity, receipts_[i].name + " belongs to another job than " + of_job};
+            if (shard->run == 0) {
+                return Error{
+                    ErrorCode::integrity,
+                    receipts_[i].name +
+                        " does not say which run of the job it belongs to: its receiver cannot record jobs, or "
+                        "is an older version. Compare each receipt with 'udtx-recv verify'"};
+            }
+            if (shard->run != (*first)->run) {
+                return Error{
+                    ErrorCode::integrity,
+                    receipts_[i].name + " belongs to another run of the job than " + of_job +
+                        ": in between, the job was complete, or its destination was removed, cleaned or "
+                        "another one. Run 'udtx-recv clean --jobs' at the receiver, then all shards again, and merge "
+                        "their new receipts"};
+            }
             if (!names[shard->index].empty()) {
                 return Error{ErrorCode::integrity, names[shard->index] + " and " + receipts_[i].name +
                                                        " are both of shard " + text_of(*shard)};

@@ -69,6 +69,7 @@ void ReceiptWriter::note(const Message& message) {
         return offer->shard ? line(shard_text(*offer->shard)) : void();
     }
     if (!hashes_) return;
+    if (const auto* job = std::get_if<message::Job>(&message)) run_ = job->run;
     if (const auto* digests_of_file = std::get_if<message::Digests>(&message)) return digests(*digests_of_file);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return announce(extents->extents);
     if (const auto* kept = std::get_if<message::Kept>(&message)) return announce(kept->extents);
@@ -155,6 +156,7 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
         if (auto hashed = hash_kept(kept, fd.get()); !hashed) return hashed;
     }
     for (const std::uint64_t index : failed_) line("failed\t" + std::to_string(index));
+    if (run_ != 0) line("job\t" + std::to_string(run_));
     line("root\t" + hashes_->root.finish().hex());
     // The last digest covers all lines but its own.
     buffer_ += "end\t" + hashes_->all.finish().hex() + "\n";

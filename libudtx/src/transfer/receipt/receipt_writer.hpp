@@ -35,8 +35,8 @@ class ReceiptWriter {
 
     /// Claims the writer for one transfer. False: another transfer has it. Any thread.
     [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
-    /// Records OFFER, the messages that follow it in the sender's order, and FILE_FAILED of the receiver. Others are
-    /// ignored. Any thread.
+    /// Records OFFER, the messages that follow it in the sender's order, and FILE_FAILED and JOB of the receiver.
+    /// Others are ignored. Any thread.
     void note(const Message& message);
     /// Call it after the confirmation. It hashes the kept files and gives the receipt its name.
     Result<void> finish(const OpenKept& open_kept);
@@ -85,6 +85,7 @@ class ReceiptWriter {
     std::deque<Extent> unhashed_;  // extents of it that have no digest yet
     std::vector<Kept> kept_;
     std::vector<std::uint64_t> failed_;
+    std::uint64_t run_ = 0;  // of the shard's job
     std::atomic<bool> claimed_{false};
     std::atomic<bool> finished_{false};
 };

@@ -30,8 +30,8 @@ namespace {
 constexpr auto kWaitForLock = std::chrono::seconds(20);
 constexpr auto kBetweenTries = std::chrono::milliseconds(2);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
-// Enough for about 2 TB of files that are cut.
-constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
+// At least the first write of a new file. Its sync precedes everything else, so that only a crash can leave less.
+constexpr std::uint64_t kFirstWrite = 128;
 
 constexpr std::size_t kSlotBytes = 128;  // each shard writes only its own slot
 
@@ -56,13 +56,36 @@ Error cannot_use(std::uint64_t job, int error) {
     return out;
 }
 
+Error gone(std::uint64_t job) {
+    return {ErrorCode::file_io, "'" + job_file_name(job) +
+                                    "', which the shards of this job share, was removed while this shard was running: "
+                                    "run all shards again"};
+}
+
 Error missing_in(const JobImage::SharedFile& file) {
     const FileRange gap = file.first_gap();
     return {ErrorCode::refused, "'" + escape_name(file.path) + "': bytes " + std::to_string(gap.offset) + " to " +
                                     std::to_string(gap.offset + gap.length - 1) +
                                     " are missing, although all shards have ended: the file was started again after "
                                     "some shards had ended, or their data is gone. Run all shards again; to leave the "
-                                    "file out, first run 'udtx-recv clean' at the receiver"};
+                                    "file out, first run 'udtx-recv clean --jobs' at the receiver"};
+}
+
+/// When the directory was made, if the disk knows; unlike an inode number, that is never the same again.
+std::optional<FileTime> time_made(int parent, const std::string& name, int& error) {
+    error = 0;
+#if defined(__linux__) && defined(STATX_BTIME)
+    struct statx found = {};
+    if (::statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &found) != 0) {
+        error = errno;
+    } else if ((found.stx_mask & STATX_BTIME) != 0) {
+        return FileTime{found.stx_btime.tv_sec, found.stx_btime.tv_nsec};
+    }
+#else
+    static_cast<void>(parent);
+    static_cast<void>(name);
+#endif
+    return std::nullopt;
 }
 
 int lock_within(int fd, std::chrono::steady_clock::duration most) {
@@ -122,7 +145,11 @@ class JobFile::Locked {
                 job_.fd_.reset();
                 return error;
             }
-            if (st.st_nlink == 0 && missing == Missing::fail) return ENOENT;
+            if (st.st_nlink == 0 && missing == Missing::fail) {
+                // What was in it says whether the last shard has removed it.
+                static_cast<void>(read_on(static_cast<std::uint64_t>(st.st_size)));
+                return ENOENT;
+            }
             if (st.st_nlink > 0) return read_on(static_cast<std::uint64_t>(st.st_size));
             job_.fd_.reset();
         }
@@ -135,6 +162,7 @@ class JobFile::Locked {
         std::size_t count = 0;
         if (const int error = read_all_at(job_.fd_.get(), bytes, job_.end_, count); error != 0) return error;
         job_.end_ += job_.image_.read(std::span(bytes).first(count), job_.end_);
+        if (!job_.image_.has_head && size > kFirstWrite) return EILSEQ;
         if (job_.end_ < size && set_length(job_.fd_.get(), static_cast<off_t>(job_.end_)) != 0) return errno;
         return 0;
     }
@@ -150,25 +178,98 @@ JobFile::JobFile(ConfinedDir root, const JobShard& shard, HashAlgorithm hash)
 
 JobFile::~JobFile() = default;
 
-Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard& shard, HashAlgorithm hash) {
+Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard& shard, HashAlgorithm hash,
+                                               std::uint64_t run) {
     auto job = std::unique_ptr<JobFile>(new JobFile(std::move(root), shard, hash));
+    {
+        const Locked earlier(*job, Locked::Missing::make);
+        if (earlier.error() == 0 && job->lost_a_top()) {
+            remove_from(job->root_.fd(), shard_slots_name(shard.job));
+            remove_from(job->root_.fd(), job_file_name(shard.job));
+        }
+    }
+    job->fd_.reset();
     Locked locked(*job, Locked::Missing::make);
+    if (locked.error() == EILSEQ) {
+        return Error{ErrorCode::refused, "'" + job_file_name(shard.job) +
+                                             "', which the shards of this job share, is damaged or of another version: "
+                                             "remove it, and run all shards again"};
+    }
     if (locked.error() != 0) return cannot_use(shard.job, locked.error());
-    const job_record::Head& head = job->image_.head;
+    if (auto fitting = job->fits(); !fitting) return fitting.error();
     if (!job->image_.has_head) {
-        locked.add(job_record::Head{kJobFileVersion, shard.job, shard.count, shard.split, hash});
-    } else if (head.job != shard.job || head.count != shard.count) {
-        return cannot_use(shard.job, EINVAL);
-    } else if (head.split != shard.split) {
-        return Error{ErrorCode::refused,
-                     "the tree changed since this job began, or its shards have different plans: give all of them the "
-                     "same --plan, or start another job with --job"};
-    } else if (head.hash != hash) {
-        return Error{ErrorCode::refused, "the shards of this job have different hashes: give all of them the same"};
+        locked.add(job_record::Head{kJobFileVersion, shard.job, shard.count, shard.split, hash, shard.selection, run});
     }
     locked.add(job_record::ShardState{shard.index, false});
     if (const int error = locked.write(); error != 0) return cannot_use(shard.job, error);
     return job;
+}
+
+Result<void> JobFile::check(ConfinedDir root, const JobShard& shard, HashAlgorithm hash) {
+    JobFile job(std::move(root), shard, hash);
+    int error = 0;
+    job.fd_ = job.root_.open_at(job_file_name(shard.job), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
+    const Locked locked(job);
+    return locked.error() == 0 && !job.lost_a_top() ? job.fits() : Result<void>();
+}
+
+bool JobFile::lost_a_top() const {
+    return std::ranges::any_of(image_.tops, [this](const auto& top) {
+        int error = 0;
+        const auto made = time_made(root_.fd(), top.first, error);
+        return error == ENOENT || (made && *made != top.second);
+    });
+}
+
+void JobFile::add_tops(const std::set<std::string>& names) {
+    Locked locked(*this);
+    if (locked.error() != 0) return;
+    int error = 0;
+    for (const std::string& name : names) {
+        const auto made = time_made(root_.fd(), name, error);
+        const auto known = image_.tops.find(name);
+        if (made && (known == image_.tops.end() || known->second != *made)) locked.add(job_record::Top{name, *made});
+    }
+    static_cast<void>(locked.write());  // without it, only 'receipt verify' notices that such a directory is removed
+}
+
+Result<void> JobFile::fits() const {
+    const job_record::Head& head = image_.head;
+    const bool met = shard_.run != 0;
+    if (met && (!image_.has_head || head.run != shard_.run)) {
+        return Error{ErrorCode::refused,
+                     "this job was begun again since this shard first connected: the destination, or the record of the "
+                     "job in it, was removed or is another one. Run all shards again"};
+    }
+    if (!image_.has_head) return {};
+    if (head.job != shard_.job || head.count != shard_.count) return cannot_use(shard_.job, EINVAL);
+    if (head.selection != shard_.selection) {
+        return Error{ErrorCode::refused,
+                     "the shards of this job have different filters or names: give all of them the same --exclude, "
+                     "--include, --files-from and --links, or start another job with --job"};
+    }
+    if (head.split != shard_.split) {
+        return Error{ErrorCode::refused,
+                     "the tree changed since this job began, or its shards have different plans: give all of them the "
+                     "same --plan, or start another job with --job"};
+    }
+    if (head.hash != hash_) {
+        return Error{ErrorCode::refused, "the shards of this job have different hashes: give all of them the same"};
+    }
+    return {};
+}
+
+JobState JobFile::state_of_image() const {
+    JobState out{image_.head.run, shard_.index, shard_.count, 0, image_.files.size()};
+    out.done = static_cast<std::size_t>(std::ranges::count(image_.done, true));
+    return out;
+}
+
+Result<JobState> JobFile::state() {
+    const Locked locked(*this);
+    if (locked.error() == ENOENT) return gone(shard_.job);
+    if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
+    return state_of_image();
 }
 
 bool JobFile::has_parts() const {
@@ -232,15 +333,19 @@ void JobFile::named(const std::string& path) {
     static_cast<void>(locked.write());  // if it fails, a later run reports that the temporary file is missing
 }
 
-Result<void> JobFile::finish(std::chrono::milliseconds wait) {
+Result<JobState> JobFile::finish(std::chrono::milliseconds wait) {
     const auto until = std::chrono::steady_clock::now() + wait;
     for (bool told = false;; told = true) {
         {
             Locked locked(*this);
-            if (locked.error() != 0 || !image_.has_head) return {};
+            // Another shard was the last, and has removed the file.
+            const bool over = told && image_.all_done() && image_.files.empty();
+            if (locked.error() == ENOENT && over) return state_of_image();
+            if (locked.error() == ENOENT) return gone(shard_.job);
+            if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
             if (!told) locked.add(job_record::ShardState{shard_.index, true});
-            if (!told && locked.write() != 0) return {};
-            if (!image_.all_done() || image_.files.empty()) return {};
+            if (const int error = told ? 0 : locked.write(); error != 0) return cannot_use(shard_.job, error);
+            if (!image_.all_done() || image_.files.empty()) return state_of_image();
             if (std::chrono::steady_clock::now() >= until) return missing_in(image_.files.begin()->second);
         }
         std::this_thread::sleep_for(kBetweenLooks);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/job_shard.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
 
@@ -31,9 +33,13 @@ class JobFile {
         FileTime mtime{};
     };
 
-    /// refused: earlier shards cut the tree in another way or use another hash. file_io: the file cannot be used, for
-    /// example because the disk has no locks.
-    static Result<std::unique_ptr<JobFile>> open(ConfinedDir root, const JobShard& shard, HashAlgorithm hash);
+    /// refused: earlier shards cut the tree in another way, select other entries or use another hash. Also refused:
+    /// this shard has met another run of the job. file_io: the file cannot be used, because the disk has no locks, or
+    /// because it is damaged. `run`: JobState::run, if the job begins here.
+    static Result<std::unique_ptr<JobFile>> open(ConfinedDir root, const JobShard& shard, HashAlgorithm hash,
+                                                 std::uint64_t run);
+    /// As open(), but creates and changes nothing. ok: no other shard objects.
+    static Result<void> check(ConfinedDir root, const JobShard& shard, HashAlgorithm hash);
     JobFile(const JobFile&) = delete;
     JobFile& operator=(const JobFile&) = delete;
     ~JobFile();
@@ -55,16 +61,25 @@ class JobFile {
     /// Exchanges the state of the runs of all shards. `change` gets all slots and may change this shard's own, while no
     /// other shard does that. file_io: the slots cannot be read or written.
     Result<void> exchange(const std::function<void(std::vector<ShardSlot>&)>& change);
+    /// What the file says now. file_io: it is gone.
+    Result<JobState> state();
     /// Records that this shard has delivered everything. refused: all other shards are done too, and yet a part of a
     /// file is missing. The file was started again after a shard had ended, or the data of that shard is gone. `wait`:
-    /// for other shards that run again but begin later.
-    Result<void> finish(std::chrono::milliseconds wait = std::chrono::seconds(3));
+    /// for other shards that run again but begin later. file_io: it cannot be recorded.
+    Result<JobState> finish(std::chrono::milliseconds wait = std::chrono::seconds(3));
+    /// Records that this shard delivers into these directories of the root. If one is removed, the job begins again.
+    void add_tops(const std::set<std::string>& names);
     /// Call it after finish(): removes the file if all shards are done.
     void remove();
 
   private:
     class Locked;
     JobFile(ConfinedDir root, const JobShard& shard, HashAlgorithm hash);
+    /// True if a directory that earlier shards delivered into was removed, even if it was made again.
+    [[nodiscard]] bool lost_a_top() const;
+    /// Compares the shard with the Head.
+    [[nodiscard]] Result<void> fits() const;
+    [[nodiscard]] JobState state_of_image() const;
 
     const ConfinedDir root_;
     const JobShard shard_;

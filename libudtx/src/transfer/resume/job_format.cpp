@@ -23,14 +23,15 @@ enum class JobRecordType : std::uint8_t {
     part_piece = 3,
     part_filled = 4,
     file_named = 5,
-    shard_state = 6
+    shard_state = 6,
+    top = 7
 };
 
 bool put_job_type(Writer& out, JobRecordType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
 bool put_job(Writer& out, const job_record::Head& r) {
     return put_job_type(out, JobRecordType::head) && out.varint(r.version) && out.u64(r.job) && out.varint(r.count) &&
-           out.u64(r.split) && out.u8(static_cast<std::uint8_t>(r.hash));
+           out.u64(r.split) && out.u8(static_cast<std::uint8_t>(r.hash)) && out.u64(r.selection) && out.u64(r.run);
 }
 bool put_job(Writer& out, const job_record::FileBegun& r) {
     return put_job_type(out, JobRecordType::file_begun) && out.u64(r.temporary) && put_path(out, r.path) &&
@@ -51,6 +52,10 @@ bool put_job(Writer& out, const job_record::ShardState& r) {
     return put_job_type(out, JobRecordType::shard_state) && out.varint(r.index) && out.u8(r.done ? 1 : 0);
 }
 
+bool put_job(Writer& out, const job_record::Top& r) {
+    return put_job_type(out, JobRecordType::top) && put_path(out, {r.name}) && put_time(out, r.made);
+}
+
 job_record::Head parse_head(Fields& in) {
     job_record::Head r;
     r.version = in.varint();
@@ -60,6 +65,8 @@ job_record::Head parse_head(Fields& in) {
     const auto hash = hash_algorithm_from(in.u8());
     in.require(hash.has_value() && r.count > 0 && r.version == kJobFileVersion);
     r.hash = hash.value_or(HashAlgorithm::xxh3_128);
+    r.selection = in.u64();
+    r.run = in.u64();
     return r;
 }
 
@@ -116,6 +123,12 @@ std::optional<JobRecord> parse_job_record(std::span<const std::byte> body) {
             out = r;
             break;
         }
+        case JobRecordType::top: {
+            const std::vector<std::string> path = in.path();
+            in.require(path.size() == 1 && check_path(path).ok());
+            out = job_record::Top{join_path(path), in.time()};
+            break;
+        }
     }
     return in.complete() ? out : std::nullopt;
 }
@@ -159,6 +172,11 @@ class JobReplay {
         if (r.index >= image_.done.size()) return false;
         image_.done[static_cast<std::size_t>(r.index)] = r.done;
         return true;
+    }
+
+    bool operator()(const job_record::Top& r) {
+        image_.tops[r.name] = r.made;
+        return image_.has_head;
     }
 
   private:

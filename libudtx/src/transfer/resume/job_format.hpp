@@ -6,15 +6,20 @@
 //
 // | type | record     | fields                                                                              |
 // |------|------------|-------------------------------------------------------------------------------------|
-// | 1    | Head       | varint version (1), u64 job, varint count of shards, u64 Split::digest(), hash      |
+// | 1    | Head       | varint version (2), u64 job, varint count of shards, u64 Split::digest(), hash,     |
+// |      |            | u64 selection_number(), u64 run                                                     |
 // | 2    | FileBegun  | u64 temporary, path, varint size, time                                              |
 // | 3    | PartPiece  | u64 temporary, varint offset, varint length, digest                                 |
 // | 4    | PartFilled | u64 temporary, varint offset, varint length                                         |
 // | 5    | FileNamed  | u64 temporary                                                                       |
 // | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything                  |
+// | 7    | Top        | path of one component, time at which that directory was made                        |
 //
 // `temporary` makes the name of the temporary file (shared_temp_number()). The first record, and only it, is a Head.
-// The receiver refuses a shard that has another split or hash than the Head.
+// The receiver refuses a shard that has another split, hash or selection than the Head. `run` is a random number of
+// this file (JobState::run). If a Top is missing or was made at another time, what the shards delivered into it is
+// gone, and the next shard begins a new file. A file of other records than a Head is refused: it may record shards that
+// are done.
 //
 // .udtx-<job>.shards has a slot of 128 bytes for each shard, in the order of their indices. A slot is the eleven u64 of
 // ShardSlot (split/job_rate.hpp) in the order of their declaration, then zeros. A shard writes its slot every 0.25 s if
@@ -35,7 +40,9 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kJobFileVersion = 1;
+inline constexpr std::uint64_t kJobFileVersion = 2;
+// Enough for about 2 TB of files that are cut.
+inline constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
 
 namespace job_record {
 /// Only the first record is a Head.
@@ -45,6 +52,8 @@ struct Head {
     std::uint64_t count = 1;  ///< of shards
     std::uint64_t split = 0;  ///< digest of how they cut the tree
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    std::uint64_t selection = 0;  ///< hash of which entries they select
+    std::uint64_t run = 0;        ///< random, made with the file
 };
 /// An empty temporary file exists for this version of a file. Earlier records about it are void.
 struct FileBegun {
@@ -72,10 +81,15 @@ struct ShardState {
     std::uint64_t index = 0;
     bool done = false;
 };
+/// A directory at the top that a shard has delivered into.
+struct Top {
+    std::string name;
+    FileTime made{};
+};
 }  // namespace job_record
 
 using JobRecord = std::variant<job_record::Head, job_record::FileBegun, job_record::PartPiece, job_record::PartFilled,
-                               job_record::FileNamed, job_record::ShardState>;
+                               job_record::FileNamed, job_record::ShardState, job_record::Top>;
 
 /// Appends a record that begins at `offset` of the file.
 void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const JobRecord& record);
@@ -104,6 +118,10 @@ class JobImage {
     job_record::Head head;
     std::map<std::uint64_t, SharedFile> files;  ///< by the number that makes the temporary name
     std::vector<bool> done;                     ///< of each shard
+    std::map<std::string, FileTime> tops;       ///< when these directories were made
+    /// True if shards that have run would have to run again without this file.
+    [[nodiscard]] bool waits() const { return has_head && (!files.empty() || (any_done() && !all_done())); }
+    [[nodiscard]] bool any_done() const { return std::ranges::find(done, true) != done.end(); }
     [[nodiscard]] bool all_done() const { return std::ranges::find(done, false) == done.end(); }
 };
 

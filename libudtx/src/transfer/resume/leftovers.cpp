@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <optional>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +19,7 @@
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
+#include "transfer/resume/job_format.hpp"
 #include "transfer/resume/journal_format.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
@@ -126,6 +129,18 @@ std::int64_t idle_for(const ConfinedDir& root, const OpenJournal& journal) {
     return least;
 }
 
+/// The job file `name`, if the job waits for the rest of its shards.
+std::optional<JobImage> waiting_job(int directory, const std::string& name, struct stat& st) {
+    const UniqueFd fd(open_entry(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd || ::fstat(fd.get(), &st) != 0 || !is_ours(st)) return std::nullopt;
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(std::min(static_cast<std::uint64_t>(st.st_size), kMaxJobFileBytes)));
+    std::size_t count = 0;
+    JobImage image;
+    if (read_all_at(fd.get(), bytes, 0, count) == 0) image.read(std::span(bytes).first(count), 0);
+    return image.waits() && job_file_name(image.head.job) == name ? std::optional(std::move(image)) : std::nullopt;
+}
+
 class Cleaner {
   public:
     Cleaner(const ConfinedDir& base, const CleanOptions& options, const CleanCallbacks& callbacks)
@@ -175,6 +190,7 @@ class Cleaner {
         above_.push_back(std::move(fd));
         for (const std::string& name : names) {
             if (is_journal(name)) clean_journal(here, directory, name);
+            if (is_transfer_file(name) && name.ends_with(".job")) spare_job(here, directory, name);
         }
         for (const std::string& name : names) {
             struct stat st = {};
@@ -183,6 +199,22 @@ class Cleaner {
             if (is_transfer_file(name) && !is_journal(name)) clean_temporary(here, directory, name, st);
         }
         above_.pop_back();
+    }
+
+    /// Without its files, a job that waits would begin again, and the shards that are done would not run again.
+    void spare_job(int directory_fd, const std::string& directory, const std::string& name) {
+        struct stat st = {};
+        const auto job = options_.jobs ? std::nullopt : waiting_job(directory_fd, name, st);
+        if (!job || age_of(st) >= kKeepLeftoversDays * kDay) return;
+        const std::string why = "a job waits: " + std::to_string(std::ranges::count(job->done, true)) + " of " +
+                                std::to_string(job->head.count) +
+                                " shards are done. Run the others, or use --jobs and run all shards again";
+        spared_[path_in(directory, name)] = why;
+        spared_[path_in(directory, shard_slots_name(job->head.job))] = "its job waits";
+        for (const auto& [number, file] : job->files) {
+            const std::string temporary = path_in(split_leaf(file.path).directory, temp_name(number));
+            spared_[path_in(directory, temporary)] = "its job waits";
+        }
     }
 
     static bool is_journal(const std::string& name) { return is_transfer_file(name) && name.ends_with(".journal"); }
@@ -199,7 +231,7 @@ class Cleaner {
         if (why.empty() && (maybe_used || is_new(journal.st))) why = "it is too new";
         for (const std::string& temporary : journal.temporaries) {
             if (!why.empty()) {
-                spared_.insert(path_in(directory, temporary));
+                spared_[path_in(directory, temporary)] = "its journal stays";
             } else {
                 doomed_.insert(path_in(directory, temporary));
             }
@@ -214,7 +246,7 @@ class Cleaner {
     void clean_temporary(int parent, const std::string& directory, const std::string& name, const struct stat& st) {
         const std::string path = path_in(directory, name);
         if (doomed_.count(path) > 0) return;
-        if (spared_.count(path) > 0) return keep(path, "its journal stays");
+        if (const auto spared = spared_.find(path); spared != spared_.end()) return keep(path, spared->second);
         if (!is_ours(st) && !is_temporary_link(name, st))
             return keep(path, "it is not a file of this user's transfers");
         // As late as possible: every transfer locks the directory before it begins a file.
@@ -257,8 +289,8 @@ class Cleaner {
     const CleanCallbacks& callbacks_;
     CleanCounts counts_;
     std::vector<UniqueFd> above_;  // the directories from the root of the file system down to the current one
-    std::unordered_set<std::string> spared_;
-    std::unordered_set<std::string> doomed_;  // because of their journal
+    std::unordered_map<std::string, std::string> spared_;  // why they stay, by path
+    std::unordered_set<std::string> doomed_;               // because of their journal
 };
 
 }  // namespace

@@ -102,6 +102,7 @@ DiskStep Scanner::step() {
         report_.warn("skipped temporary files of running or stopped transfers: " + std::to_string(unfinished_) +
                      (unfinished_ == 1 ? " entry" : " entries") + " (see udtx-recv clean)");
     }
+    if (!stopped_) check_content();
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     queue_.close();
     return DiskStep::over();
@@ -327,7 +328,37 @@ void Scanner::descend(int directory, const std::string& name, const std::string&
     levels_.push_back({std::unique_ptr<DIR, CloseDir>(opened), path, into == Into::all ? Into::all : Into::nothing});
 }
 
+void count_in(ShardContent& content, const std::string& path, std::uint64_t bytes) {
+    ++content.entries;
+    content.bytes += bytes;
+    content.names += path_key(path);
+}
+
+bool counts(const Selection& what, const PathRange& part, EntryType type, const std::string& path) {
+    return type != EntryType::directory || (!what.names && part.contains(path));
+}
+
+void Scanner::check_content() {
+    if (!options_.shard || !options_.shard->content) return;
+    const ShardContent& planned = *options_.shard->content;
+    // An entry that cannot be read explains the difference.
+    if (content_ == planned || report_.unannounced() > 0) return;
+    const auto text_of = [](const ShardContent& content) {
+        return std::to_string(content.entries) + (content.entries == 1 ? " entry with " : " entries with ") +
+               std::to_string(content.bytes) + " bytes";
+    };
+    const bool renamed = content_.entries == planned.entries && content_.bytes == planned.bytes;
+    report_.fail_unannounced(
+        {".", ErrorCode::partial,
+         "the plan has " + text_of(planned) + " for this shard, but the sources have " +
+             (renamed ? std::string("as many under other names") : text_of(content_)) +
+             ": mount what is missing and repeat the command, or make a new plan and run all shards as a new --job"});
+}
+
 void Scanner::add(ScannedEntry entry) {
+    if (options_.part && counts(options_, *options_.part, entry.type, entry.path)) {
+        count_in(content_, entry.path, entry.bytes());
+    }
     const bool file = entry.type == EntryType::file || entry.type == EntryType::hard_link;
     if (!file) ++others_;
     report_.edit([&](Progress& progress, Outcome&) {

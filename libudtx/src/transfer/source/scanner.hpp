@@ -62,6 +62,12 @@ using ScanQueue = BoundedQueue<ScannedEntry>;
 /// Chooses the bytes of a file of that size that are sent. False: none, another shard has it.
 [[nodiscard]] bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry);
 
+/// Adds an entry to the content of a shard. `bytes`: those of it that are sent.
+void count_in(ShardContent& content, const std::string& path, std::uint64_t bytes);
+/// True if ShardContent counts the entry for the shard that has this part. Each directory counts once, although all
+/// shards make those that lead to their files. Lists of names lead to directories of other shards, which do not count.
+[[nodiscard]] bool counts(const Selection& what, const PathRange& part, EntryType type, const std::string& path);
+
 class Scanner {
   public:
     /// All arguments but the options outlive the scanner.
@@ -114,6 +120,8 @@ class Scanner {
     void find_first_name(int directory, const std::string& name, const struct stat& st, ScannedEntry& entry);
     void descend(int directory, const std::string& name, const std::string& path, Into into);
     void add(ScannedEntry entry);
+    /// Fails if the plan of the shard counted other entries.
+    void check_content();
     /// Records an entry that is found but not sent; it is not a failure.
     void leave_out(const std::string& path);
     void fail(const std::string& path, int error_number);
@@ -144,7 +152,8 @@ class Scanner {
     std::size_t root_ = 0;  // the present one
     std::vector<Asked> asked_;
     std::size_t next_asked_ = 0;
-    bool everything_ = false;          // the list asks for the whole source
+    bool everything_ = false;  // the list asks for the whole source
+    ShardContent content_;
     std::uint64_t brought_again_ = 0;  // names of an earlier source
     std::string first_again_;
     std::uint64_t unfinished_ = 0;  // journals and partial files of transfers

@@ -13,8 +13,10 @@ namespace {
 
 struct CostedPath {
     std::string path;
-    std::uint64_t data = 0;  ///< bytes
-    std::uint64_t size = 0;  ///< of a file that may be cut; else 0
+    EntryType type = EntryType::file;
+    std::uint64_t length = 0;  ///< bytes, including holes
+    std::uint64_t data = 0;    ///< bytes
+    std::uint64_t size = 0;    ///< of a file that may be cut; else 0
     std::uint64_t file_cost = 0;
     [[nodiscard]] std::uint64_t cost() const noexcept { return data + file_cost; }
 };
@@ -45,8 +47,8 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
             add_up(out.bytes, entry->data_bytes);
             // Each of a file's names would need the same cuts.
             const bool may_be_cut = file && entry->size > kCutBytes && !entry->linked;
-            found.push_back(
-                {std::move(entry->path), entry->data_bytes, may_be_cut ? entry->size : 0, file ? kShardFileCost : 0});
+            found.push_back({std::move(entry->path), entry->type, entry->bytes(), entry->data_bytes,
+                             may_be_cut ? entry->size : 0, file ? kShardFileCost : 0});
         }
     }
     Outcome outcome = report.outcome();
@@ -117,6 +119,28 @@ class EvenCuts {
     std::uint64_t filled_ = 0;  // of the present one, so far
 };
 
+/// Counts the content of each shard. `found` is in the order of the paths.
+std::vector<ShardContent> contents_of(const Selection& what, const std::vector<CostedPath>& found, const Split& split,
+                                      const std::vector<Cut>& cuts) {
+    std::vector<ShardContent> out(split.count());
+    std::size_t first = 0;  // the shard that has the start of the entry
+    for (const CostedPath& entry : found) {
+        const auto is_after = [&](const Cut& cut) {
+            const auto order = compare_paths(entry.path, cut.path);
+            return order > 0 || (order == 0 && cut.offset == 0);
+        };
+        while (first < cuts.size() && is_after(cuts[first])) ++first;
+        for (std::size_t shard = first; shard < out.size(); ++shard) {
+            // Later shards have only the rest of a file that is cut.
+            if (shard > first && (cuts[shard - 1].path != entry.path || cuts[shard - 1].offset == 0)) break;
+            const PathRange part = split.part(shard);
+            const auto bytes = part.bytes_of(entry.path, entry.length);
+            if (bytes && counts(what, part, entry.type, entry.path)) count_in(out[shard], entry.path, bytes->length);
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 Result<SplitPlan> make_split(const Selection& what, std::size_t shards) {
@@ -132,7 +156,10 @@ Result<SplitPlan> make_split(const Selection& what, std::size_t shards) {
     const std::size_t idle = shards - 1 - cuts.size();
     cuts.insert(cuts.begin(), idle, Cut{found->empty() ? "0" : found->front().path, 0});
     std::ranges::rotate(out.shard_costs, out.shard_costs.end() - static_cast<std::ptrdiff_t>(idle));
-    auto split = Split::create(std::move(cuts));
+    auto split = Split::create(cuts);
+    if (!split) return split.error();
+    auto contents = contents_of(what, *found, *split, cuts);
+    split = Split::create(std::move(cuts), std::move(contents), selection_number(what));
     if (!split) return split.error();
     out.split = std::move(*split);
     return out;

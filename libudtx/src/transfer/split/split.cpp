@@ -12,8 +12,10 @@ namespace udtx::transfer {
 
 namespace {
 
-constexpr std::string_view kSplitHead = "udtx-plan 1 ";
+constexpr std::string_view kSplitHead = "udtx-plan 2 ";
 constexpr std::string_view kSplitEnd = "end";
+constexpr std::string_view kSelection = "selection ";
+constexpr std::string_view kContent = "content ";
 
 Error no_split(const char* why) { return {ErrorCode::invalid_argument, std::string("not a plan of shards: ") + why}; }
 
@@ -49,6 +51,22 @@ std::optional<Cut> parse_cut(std::string_view line) {
     return line_of(cut) == line ? std::optional(std::move(cut)) : std::nullopt;
 }
 
+/// The decimal numbers after `word`, separated by spaces. nullopt: there are not `count`, or they are spelt otherwise.
+std::optional<std::vector<std::uint64_t>> numbers_after(std::string_view word, std::string_view line,
+                                                        std::size_t count) {
+    if (!line.starts_with(word)) return std::nullopt;
+    std::vector<std::uint64_t> out(count);
+    std::string again(word);
+    const char* at = line.data() + word.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i > 0) again += ' ';
+        if (i > 0 && at < line.data() + line.size()) ++at;
+        at = std::from_chars(at, line.data() + line.size(), out[i]).ptr;
+        again += std::to_string(out[i]);
+    }
+    return again == line ? std::optional(std::move(out)) : std::nullopt;
+}
+
 /// No name contains NUL, so parts joined by it cannot be confused.
 std::uint64_t number_of_all(std::initializer_list<std::string_view> parts) {
     std::string all;
@@ -58,8 +76,9 @@ std::uint64_t number_of_all(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
-Result<Split> Split::create(std::vector<Cut> cuts) {
+Result<Split> Split::create(std::vector<Cut> cuts, std::vector<ShardContent> contents, std::uint64_t selection) {
     if (cuts.size() >= kMaxShards) return no_split("more than 4096 shards");
+    if (!contents.empty() && contents.size() != cuts.size() + 1) return no_split("the content of a shard is missing");
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const std::string& path = cuts[i].path;
         if (auto checked = check_path(split_path(path)); !checked) return no_split("a path is invalid");
@@ -69,6 +88,8 @@ Result<Split> Split::create(std::vector<Cut> cuts) {
     }
     Split out;
     out.cuts_ = std::move(cuts);
+    out.contents_ = std::move(contents);
+    out.selection_ = selection;
     return out;
 }
 
@@ -88,14 +109,33 @@ Result<Split> Split::parse(std::string_view text) {
         if (!cut) return no_split("it is incomplete, or a path in it was changed");
         cuts.push_back(std::move(*cut));
     }
-    const auto end = take_line(text);
+    auto end = take_line(text);
+    std::uint64_t selection = 0;
+    std::vector<ShardContent> contents;
+    if (end && end->starts_with(kSelection)) {
+        const auto chosen = numbers_after(kSelection, *end, 1);
+        if (!chosen) return no_split("its selection was changed");
+        selection = chosen->front();
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto line = take_line(text);
+            const auto content = line ? numbers_after(kContent, *line, 3) : std::nullopt;
+            if (!content) return no_split("it is incomplete, or the content of a shard was changed");
+            contents.push_back({(*content)[0], (*content)[1], (*content)[2]});
+        }
+        end = take_line(text);
+    }
     if (!end || *end != kSplitEnd || !text.empty()) return no_split("it is incomplete, or has data after its end");
-    return create(std::move(cuts));
+    return create(std::move(cuts), std::move(contents), selection);
 }
 
 std::string Split::to_text() const {
     std::string out = std::string(kSplitHead) + std::to_string(count()) + '\n';
     for (const Cut& cut : cuts_) out += line_of(cut) + '\n';
+    if (!contents_.empty()) out += std::string(kSelection) + std::to_string(selection_) + '\n';
+    for (const ShardContent& content : contents_) {
+        out += std::string(kContent) + std::to_string(content.entries) + ' ' + std::to_string(content.bytes) + ' ' +
+               std::to_string(content.names) + '\n';
+    }
     return out + std::string(kSplitEnd) + '\n';
 }
 
@@ -105,11 +145,25 @@ PathRange Split::part(std::size_t index) const {
     return {from.path, to.path, from.offset, to.offset};
 }
 
+std::optional<ShardContent> Split::content(std::size_t index) const {
+    return index < contents_.size() ? std::optional(contents_[index]) : std::nullopt;
+}
+
 std::uint64_t Split::digest() const { return path_key(to_text()); }
 
 std::uint64_t shard_number(std::string_view job, const Shard& shard, std::string_view destination) {
     const std::string which = std::to_string(shard.index) + '/' + std::to_string(shard.count);
     return number_of_all({"shard", job, which, join_path(split_path(destination))});
+}
+
+std::uint64_t selection_number(const Selection& what) {
+    std::string all = std::to_string(static_cast<int>(what.links));
+    for (const FilterRule& rule : what.rules.list()) all += '\0' + std::string(rule.include ? "+" : "-") + rule.pattern;
+    if (what.names) {
+        all += std::string("\0names", 6) + (what.into_named ? "r" : "");
+        for (const std::string& name : *what.names) all += '\0' + name;
+    }
+    return std::max<std::uint64_t>(path_key(all), 1);
 }
 
 std::uint64_t job_number(std::string_view job, std::size_t count, std::string_view destination) {
