@@ -85,7 +85,8 @@ void CommonOptions::add_to(CLI::App& app) {
         ->type_name("0|1|2|3")
         ->group("Copying");
 
-    app.add_option("--receipt", receipt_text, "Write a hash of every block to FILE, for 'udtx-recv verify FILE DIR'")
+    app.add_option("--receipt", receipt_text,
+                   "Write a hash of every block to FILE, for 'udtx-recv verify FILE DIR' (--shard auto: FILE.K)")
         ->type_name("FILE")
         ->group("Copying");
 

@@ -129,6 +129,7 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     if (const auto checked = check_way_of_pull(app, command); !checked) return checked;
     if (const auto checked = command.paths.check(); !checked) return checked;
     if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
+    command.common.receipt_text = command.tree.shards.receipt_of(command.common.receipt_text);
     if (const auto chosen = command.tree.shards.choose_server(command.server); !chosen) return chosen;
     if (command.tree.shards.needs_split()) {
         return usage(

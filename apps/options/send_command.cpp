@@ -140,6 +140,7 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto taken = take_destination(app, command); !taken) return taken;
     if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
         return checked;
+    command.common.receipt_text = command.tree.shards.receipt_of(command.common.receipt_text);
     std::optional<Url> server = command.remote ? std::nullopt : std::optional(command.url);
     if (const auto chosen = command.tree.shards.choose_server(server); !chosen) return chosen;
     if (server) command.url = std::move(*server);

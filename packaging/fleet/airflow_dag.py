@@ -1,6 +1,6 @@
-# Sends one tree with Airflow 3, one task per shard. The workers need udtx-send, the tree and a common directory for the
-# plan. A failed shard is retried on any worker and continues where it stopped. This file must not be named airflow.py,
-# as that name would hide Airflow itself.
+# Sends one tree with Airflow 3, one task per shard. The workers need the tools, the tree and a common directory for the
+# plan and the receipts. A failed shard is retried on any worker and continues where it stopped. This file must not be
+# named airflow.py, as that name would hide Airflow itself.
 import os
 import subprocess
 from datetime import timedelta
@@ -30,6 +30,7 @@ def run(*command, **options):
         "source": "/data/tree",
         "destination": "udtx://udtx-recv:7011/",
         "plan": "/data/plan",
+        "receipt": "/data/receipt",
         "key": "/etc/udtx/key",
     },
 )
@@ -44,9 +45,15 @@ def udtx_send():
     @task(retries=6, retry_delay=timedelta(seconds=30))
     def shard(index, params=None):
         run("udtx-send", "--shard", f"{index}/{SHARDS}", "--plan", params["plan"], "--psk-file", params["key"],
-            "--timeout", "120", params["source"], params["destination"])
+            "--timeout", "120", "--receipt", f"{params['receipt']}.{index}", params["source"], params["destination"])
 
-    plan() >> shard.expand(index=list(range(SHARDS)))
+    # Each shard's code is about its own part. This task fails unless all parts came to one destination.
+    @task
+    def merge(params=None):
+        parts = [f"{params['receipt']}.{index}" for index in range(SHARDS)]
+        run("udtx-recv", "receipt", "merge", params["receipt"], *parts)
+
+    plan() >> shard.expand(index=list(range(SHARDS))) >> merge()
 
 
 tree = udtx_send()
