@@ -32,6 +32,33 @@ for calls in renameat fdatasync,syncfs,fsync; do
     done
 done
 recv=$honest
+# --- each single rename and deletion that fails while a file replaces a directory: all entries stay unless the file came
+for fault in renameat2,renameat=EBUSY renameat2=EIO renameat=EIO unlinkat=EIO unlinkat=EPERM fsync=EIO; do
+    for when in 1 2 3; do
+        occupy
+        recv_meets "${fault%=*}" "${fault#*=}:when=$when"
+        start_recv "step-$fault-$when" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"
+        got=0
+        timeout 60 "$send" --delete --psk-file "$work/psk" "$work/src/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+        wait "$receiver" || true
+        if [ -d "$work/dst/name" ]; then
+            [ "$got" -ne 0 ] || fail "$fault, $when: code 0"
+            stays "$fault, $when"
+            never_said "[1-9] deleted"
+        else
+            cmp "$work/src/name" "$work/dst/name" || fail "$fault, $when: neither the directory nor the file is there: $(ls -lA "$work/dst")"
+            [ "$got" -ne 0 ] || [ "$(ls -A "$work/dst")" = name ] || fail "$fault, $when: code 0, and left behind: $(ls -A "$work/dst")"
+        fi
+        # Whatever was left, the same command completes.
+        recv=$honest
+        start_recv "after-$fault-$when" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"
+        expect 0 "$send" --delete --psk-file "$work/psk" "$work/src/" "$url:$port/"
+        wait_for 0 "$receiver"
+        [ "$(ls -A "$work/dst")" = name ] && cmp "$work/src/name" "$work/dst/name" || fail "$fault, $when: again: $(ls -lA "$work/dst")"
+    done
+done
+
+# --- and without faults
 for source in src links; do
     occupy
     start_recv "well-$source" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"

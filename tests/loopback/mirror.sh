@@ -65,6 +65,90 @@ said "the sources are empty"
 never_said "because of errors"
 [ -e "$work/dst/tree/src/a" ] || fail "an empty source emptied the destination"
 
+# --- a file that comes where a directory is: the directory loses nothing if one of its entries must stay
+mkdir "$work/file" "$work/tree"
+echo new >"$work/file/full"
+echo more >"$work/file/more"
+start_recv pulled --allow-read --dir "$work/file" --psk-file "$work/psk"
+pulled=$port
+start_recv ways --allow-delete --dir "$work/tree" --psk-file "$work/psk"
+denied=
+mount_here() { :; }
+occupy() {
+    ! mountpoint -q "$work/tree/d/${at:-}" || umount "$work/tree/d/$at"
+    [ ! -d "$work/tree/d" ] || chmod -R u+rwx "$work/tree/d"
+    rm -rf "$work/tree/d"
+    mkdir -p "$work/tree/d/full/a" "$work/tree/d/full/z"
+    touch "$work/tree/d/full/keep1" "$work/tree/d/full/other" "$work/tree/d/full/a/1" "$work/tree/d/full/z/2"
+    [ -z "$denied" ] || chmod 500 "$work/tree/d/full/$denied"
+    mount_here
+}
+# comes CODE FLAGS...: as push and as pull, and as a dry run of both
+comes() {
+    local wanted=$1 how
+    shift
+    for how in push pull dry-push dry-pull; do
+        occupy
+        local command=("$send" --psk-file "$work/psk" --delete "$@" "$work/file/" "udtx://127.0.0.1:$port/d")
+        [[ $how != *pull ]] || command=("$recv" --psk-file "$work/psk" --delete "$@" "udtx://127.0.0.1:$pulled/./" "$work/tree/d")
+        [[ $how != dry* ]] || command+=(-n)
+        (cd "$work/tree" && find . | LC_ALL=C sort) >"$work/before.list"
+        expect "$wanted" "${command[@]}"
+        ! grep -q "^\*deleting" "$work/last.out" || [ "$wanted" -eq 0 ] || fail "$how: it lists deletions: $(cat "$work/last.out")"
+        (cd "$work/tree" && find . | LC_ALL=C sort) | grep -vE '^./d/(more|.udtx-.*journal)$' >"$work/after.list"
+        [ "$wanted" -eq 0 ] || never_said "[1-9][0-9]* deleted|nothing else was deleted"
+        [[ $how != dry* && $wanted -eq 0 ]] || diff "$work/before.list" "$work/after.list" || fail "$how: something was deleted"
+        [ "$wanted" -ne 0 ] || [[ $how = dry* ]] || cmp "$work/file/full" "$work/tree/d/full" || fail "$how: the file did not arrive"
+        [ -z "$(find "$work/tree" -name '.udtx-*.part')" ] || fail "$how: something is left: $(ls -lA "$work/tree/d")"
+    done
+}
+comes 0
+comes 23 --exclude 'keep*'
+said "full/keep1' is excluded"
+comes 23 --exclude 2
+comes 23 --exclude 'full/'
+
+denied=z  # a directory that denies its owner the right to write is opened up
+comes 0
+denied=
+
+# --- mount points: nothing in them is deleted, neither for a file that comes nor as a name that the sender lacks
+if [ "$(id -u)" -eq 0 ] && mkdir "$work/disk" && mount -t tmpfs disk "$work/disk" 2>/dev/null; then
+    mounted+=("$work/disk")
+    echo theirs >"$work/disk/theirs"
+    for at in full full/vol; do
+        for kind in tmpfs bind; do
+            mount_here() {
+                mkdir -p "$work/tree/d/$at"
+                if [ "$kind" = bind ]; then mount --bind "$work/tree/elsewhere" "$work/tree/d/$at"; else mount --bind "$work/disk" "$work/tree/d/$at"; fi
+                mounted+=("$work/tree/d/$at")
+            }
+            mkdir -p "$work/tree/elsewhere"
+            echo theirs >"$work/tree/elsewhere/theirs"
+            comes 23
+            said "is (not deleted: it is )?a mount point"
+            umount "$work/tree/d/$at"
+            [ -e "$work/disk/theirs" ] && [ -e "$work/tree/elsewhere/theirs" ] || fail "$at, $kind: a mounted directory lost a file"
+        done
+    done
+    at=vol
+    occupy
+    expect 23 "$send" -n --json --psk-file "$work/psk" --delete "$work/file/" "udtx://127.0.0.1:$port/d"
+    is deleted 6
+    expect 23 "$send" --json --psk-file "$work/psk" --delete "$work/file/" "udtx://127.0.0.1:$port/d"
+    is deleted 6
+    said "'vol' is not deleted: it is a mount point"
+    cmp "$work/file/full" "$work/tree/d/full" || fail "the file did not arrive"
+    [ -e "$work/tree/d/vol/theirs" ] || fail "a mounted directory that the sender lacks lost a file"
+    # What the source has too is compared.
+    mkdir "$work/file/vol"
+    expect 0 "$send" --json --psk-file "$work/psk" --delete "$work/file/" "udtx://127.0.0.1:$port/d"
+    is deleted 1
+    rmdir "$work/file/vol"
+    umount "$work/tree/d/vol"
+    mount_here() { :; }
+fi
+
 # --- -a: modes, times, links, hard links, attributes
 ln "$src/a" "$src/sub/twin"
 ln -s sub "$src/link"

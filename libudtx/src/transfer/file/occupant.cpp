@@ -39,7 +39,54 @@ struct Place {
     bool found = false;
 };
 
+#ifdef STATX_ATTR_APPEND
+bool is_fixed(const struct statx& facts) {
+    return (facts.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0;
+}
+
+/// False: the kernel does not say.
+bool facts_of(int parent, const std::string& name, struct statx& facts) {
+    return ::statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &facts) == 0;
+}
+#endif
+
 }  // namespace
+
+bool is_mount_point(int parent, const std::string& name) {
+#ifdef STATX_ATTR_MOUNT_ROOT
+    struct statx facts = {};
+    if (facts_of(parent, name, facts) && (facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
+        return (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    }
+#endif
+    // Before Linux 5.8, a bind mount of the same file system is not recognised.
+    struct stat above = {};
+    struct stat st = {};
+    return ::fstat(parent, &above) == 0 && ::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_dev != above.st_dev;
+}
+
+int bars_changes(int directory) {
+    if (::faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0) return errno;
+#ifdef STATX_ATTR_APPEND
+    struct statx facts = {};
+    if (facts_of(directory, ".", facts) && is_fixed(facts)) return EPERM;
+#endif
+    return 0;
+}
+
+int bars_removal(int parent, const std::string& name) {
+    if (is_mount_point(parent, name)) return EBUSY;
+#ifdef STATX_ATTR_APPEND
+    struct statx facts = {};
+    if (facts_of(parent, name, facts) && is_fixed(facts)) return EPERM;
+#endif
+    struct stat above = {};
+    struct stat st = {};
+    if (::geteuid() == 0 || ::fstat(parent, &above) != 0 || (above.st_mode & S_ISVTX) == 0) return 0;
+    if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    return st.st_uid == ::geteuid() || above.st_uid == ::geteuid() ? 0 : EPERM;
+}
 
 bool is_barrier(int error_number) noexcept { return error_number == ENOTDIR || error_number == ELOOP; }
 

@@ -20,6 +20,13 @@ enum class Occupant : std::uint8_t {
 /// For the errno of opening the parent directory of a name: it is not a directory, or a symbolic link.
 [[nodiscard]] bool is_barrier(int error_number) noexcept;
 [[nodiscard]] Occupant occupant_of(const ConfinedDir& root, const std::string& path);
+/// True if something is mounted on the entry.
+[[nodiscard]] bool is_mount_point(int parent, const std::string& name);
+/// Why names in a directory may not be changed: 0 or an errno.
+[[nodiscard]] int bars_changes(int directory);
+/// Why an entry cannot be deleted although names in its directory may be changed, as far as this can be known before:
+/// it is a mount point or immutable, or the directory's sticky bit protects it. 0 or an errno.
+[[nodiscard]] int bars_removal(int parent, const std::string& name);
 /// True if `path` is a symbolic link to `target`.
 [[nodiscard]] bool is_link_to(const ConfinedDir& root, const std::string& path, const std::string& target);
 /// True if neither content nor attributes were changed in between, as far as times tell.

@@ -66,16 +66,6 @@ int rename_replacing(int directory, const char* from, const char* to) {
     return again([&] { return ::renameat(directory, from, directory, to); }) == 0 ? 0 : errno;
 }
 
-/// Afterwards a file has the name at once, or the directory exists again.
-int rename_over_directory(int parent, const char* from, const char* to) {
-    struct stat st = {};
-    if (::fstatat(parent, to, &st, AT_SYMLINK_NOFOLLOW) != 0) return errno;
-    if (::unlinkat(parent, to, AT_REMOVEDIR) != 0) return errno;
-    const int error = rename_replacing(parent, from, to);
-    if (error != 0) static_cast<void>(::mkdirat(parent, to, st.st_mode & mode_bits::kPermissions));
-    return error;
-}
-
 int rename_without_replacing(int directory, const char* from, const char* to) {
 #if defined(__linux__) && defined(RENAME_NOREPLACE)
     if (again([&] { return ::renameat2(directory, from, directory, to, RENAME_NOREPLACE); }) == 0) return 0;
@@ -180,7 +170,8 @@ int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     const auto rename = [&] {
         if (commit.keep_existing) return rename_without_replacing(fd, from, to);
         const int failed = rename_replacing(fd, from, to);
-        return failed == EISDIR && commit.replaces_directory ? rename_over_directory(fd, from, to) : failed;
+        return failed == EISDIR && commit.remove_replaced ? replace_directory(fd, from, to, commit.remove_replaced)
+                                                          : failed;
     };
     error = rename();
     for (int left = kTries; error == EACCES && left > 0; --left) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/clear_way.hpp"
 #include "transfer/landing/entry_claims.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/resume/journal_format.hpp"
@@ -57,14 +58,14 @@ struct Commit {
     /// For a part of a file that other shards fill too: records that the part is on disk. True: the file is complete
     /// and gets its name.
     std::function<Result<bool>(int fd)> fill{};
-    std::optional<Error> why{};       ///< error of `fill`
-    bool part_only = false;           ///< other parts of the file are still missing
-    bool replaces_directory = false;  ///< an empty directory of that name may be replaced
-    bool keep_existing = false;       ///< an existing entry of that name stays
-    bool kept = false;                ///< the file existed before, as a journal proves
-    bool skipped = false;             ///< with keep_existing: an existing entry stayed
-    bool replaced = false;            ///< the temporary name refers to another file
-    bool taken = false;               ///< the file system treats the name as that of another entry of this transfer
+    DeleteReplaced remove_replaced{};  ///< a directory of that name may be replaced, and this deletes it
+    std::optional<Error> why{};        ///< error of `fill`
+    bool part_only = false;            ///< other parts of the file are still missing
+    bool keep_existing = false;        ///< an existing entry of that name stays
+    bool kept = false;                 ///< the file existed before, as a journal proves
+    bool skipped = false;              ///< with keep_existing: an existing entry stayed
+    bool replaced = false;             ///< the temporary name refers to another file
+    bool taken = false;                ///< the file system treats the name as that of another entry of this transfer
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 

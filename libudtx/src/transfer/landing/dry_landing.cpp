@@ -38,12 +38,11 @@ class DryLanding final : public Landing {
           basis_(root_, rights.basis_options(offer),
                  [&links = links_](std::uint64_t bytes) { return links.checked(bytes); }),
           claims_(root_),
-          eraser_(root_, true, claims_,
-                  {[&links = links_](const std::string& path) { links.erased(path); },
-                   [&links = links_](const std::string& path, const Error& error) {
-                       links.report.warn("'" + escape_name(path) + "': " + error.message);
-                   },
-                   [&links = links_] { return !links.queue.closed(); }}) {}
+          eraser_(
+              root_, true, claims_,
+              {[&links = links_](const std::string& path) { links.erased(path); },
+               [&links = links_](const std::string& path, const Error& error) { links.failed(kNoEntry, path, error); },
+               [&links = links_] { return !links.queue.closed(); }}) {}
 
     void take(ReceiveOp op) override { std::visit(*this, std::move(op)); }
     bool go_on() override {
@@ -170,8 +169,14 @@ class DryLanding final : public Landing {
     /// True if a directory cannot make way for a file or a link. Reports that.
     bool is_blocked(const std::string& path) {
         if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
-        const auto way = clear_way(root_, path, erase_ ? &eraser_ : nullptr);
+        const auto way = check_way(root_, path, erase_ ? &eraser_ : nullptr);
         if (!way) links_.failed(kNoEntry, path, way.error());
+        if (way && erase_) {
+            const SplitName split = split_leaf(path);
+            int error = 0;
+            const UniqueFd parent = root_.open_directory(split.directory, error);
+            if (parent) static_cast<void>(eraser_.clear(parent.get(), split.leaf, path));
+        }
         return !way;
     }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -17,6 +18,7 @@ namespace {
 // Each level holds a descriptor.
 constexpr std::size_t kMaxEraseDepth = kMaxDepth;
 constexpr std::size_t kMaxTops = 65536;
+constexpr const char* kIsMountPoint = "is not deleted: it is a mount point";
 
 using Unknown = std::function<void(const std::string& name, int error_number)>;
 
@@ -38,6 +40,15 @@ std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string
 Error in_doubt(const std::string& path, const std::string& other) {
     return {ErrorCode::refused, "'" + escape_name(path) + "' is not deleted: it may be '" + escape_name(other) +
                                     "', because this file system changes names"};
+}
+
+Error refusal(const std::string& path, const char* why) {
+    return {ErrorCode::refused, "'" + escape_name(path) + "' " + why};
+}
+
+bool is_own(int directory) {
+    struct stat st = {};
+    return ::fstat(directory, &st) == 0 && st.st_uid == ::geteuid();
 }
 
 }  // namespace
@@ -104,24 +115,59 @@ bool Eraser::go_on() {
     return true;
 }
 
-bool Eraser::clear(const std::string& path) {
+Result<void> Eraser::may_clear(const std::string& path) {
     const SplitName split = split_leaf(path);
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
+    if (!parent) return io_error("cannot open", split.directory, error);
     folds_ = claims_.may_fold(split.directory);
-    if (!parent || !begin_emptying(parent.get(), split.leaf, "", path)) return false;
+    return may_go(parent.get(), split.leaf, path, 0);
+}
+
+Result<void> Eraser::may_go(int parent, const std::string& name, const std::string& path, std::size_t depth) {
+    struct stat st = {};
+    if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? Result<void>() : io_error("cannot examine", path, errno);
+    }
+    const bool directory = S_ISDIR(st.st_mode);
+    if (is_transfer_file(name) && !directory) return refusal(path, "belongs to a transfer");
+    if (is_protected(name, path, directory)) return refusal(path, "is excluded");
+    if (depth > 0 && has_come(parent, name)) return in_doubt(path, path);
+    if (is_mount_point(parent, name)) return refusal(path, kIsMountPoint);
+    if (const int error = bars_removal(parent, name); error != 0) return io_error("cannot delete", path, error);
+    if (!directory) return {};
+    UniqueFd fd;
+    std::vector<std::string> names;
+    int error = depth < kMaxEraseDepth ? list(parent, name, path, fd, names) : ELOOP;
+    if (error == 0 && !names.empty()) error = lacks_rights(fd.get(), path);
+    if (error != 0) return io_error("cannot delete", path, error);
+    for (const std::string& inside : names) {
+        if (!callbacks_.go_on()) return refusal(path, "is large, and the time is over");
+        if (auto goes = may_go(fd.get(), inside, path_in(path, inside), depth + 1); !goes) return goes;
+    }
+    return {};
+}
+
+Cleared Eraser::clear(int parent, const std::string& leaf, const std::string& path) {
+    const std::size_t before = erased_;
+    folds_ = claims_.may_fold(split_leaf(path).directory);
+    bool gone = begin_emptying(parent, leaf, "", path);
     while (!emptying_.empty()) {
         if (!callbacks_.go_on()) {
             emptying_.clear();
-            return false;
+            gone = false;
+            break;
         }
         empty_more();
+        gone = emptied_;
     }
-    return emptied_;
+    if (gone && !dry_run_ && ::unlinkat(parent, leaf.c_str(), AT_REMOVEDIR) != 0) gone = left(path, errno);
+    return gone ? Cleared::all : erased_ == before ? Cleared::nothing : Cleared::some;
 }
 
 bool Eraser::is_protected(const std::string& name, const std::string& path, bool directory) const {
-    if (is_transfer_file(name) || rules_.excludes(path, directory)) return true;
+    // A directory with the name of a temporary file is what an earlier run could not delete of a replaced directory.
+    if ((is_transfer_file(name) && !directory) || rules_.excludes(path, directory)) return true;
     // If names may be listed with another spelling, the rules apply to that spelling too.
     return folds_ && small_rules_.excludes(in_lower_case(path), directory);
 }
@@ -204,26 +250,58 @@ bool Eraser::left(const std::string& path, int error_number) {
     return false;
 }
 
+int Eraser::lacks_rights(int directory, const std::string& path) {
+    const int error = bars_changes(directory);
+    if (error != EACCES) return error;
+    if (dry_run_) return is_own(directory) ? 0 : error;
+    return callbacks_.lend(path) ? bars_changes(directory) : error;
+}
+
 bool Eraser::take_away(int parent, const std::string& name, const std::string& path, bool directory) {
     const auto attempt = [&] {
-        return dry_run_ || ::unlinkat(parent, name.c_str(), directory ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
+        return ::unlinkat(parent, name.c_str(), directory ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
     };
-    int error = attempt();
-    if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = attempt();
+    int error = 0;
+    if (dry_run_) {
+        error = parent < 0 ? 0 : lacks_rights(parent, split_leaf(path).directory);
+        if (error == 0 && parent >= 0) error = bars_removal(parent, name);
+    } else {
+        error = attempt();
+        if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = attempt();
+    }
     if (error != 0) return left(path, error);
+    ++erased_;
     callbacks_.erased(directory ? path + '/' : path);
     return true;
 }
 
-bool Eraser::begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path) {
-    int error = emptying_.size() < kMaxEraseDepth ? 0 : ELOOP;
+int Eraser::list(int parent, const std::string& leaf, const std::string& path, UniqueFd& fd,
+                 std::vector<std::string>& names) {
     constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    UniqueFd fd(error == 0 ? open_entry(parent, leaf.c_str(), kOpen) : -1);
-    if (error == 0 && !fd && errno == EACCES && callbacks_.lend(path)) {
+    fd.reset(open_entry(parent, leaf.c_str(), kOpen));
+    if (!fd && errno == EACCES) {
+        struct stat st = {};
+        const bool own = ::fstatat(parent, leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == ::geteuid();
+        // A dry run cannot open the directory up, so what is in it stays unknown.
+        if (dry_run_ && own) return 0;
+        if (!callbacks_.lend(path)) return EACCES;
         fd.reset(open_entry(parent, leaf.c_str(), kOpen));
     }
-    if (error == 0 && !fd) error = errno;
-    std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
+    int error = fd ? 0 : errno;
+    if (fd) names = names_in(fd.get(), error);
+    return error;
+}
+
+bool Eraser::begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path) {
+    UniqueFd fd;
+    std::vector<std::string> names;
+    int error = emptying_.size() < kMaxEraseDepth ? 0 : ELOOP;
+    // What is mounted there belongs to someone else, even if an administrator forgot to exclude it.
+    if (is_mount_point(parent, leaf)) {
+        callbacks_.failed(path, refusal(path, kIsMountPoint));
+        return false;
+    }
+    if (error == 0) error = list(parent, leaf, path, fd, names);
     if (error != 0) return left(path, error);
     emptying_.push_back({std::move(name), path, std::move(fd), std::move(names)});
     return true;

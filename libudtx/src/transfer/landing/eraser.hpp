@@ -26,6 +26,9 @@ struct EraseCallbacks {
     std::function<bool(const std::string& directory)> lend = [](const std::string&) { return false; };
 };
 
+/// What became of the contents of a directory that were to be deleted.
+enum class Cleared : std::uint8_t { all, some, nothing };
+
 /// Collects what the sender has, and then deletes the rest.
 class Eraser {
   public:
@@ -40,8 +43,11 @@ class Eraser {
     void keep_unsent(const std::string& path);
     /// protocol: there are more rules than one sender may have.
     Result<void> add(const message::Rules& rules);
-    /// Deletes what is in a directory if the sender has another kind of entry for its name. False: some of it stays.
-    [[nodiscard]] bool clear(const std::string& path);
+    /// For a directory whose name the sender has for another kind of entry: says whether the directory may be deleted
+    /// with everything in it. Deletes nothing. The error names the first entry that must stay.
+    [[nodiscard]] Result<void> may_clear(const std::string& path);
+    /// Deletes the directory that may_clear() allowed. It may be called `leaf` in `parent` by now.
+    [[nodiscard]] Cleared clear(int parent, const std::string& leaf, const std::string& path);
     /// Starts the deletion. Excluded names, everything below them, and files of transfers under way stay. refused: the
     /// sender has nothing, or more names than can be stored. Then nothing is deleted.
     Result<void> begin();
@@ -78,6 +84,13 @@ class Eraser {
     void go_into(const Spellings& sent);
     /// False: the entry stays. True: it is deleted, or it is a directory that is now being emptied for that.
     bool remove(int parent, const std::string& name, const std::string& path);
+    /// Opens a directory and lists it. Returns 0 or an errno.
+    int list(int parent, const std::string& leaf, const std::string& path, UniqueFd& fd,
+             std::vector<std::string>& names);
+    /// Why names in a directory may not be changed, even if it is opened up: 0 or an errno.
+    [[nodiscard]] int lacks_rights(int directory, const std::string& path);
+    /// As may_clear(), for one entry at this depth below the directory.
+    [[nodiscard]] Result<void> may_go(int parent, const std::string& name, const std::string& path, std::size_t depth);
     /// False: the directory cannot be read. `name`: see Emptying.
     bool begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path);
     /// Deletes the next entry of the deepest directory that is being emptied, or that directory itself.
@@ -106,6 +119,7 @@ class Eraser {
     std::vector<std::string> tops_;  // directories that were sent, at the top of the destination
     std::vector<Spellings> waiting_;
     std::optional<Looking> looking_;
+    std::size_t erased_ = 0;
     std::vector<Emptying> emptying_;  // each is in the one before it
     bool emptied_ = false;            // the directory that was finished last is gone or empty
 };

@@ -17,7 +17,7 @@ bool Holdings::may_come(const message::Query& query, const std::string& path) {
     }
     // If --delete must empty a directory first, that happens when the file has arrived.
     if (tree_.eraser || tree_.basis.must_stay(path) || !tree_.basis.is_directory(path)) return true;
-    const auto way = clear_way(tree_.root, path, nullptr);
+    const auto way = check_way(tree_.root, path, nullptr);
     if (!way) tree_.fail(kNoEntry, path, way.error());
     return way.ok();
 }

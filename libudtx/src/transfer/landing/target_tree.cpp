@@ -114,14 +114,26 @@ bool TargetTree::stays(int error_number) const {
 
 Result<bool> TargetTree::make_way(const std::string& path, const std::function<Result<void>()>& ready) {
     if (!options.occupied || options.overwrite == Overwrite::never || !basis.is_directory(path)) return false;
-    if (auto free = claims.take(path); !free) return free.error();
+    if (auto taken = claims.take(path); !taken) return taken.error();
     if (auto is_ready = ready(); !is_ready) return is_ready.error();
-    // Complete the other pending commits before the directory is emptied.
+    // Complete the other pending commits before the directory goes.
     committer_->flush();
     // The missing rights are those of the directory that must go, or of its parent.
-    const auto clear = [&] { return clear_way(root, path, eraser ? &*eraser : nullptr); };
-    const auto cleared = lent.with(path, clear);
-    return cleared ? Result<bool>(true) : cleared.error();
+    const auto free = lent.with(path, [&] { return check_way(root, path, eraser ? &*eraser : nullptr); });
+    return free ? Result<bool>(true) : free.error();
+}
+
+DeleteReplaced TargetTree::remove_replaced(const std::string& path) {
+    return [this, path](int parent, const std::string& leaf) {
+        if (!eraser) return ::unlinkat(parent, leaf.c_str(), AT_REMOVEDIR) == 0 ? Cleared::all : Cleared::nothing;
+        const Cleared cleared = eraser->clear(parent, leaf, path);
+        if (cleared == Cleared::some) {
+            const std::string what = "'" + escape_name(path) + "' is in place, but the directory that it replaced";
+            const std::string rest = " is not deleted: the rest of it is in '" + escape_name(leaf) + "' beside it";
+            fail(kNoEntry, path, {ErrorCode::file_io, what + rest});
+        }
+        return cleared;
+    };
 }
 
 void TargetTree::submit_link(Commit commit, int parent) {
@@ -137,8 +149,9 @@ void TargetTree::submit_link(Commit commit, int parent) {
 
 void TargetTree::submit(Commit commit, bool replaces_directory) {
     commit.keep_existing = options.overwrite == Overwrite::never;
-    commit.replaces_directory = replaces_directory;
+    if (replaces_directory) commit.remove_replaced = remove_replaced(commit.path());
     committer_->submit(std::move(commit));
+    // The committer's task uses the eraser now.
     if (replaces_directory) committer_->flush();
 }
 

@@ -93,8 +93,8 @@ class TargetTree {
     /// `error_number`: from opening the directory of a name. True: an entry in its place must not be replaced, so
     /// nothing below it is written.
     [[nodiscard]] bool stays(int error_number) const;
-    /// For a file or link before its commit: empties a directory in its place, if `ready` says that the rest will most
-    /// likely succeed. True: the directory is empty, and the commit has to replace it.
+    /// For a file or link before its commit: checks whether a directory in its place may go, and by `ready` whether the
+    /// rest will most likely succeed. True: the commit has to replace the directory.
     Result<bool> make_way(const std::string& path, const std::function<Result<void>()>& ready);
     /// Submits a commit. Waits for it if it replaces a directory.
     void submit(Commit commit, bool replaces_directory = false);
@@ -149,6 +149,8 @@ class TargetTree {
   private:
     [[nodiscard]] CommitCallbacks on_commit();
     void note_erased(const std::string& path);
+    /// Deletes the directory that a commit has replaced.
+    [[nodiscard]] DeleteReplaced remove_replaced(const std::string& path);
 
     DiskWatch disk_;            // counts failures of writes
     DiskWatch commits_;         // counts failures of commits, on the committer's thread
