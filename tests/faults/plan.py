@@ -5,7 +5,7 @@ import random
 RETRIED = {
     "open": ["EINTR"], "create": ["EINTR"], "openat2": ["EINTR", "EAGAIN"], "read": ["EINTR", "short"], "write": ["EINTR", "short"],
     "pipe_read": ["EINTR", "EAGAIN"], "pipe_write": ["EINTR"], "copy": ["EINTR", "short", "EOPNOTSUPP", "ENOSYS", "EXDEV"],
-    "sync": ["EINTR"], "close": ["EINTR"], "rename": ["EINTR"], "renameat2": ["ENOSYS", "EINVAL", "EINTR"], "link": ["EINTR"],
+    "sync": ["EINTR"], "syncfs": ["EINTR"], "close_part": ["EINTR"], "close": ["EINTR"], "rename": ["EINTR"], "renameat2": ["ENOSYS", "EINVAL", "EINTR"], "link": ["EINTR"],
     "symlink": ["EINTR"], "times": ["EINTR"], "mode": ["EINTR"], "truncate": ["EINTR"],
     "allocate": ["EINTR", "EOPNOTSUPP", "ENOSYS"], "seek": ["EINVAL"], "lock": ["EINTR"],
     "send": ["EAGAIN", "EINTR", "ENOBUFS", "ENETDOWN", "ENETUNREACH", "short"],
@@ -16,8 +16,8 @@ RETRIED = {
 REFUSED = {
     "open": ["EACCES", "EMFILE", "EIO"], "create": ["EROFS", "EDQUOT", "EACCES", "EMFILE", "ENOSPC", "EIO"],
     "openat2": ["EMFILE", "EIO"], "opendir": ["ENOMEM", "EMFILE"], "readdir": ["EIO"], "read": ["EIO"],
-    "write": ["ENOSPC", "EIO", "EDQUOT"], "copy": ["EIO", "ENOSPC"], "sync": ["EIO", "ENOSPC", "EDQUOT"],
-    "close": ["EIO", "EDQUOT"],
+    "write": ["ENOSPC", "EIO", "EDQUOT"], "copy": ["EIO", "ENOSPC"], "sync": ["EIO", "ENOSPC", "EDQUOT"], "syncfs": ["EIO"],
+    "close_part": ["EIO", "EDQUOT"], "close": ["EIO", "EDQUOT"],
     "rename": ["EIO", "ENOSPC", "EACCES", "EROFS", "EDQUOT"], "renameat2": ["EIO", "EACCES"],
     "link": ["EIO", "ENOSPC", "EPERM", "EDQUOT"], "symlink": ["EIO", "ENOSPC", "EACCES"],
     "unlink": ["EIO", "EACCES", "EROFS"], "mkdir": ["ENOSPC", "EACCES", "EDQUOT", "EROFS"],
@@ -29,9 +29,11 @@ REFUSED = {
     "memory": ["ENOMEM"], "thread": ["EAGAIN"],
 }
 # Errors that last, as with a full disk, an interrupting profiler or a host without memory.
-LASTING = [("write", "ENOSPC"), ("write", "EIO"), ("create", "EROFS"), ("create", "EDQUOT"), ("create", "EMFILE"), ("sync", "EIO"), ("close", "EIO"),
+LASTING = [("write", "ENOSPC"), ("write", "EIO"), ("create", "EROFS"), ("create", "EDQUOT"), ("create", "EMFILE"), ("sync", "EIO"), ("syncfs", "EIO"), ("close_part", "EIO"), ("close", "EIO"),
            ("rename", "EIO"), ("memory", "ENOMEM"), ("thread", "EAGAIN"), ("mkdir", "ENOSPC"), ("read", "EIO")]
 MISSING = [("openat2", "ENOSYS"), ("renameat2", "ENOSYS"), ("copy", "ENOSYS"), ("allocate", "EOPNOTSUPP")]
+# The system reports lost writes only once, at these calls, and the next one succeeds: code 0 would be false.
+LOSE_DATA = ("sync:", "syncfs:", "close_part:")
 # Short and interrupted calls everywhere.
 EVERYWHERE = [
     "write:short:%1,read:short:%1,copy:short:%1,send:short:%1,receive:short:%1",

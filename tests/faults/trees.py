@@ -33,6 +33,10 @@ class Tree:
             os.makedirs(root + "/empty-directory")
             for i in range(3):
                 write(root, f"dir/below/small{i}", rng.randbytes(1_000 * i + 1), new)
+            os.makedirs(root + "/many")
+            for i in range(24):
+                write(root, f"many/small{i}", rng.randbytes(300 * i + 1), new)
+            write(root, "becomes", b"a file in the place of a directory\n", new)
             write(root, "first", rng.randbytes(2 * MIB + 5), new)
             write(root, "empty", b"", new)
             os.link(root + "/changed", root + "/dir/other-name")
@@ -49,6 +53,9 @@ class Tree:
             os.makedirs(root + "/gone-too")
             write(root, "gone-too/file", b"only here\n", new)
             os.symlink("elsewhere", root + "/link")
+            os.makedirs(root + "/becomes/below")
+            write(root, "becomes/1", b"only here\n", new)
+            write(root, "becomes/below/2", b"only here\n", new)
             write(root, "turned", b"a file, to become a link\n", new)
         for directory, _, names in os.walk(root, topdown=False):
             for name in names + ["."]:
@@ -69,6 +76,10 @@ class Tree:
         for path, entry in self.before.items():
             if had_old and path in self.wanted and path not in is_there:
                 found.append(f"{path} is gone: it stood there, and is in the new tree")
+            # A directory loses its entries only to a file that comes.
+            if had_old and is_there.get("becomes") and is_there["becomes"].content == ("directory",):
+                if path.startswith("becomes/") and path not in is_there:
+                    found.append(f"{path} is gone, and no file came in the place of its directory")
         return found
 
     def missing(self, root):

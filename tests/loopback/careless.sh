@@ -104,7 +104,7 @@ library=$bin/../tests/faults/libfailing_calls.so
 if [ -e "$library" ] && ! sanitized; then
     mkdir "$work/many" "$work/none"
     for i in $(seq 60); do echo "$i" >"$work/many/f$i"; done
-    printf '#!/bin/sh\nLD_PRELOAD=%s UDTX_FAULT=close:EDQUOT:1+ exec "%s" "$@"\n' "$(realpath "$library")" "$(realpath "$recv")" >"$work/recv"
+    printf '#!/bin/sh\nLD_PRELOAD=%s UDTX_FAULT=close_part:EDQUOT:1+ exec "%s" "$@"\n' "$(realpath "$library")" "$(realpath "$recv")" >"$work/recv"
     chmod +x "$work/recv"
     recv=$work/recv
     start_recv closing --dir "$work/none" --psk-file "$work/psk"

@@ -139,3 +139,42 @@ expect 0 "$send" --json --psk-file "$work/psk" "$work/large/" "$url:$port/"
 wait_for 0 "$receiver"
 [ "$(json_field "$work/last.out" unchanged)" -eq 1 ] || fail "it is not unchanged"
 until_true 10 grep -q "syncfs.* = 0" "$work/calls"
+
+# --- an error of syncfs alone: it covers small files that are new, and those that are unchanged
+mkdir "$work/small" "$work/none"
+for i in $(seq 200); do echo "$i" >"$work/small/f$i"; done
+recv_meets syncfs EIO
+start_recv no-syncfs --dir "$work/none" --psk-file "$work/psk"
+got=0
+timeout 60 "$send" --psk-file "$work/psk" "$work/small/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+[[ $got =~ ^(11|23)$ ]] || fail "code $got, and small files are not durable"
+said "Input/output error"
+came=$(find "$work/none" -name 'f*' | wc -l)
+[ "$came" -lt 200 ] || fail "all files have their names, and the sync of many of them failed"
+kill "$receiver"
+wait "$receiver" || true
+recv=$honest
+cp -a "$work/small/." "$work/none/"
+recv_meets syncfs EIO
+start_recv no-syncfs-unchanged --dir "$work/none" --psk-file "$work/psk"
+got=0
+timeout 60 "$send" --psk-file "$work/psk" "$work/small/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+[[ $got =~ ^(11|23)$ ]] || fail "code $got, and unchanged files are not durable"
+said "cannot sync.*Input/output error"
+recv=$honest
+
+# --- a small file whose descriptor is closed before its batch is synced: the error of that close alone
+library=$bin/../tests/faults/libfailing_calls.so
+if [ -e "$library" ] && ! sanitized; then
+    rm -r "$work/none"
+    mkdir "$work/none"
+    printf '#!/bin/sh\nLD_PRELOAD=%s UDTX_FAULT=close_part:EDQUOT:1 exec "%s" "$@"\n' "$(realpath "$library")" "$(realpath "$recv")" >"$work/recv"
+    chmod +x "$work/recv"
+    recv=$work/recv
+    start_recv no-close --dir "$work/none" --psk-file "$work/psk"
+    expect 23 "$send" --json --psk-file "$work/psk" "$work/small/" "$url:$port/"
+    [ "$(json_field "$work/last.out" failed_count)" -eq 1 ] || fail "$(json_field "$work/last.out" failed_count) files failed instead of 1"
+    said "cannot finish 'f[0-9]*': Disk quota exceeded"
+    [ "$(find "$work/none" -name 'f*' | wc -l)" -eq 199 ] || fail "what the disk did not take stands there, or more is missing"
+    recv=$honest
+fi

@@ -14,6 +14,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <string_view>
 
 #include "stand_in.hpp"
 
@@ -32,6 +33,15 @@ Kind kind_of(int fd, Kind file, Kind pipe) {
     struct stat st {};
     if (::syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) != 0) return pipe;
     return S_ISREG(st.st_mode) ? file : (st.st_mode & S_IFMT) == 0 ? Kind::event : pipe;
+}
+
+/// True for a temporary file of a transfer that still has a name: its data is needed.
+bool is_part(int fd) {
+    char link[32];
+    char path[4096];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const long n = ::syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path);
+    return n > 0 && std::string_view(path, static_cast<std::size_t>(n)).ends_with(".part");
 }
 
 /// Fails `call(n)`, or calls it with fewer bytes.
@@ -142,13 +152,14 @@ UDTX_STAND_IN(ssize_t, copy_file_range,
 
 UDTX_FAILS(Kind::sync, int, -1, fsync, (int fd), (fd))
 UDTX_FAILS(Kind::sync, int, -1, fdatasync, (int fd), (fd))
-UDTX_FAILS(Kind::sync, int, -1, syncfs, (int fd), (fd))
+UDTX_FAILS(Kind::syncfs, int, -1, syncfs, (int fd), (fd))
 UDTX_STAND_IN(int, close, (int fd)) {
     UDTX_REAL(close, int (*)(int));
     const long flags = ::syscall(SYS_fcntl, fd, F_GETFL, 0L);
     const bool written = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0;
     const bool file = written && kind_of(fd, Kind::write, Kind::pipe_write) == Kind::write;
-    const int error = file ? udtx::faults::error_of(Kind::close) : 0;
+    const Kind kind = file && is_part(fd) ? Kind::close_part : Kind::close;
+    const int error = file ? udtx::faults::error_of(kind) : 0;
     const int result = real(fd);
     if (error != 0) return errno = error, -1;
     return result;

@@ -32,11 +32,11 @@ struct Rule {
 };
 
 constexpr std::array<const char*, kKinds> kNames = {
-    "open",       "create",     "openat2", "opendir",  "readdir",  "read",      "write",     "pipe_read",
-    "pipe_write", "event",      "copy",    "sync",     "close",    "rename",    "renameat2", "link",
-    "symlink",    "unlink",     "mkdir",   "truncate", "allocate", "seek",      "times",     "mode",
-    "owner",      "attributes", "stat",    "readlink", "lock",     "duplicate", "send",      "receive",
-    "socket",     "bind",       "option",  "poll",     "pipe",     "timer",     "memory",    "thread"};
+    "open",       "create", "openat2",  "opendir",  "readdir",    "read",  "write",   "pipe_read", "pipe_write",
+    "event",      "copy",   "sync",     "syncfs",   "close_part", "close", "rename",  "renameat2", "link",
+    "symlink",    "unlink", "mkdir",    "truncate", "allocate",   "seek",  "times",   "mode",      "owner",
+    "attributes", "stat",   "readlink", "lock",     "duplicate",  "send",  "receive", "socket",    "bind",
+    "option",     "poll",   "pipe",     "timer",    "memory",     "thread"};
 
 struct ErrorName {
     std::string_view name;

@@ -26,7 +26,9 @@ enum class Kind : unsigned {
     event,  // reads and writes of event and timer descriptors; the tests never make them fail
     copy,
     sync,
-    close,  // of files that were open for writing; a failing call still closes them
+    syncfs,
+    close_part,  // of temporary files of a transfer that were open for writing; a failing call still closes them
+    close,       // of other files, as close_part
     rename,
     renameat2,
     link,
