@@ -1,5 +1,8 @@
 #include "transfer/landing/hard_links.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -71,14 +74,50 @@ TEST_CASE("hard links that stand are counted by a job that gives up, and no othe
     CHECK_FALSE(fs::exists(rig.temp / "third"));
 }
 
-TEST_CASE("a sender cannot have any number of hard links waiting") {
-    TargetTreeRig rig;
+TEST_CASE("any number of hard links may wait: beyond a bound they wait on the disk, and memory is given back") {
+    TreeWriterOptions options;
+    options.hard_link_bytes = 20'000;
+    TargetTreeRig rig(options);
     HardLinks links(*rig.tree);
-    constexpr std::uint64_t kMost = 64U << 20U;
-    std::string target = "t";
-    while (target.size() + 202 < kMaxPathBytes) target += '/' + std::string(200, 't');
-    const auto entry = rig.entry(EntryType::hard_link, "link", target);
-    for (int i = 0; i < 100'000 && rig.failed.empty(); ++i) links.add(entry, "link");
-    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::refused});
-    CHECK(links.held() < kMost + 2 * kMaxPathBytes);
+    for (const char* name : {"first", "standing"}) {
+        write_file(rig.temp / name, "content");
+        rig.tree->note_own(name);
+    }
+    constexpr int kLinks = 6000;
+    const auto name = [](int i) { return "a link with a long name " + std::to_string(i); };
+    for (int i = 0; i < kLinks; i += 2) fs::create_hard_link(rig.temp / "standing", rig.temp / name(i));
+    std::uint64_t most = 0;
+    for (int i = 0; i < kLinks; ++i) {
+        add_link(rig, links, name(i), i % 2 == 0 ? "standing" : "first");
+        most = std::max(most, links.held());
+    }
+    CHECK(most > options.hard_link_bytes / 2);
+    CHECK(most < 200'000);  // all links would take more than twice this
+    make_all(rig, links);
+    CHECK(rig.failed.empty());
+    CHECK(rig.unchanged == kLinks / 2);
+    CHECK(rig.delivered.size() == kLinks / 2);
+    CHECK(std::is_sorted(rig.delivered.begin(), rig.delivered.end(), [](const auto& a, const auto& b) {
+        return std::stoi(a.substr(24)) < std::stoi(b.substr(24));
+    }));
+    CHECK(fs::hard_link_count(rig.temp / "first") == kLinks / 2 + 1);
+    CHECK(links.held() < 100);
+    CHECK(std::distance(fs::directory_iterator(rig.temp.path()), fs::directory_iterator()) == kLinks + 2);
+}
+
+TEST_CASE("hard links for which there is no memory and no disk space fail by name, and the others are made") {
+    TreeWriterOptions options;
+    options.hard_link_bytes = 2'000;
+    options.room.min_free = UINT64_MAX;
+    TargetTreeRig rig(options);
+    HardLinks links(*rig.tree);
+    write_file(rig.temp / "first", "content");
+    rig.tree->note_own("first");
+    for (int i = 0; i < 3000; ++i) add_link(rig, links, "link number " + std::to_string(i), "first");
+    make_all(rig, links);
+    CHECK(rig.failed.size() > 100);
+    CHECK(rig.delivered.size() > 1000);  // those in memory, and those of the block that was not written
+    CHECK(rig.failed.size() + rig.delivered.size() == 3000);
+    CHECK(rig.codes.front() == ErrorCode::file_io);
+    CHECK(fs::hard_link_count(rig.temp / "first") == rig.delivered.size() + 1);
 }

@@ -18,41 +18,34 @@
 
 namespace udtx::transfer {
 
-namespace {
-
-// The bytes of links that a sender may have waiting, including their names.
-constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
-
-}  // namespace
-
 void HardLinks::add(const message::Entry& entry, const std::string& path) {
     if (auto checked = check_path(split_path(entry.target)); !checked)
         return tree_.fail(entry.index, path, checked.error());
-    bytes_ += sizeof entry + path.size() + entry.path.size() * sizeof(std::string) + entry.target.size();
-    if (bytes_ > kMaxHardLinkBytes) {
-        return tree_.fail(entry.index, path, {ErrorCode::refused, "there are too many hard links in one transfer"});
-    }
-    waiting_.push_back(entry);
+    WaitingLink link{entry.index, path, entry.target};
+    if (auto waits = waiting_.push(std::move(link)); !waits) tree_.fail(entry.index, path, waits.error());
 }
 
 bool HardLinks::go_on() {
     if (copying_) {
         copy_more();
     } else if (!waiting_.empty()) {
-        const message::Entry entry = std::move(waiting_.front());
-        waiting_.pop_front();
-        make(entry);
+        if (const auto link = waiting_.pop()) {
+            make(*link);
+        } else {
+            tree_.fail(kNoEntry, ".", link.error());
+        }
     }
     return copying_ || !waiting_.empty();
 }
 
 void HardLinks::give_up() {
-    for (const message::Entry& entry : std::exchange(waiting_, {})) {
-        const std::string path = join_path(entry.path);
-        if (is_same_file(tree_.root, path, join_path(split_path(entry.target)))) {
-            tree_.note_unchanged(entry.type, path);
-        } else if (tree_.basis.must_stay(path)) {
-            tree_.callbacks.skipped(entry.type);
+    while (!waiting_.empty()) {
+        const auto link = waiting_.pop();
+        if (!link) continue;
+        if (is_same_file(tree_.root, link->path, join_path(split_path(link->target)))) {
+            tree_.note_unchanged(EntryType::hard_link, link->path);
+        } else if (tree_.basis.must_stay(link->path)) {
+            tree_.callbacks.skipped(EntryType::hard_link);
         }
     }
 }
@@ -62,38 +55,38 @@ void HardLinks::drop_copy() {
     copying_.reset();
 }
 
-void HardLinks::make(const message::Entry& entry) {
-    const std::string path = join_path(entry.path);
+void HardLinks::make(const WaitingLink& link) {
+    const std::string& path = link.path;
     SplitName split = split_leaf(path);
-    const SplitName other = split_leaf(join_path(split_path(entry.target)));
-    if (is_same_file(tree_.root, path, join_path(split_path(entry.target))))
-        return tree_.note_unchanged(entry.type, path);
-    if (tree_.basis.must_stay(path)) return tree_.callbacks.skipped(entry.type);
+    const SplitName other = split_leaf(join_path(split_path(link.target)));
+    if (is_same_file(tree_.root, path, join_path(split_path(link.target))))
+        return tree_.note_unchanged(EntryType::hard_link, path);
+    if (tree_.basis.must_stay(path)) return tree_.callbacks.skipped(EntryType::hard_link);
     int error = 0;
     const UniqueFd parent = tree_.root.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? tree_.root.open_directory(other.directory, error) : UniqueFd();
-    if (!other_parent) return tree_.fail(entry.index, path, io_error("cannot make link", path, error));
+    if (!other_parent) return tree_.fail(link.index, path, io_error("cannot make link", path, error));
     struct stat st = {};
     const bool file = ::fstatat(other_parent.get(), other.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!file || !S_ISREG(st.st_mode)) {
-        return tree_.fail(entry.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
+        return tree_.fail(link.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
     }
     const FileId is = FileId::of(st);
     if (!tree_.own_files.has(path_in(other.directory, other.leaf), is)) {
         return tree_.fail(
-            entry.index, path,
-            {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
+            link.index, path,
+            {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(link.target) +
                                      "', a hard link to the same file, did not arrive"});
     }
-    std::string temporary = temp_name(tree_.unique_of_link(entry.index, path));
+    std::string temporary = temp_name(tree_.unique_of_link(link.index, path));
     const auto linked = tree_.lent.with(split.directory, [&] {
         return tree_.make_link(path, parent.get(), temporary, [&] {
             return ::linkat(other_parent.get(), other.leaf.c_str(), parent.get(), temporary.c_str(), 0);
         });
     });
-    if (!linked) return begin_copy(entry, path, st, linked.error().system_error);
+    if (!linked) return begin_copy(link, st, linked.error().system_error);
     Commit commit;
-    commit.index = entry.index;
+    commit.index = link.index;
     commit.type = EntryType::hard_link;
     commit.is = is;
     commit.directory = std::move(split.directory);
@@ -102,12 +95,12 @@ void HardLinks::make(const message::Entry& entry) {
     tree_.submit_link(std::move(commit), parent.get());
 }
 
-void HardLinks::begin_copy(const message::Entry& entry, const std::string& path, const struct stat& of,
-                           int error_number) {
+void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int error_number) {
+    const std::string& path = link.path;
     const auto size = static_cast<std::uint64_t>(of.st_size);
     if (tree_.basis.is_same(path, size, mtime_of(of))) {
         tree_.callbacks.unset(EntryType::file, Belonging::hard_link, path, error_number);
-        return tree_.note_unchanged(entry.type, path);
+        return tree_.note_unchanged(EntryType::hard_link, path);
     }
     FileAttributes attributes;
     attributes.mode = of.st_mode & mode_bits::kAll;
@@ -116,17 +109,17 @@ void HardLinks::begin_copy(const message::Entry& entry, const std::string& path,
     attributes.mtime = mtime_of(of);
     if (tree_.options.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
     int error = 0;
-    UniqueFd from = tree_.root.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
-    if (!from) return tree_.fail(entry.index, path, io_error("cannot read for a hard link", path, error));
+    UniqueFd from = tree_.root.open_at(join_path(split_path(link.target)), O_RDONLY, 0, error);
+    if (!from) return tree_.fail(link.index, path, io_error("cannot read for a hard link", path, error));
     attributes.mode = mode_without_list(from.get(), attributes.mode);
-    const std::uint64_t unique = tree_.unique_of_link(entry.index, path);
+    const std::uint64_t unique = tree_.unique_of_link(link.index, path);
     auto file = tree_.create_temporary(path, unique, attributes);
-    if (!file) return tree_.fail(entry.index, path, file.error());
+    if (!file) return tree_.fail(link.index, path, file.error());
     if (const auto room = tree_.find_room(*file, size); !room) {
         file->remove(tree_.root);
-        return tree_.fail(entry.index, path, room.error());
+        return tree_.fail(link.index, path, room.error());
     }
-    copying_.emplace(Copy{entry.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
+    copying_.emplace(Copy{link.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
 }
 
 void HardLinks::copy_more() {

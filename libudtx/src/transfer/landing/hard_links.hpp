@@ -4,20 +4,20 @@
 
 #include <sys/stat.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 
 #include "transfer/landing/target_tree.hpp"
+#include "transfer/landing/waiting_links.hpp"
 
 namespace udtx::transfer {
 
 class HardLinks {
   public:
     /// `tree` must outlive this object.
-    explicit HardLinks(TargetTree& tree) : tree_(tree) {}
+    explicit HardLinks(TargetTree& tree)
+        : tree_(tree), waiting_(tree.root, tree.options.hard_link_bytes, tree.options.room) {}
 
     void add(const message::Entry& entry, const std::string& path);
     /// Call it when all files have their names: makes the next link or a part of a copy. False: none is left.
@@ -27,7 +27,7 @@ class HardLinks {
     /// Removes a copy that was begun.
     void drop_copy();
 
-    [[nodiscard]] std::uint64_t held() const noexcept { return bytes_; }
+    [[nodiscard]] std::uint64_t held() const noexcept { return waiting_.held(); }
 
   private:
     struct Copy {
@@ -40,13 +40,12 @@ class HardLinks {
         TempFile file;
         std::uint64_t copied = 0;
     };
-    void make(const message::Entry& entry);
-    void begin_copy(const message::Entry& entry, const std::string& path, const struct stat& of, int error_number);
+    void make(const WaitingLink& link);
+    void begin_copy(const WaitingLink& link, const struct stat& of, int error_number);
     void copy_more();
 
     TargetTree& tree_;
-    std::deque<message::Entry> waiting_;
-    std::size_t bytes_ = 0;
+    WaitingLinks waiting_;
     std::optional<Copy> copying_;
 };
 

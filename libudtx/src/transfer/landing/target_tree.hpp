@@ -43,6 +43,7 @@ struct TreeWriterOptions {
     bool own_top = false;                      ///< the root may get the mode, owner and time that are sent for it
     bool announce_all = false;                 ///< unchanged files are announced too, as kept, for a receipt
     std::optional<std::uint32_t> root_mode{};  ///< the root's mode before its owner opened it up
+    std::size_t hard_link_bytes = 64U << 20U;  ///< the memory for hard links that wait; more of them wait on the disk
 };
 
 /// The bits of a file's mode that are set.
