@@ -48,6 +48,38 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null; the
     said "cannot start .*; the system forbids it: allow clone3"
 fi
 
+# --- a file waits for a descriptor: four clients at once push, and then fetch, many files in many directories
+mkdir "$work/few"
+for i in $(seq 200); do
+    mkdir -p "$work/many/d$((i % 20))"
+    echo "file $i" >"$work/many/d$((i % 20))/f$i"
+done
+head -c 3000000 /dev/urandom >"$work/many/large"
+(ulimit -n 64 && exec "$recv" --listen 127.0.0.1:0 --allow-read --dir "$work/few" --psk-file "$work/psk") >"$work/few.out" 2>"$work/few.log" &
+receiver=$!
+receivers+=("$receiver")
+until_true 90 listens few
+port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/few.log")
+for round in push again pull; do
+    pids=()
+    for i in 1 2 3 4; do
+        command=("$send" -a --psk-file "$work/psk" "$work/many/" "udtx://127.0.0.1:$port/c$i")
+        [ "$round" != pull ] || command=("$recv" -a --psk-file "$work/psk" "udtx://127.0.0.1:$port/c$i/" "$work/fetched$i")
+        [ "$round" != again ] || command+=(--overwrite always)
+        timeout 100 "${command[@]}" 2>"$work/few$i.err" &
+        pids+=($!)
+    done
+    for i in 1 2 3 4; do
+        got=0
+        wait "${pids[i - 1]}" || got=$?
+        [ "$got" -eq 0 ] || fail "$round: client $i of 4 ended with $got: $(cat "$work/few$i.err")"
+        diff -r "$work/many" "$work/few/c$i" || fail "$round: client $i: the trees differ"
+        [ "$round" != pull ] || diff -r "$work/many" "$work/fetched$i" || fail "client $i: the fetched tree differs"
+    done
+done
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+
 # --- threads: limited by a pids cgroup, or by the limit of a user without other processes
 group=/sys/fs/cgroup/pids/udtx-test.$$
 start=()

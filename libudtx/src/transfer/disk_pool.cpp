@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "os/system_failure.hpp"
+#include "transfer/file/file_io.hpp"
 
 namespace udtx::transfer {
 
@@ -44,7 +45,10 @@ Error error_of_exception() noexcept {
 }  // namespace
 
 void DiskPool::add_thread() {
-    threads_.emplace_back([this] { run(); });
+    threads_.emplace_back([this] {
+        let_thread_wait_for_descriptors();
+        run();
+    });
 }
 
 void DiskPool::grow(std::size_t threads) noexcept {

@@ -29,10 +29,11 @@ int call_openat2(int directory, const char* path, int flags, mode_t mode) {
     how.flags = static_cast<unsigned>(flags);
     how.mode = (flags & O_CREAT) != 0 ? mode : 0;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    DescriptorWait wait;
     for (int attempt = 0;; ++attempt) {
         const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
         // EAGAIN: the kernel could not rule out a race with a rename and asks for another attempt.
-        const bool again = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < 64));
+        const bool again = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < 64) || wait.again(errno));
         if (!again) return static_cast<int>(fd);
     }
 }

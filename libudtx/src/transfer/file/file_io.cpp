@@ -17,6 +17,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "os/system_failure.hpp"
 #include "transfer/names.hpp"
@@ -43,15 +44,19 @@ namespace {
 
 // Descriptors of the process itself: socket, pipes, log, status page and its visitors.
 constexpr std::size_t kOwnDescriptors = 18;
-// Descriptors that a job needs at least: its directories, its journal, and the fewest files that it can work with.
-constexpr std::size_t kLeastDescriptors = 8;
 // Descriptors that a job holds for its directories and its journal alone.
 constexpr std::size_t kHeldDescriptors = 5;
-// Parts of a job that get a share: open files, files being committed, the directories of those, and directories to be
-// synced at the end.
-constexpr std::size_t kParts = 4;
+// Parts of a job that get a share: open files, files that wait for their commit, files being committed, the directories
+// of those, directories to be synced at the end, and files whose pieces are being synced.
+constexpr std::size_t kParts = 6;
+// Descriptors that a job needs at least.
+constexpr std::size_t kLeastDescriptors = kHeldDescriptors + kParts;
 constexpr std::size_t kFewJobs = 16;
+// A step of a job returns its descriptors after milliseconds, except on a slow disk.
+constexpr std::chrono::milliseconds kLongestWait{10'000};
+constexpr std::chrono::milliseconds kWaitStep{5};
 
+thread_local bool may_wait = false;
 std::atomic<std::size_t> claims{0};
 std::atomic<std::size_t> own_descriptors{kOwnDescriptors};
 
@@ -69,7 +74,19 @@ std::size_t descriptor_share() {
     const std::size_t jobs = std::max(claims.load(), kFewJobs);
     const std::size_t held = kHeldDescriptors * jobs;
     const std::size_t all = descriptors_for_jobs();
-    return std::clamp<std::size_t>((all - std::min(all, held)) / (kParts * jobs), 3, 64);
+    return std::clamp<std::size_t>((all - std::min(all, held)) / (kParts * jobs), 1, 64);
+}
+
+void let_thread_wait_for_descriptors() noexcept { may_wait = true; }
+
+bool DescriptorWait::again(int error_number) noexcept {
+    const bool lacking = error_number == EMFILE || error_number == ENFILE;
+    // A job that is alone holds all descriptors itself.
+    if (!lacking || !may_wait || claims.load() < 2 || waited_ >= kLongestWait) return false;
+    std::this_thread::sleep_for(kWaitStep);
+    waited_ += kWaitStep;
+    errno = error_number;
+    return true;
 }
 
 std::size_t jobs_with_descriptors() { return descriptors_for_jobs() / kLeastDescriptors; }
@@ -171,9 +188,10 @@ int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::siz
 }
 
 int open_entry(int directory, const char* name, int flags, mode_t mode) noexcept {
+    DescriptorWait wait;
     for (;;) {
         const int fd = ::openat(directory, name, flags, mode);
-        if (fd >= 0 || errno != EINTR) return fd;
+        if (fd >= 0 || (errno != EINTR && !wait.again(errno))) return fd;
     }
 }
 

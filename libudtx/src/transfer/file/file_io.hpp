@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,6 +52,19 @@ namespace udtx::transfer {
 [[nodiscard]] std::size_t jobs_with_descriptors();
 /// Reserves `more` further descriptors for uses other than jobs; a negative number releases them.
 void reserve_descriptors(std::ptrdiff_t more) noexcept;
+
+/// Lets the calling thread wait for descriptors that other jobs use for a moment, instead of failing. For threads that
+/// do disk work only.
+void let_thread_wait_for_descriptors() noexcept;
+/// Waits for a descriptor between two tries of a call that makes one.
+class DescriptorWait {
+  public:
+    /// The call failed with this errno. True: it lacked a descriptor, and the next try may find one. errno stays.
+    [[nodiscard]] bool again(int error_number) noexcept;
+
+  private:
+    std::chrono::milliseconds waited_{};
+};
 
 /// The claim of a served job to descriptors.
 class DescriptorClaim {

@@ -46,7 +46,8 @@ void Committer::submit(Commit commit) {
                            (unproven == 0 || unproven + commit.unproven <= kMaxUnproven));
     });
     check_well();
-    if (commit.size < kLargeFile && !commit.fill && pending_.size() >= kFewFiles && is_synced_with_root(commit)) {
+    const bool few = pending_.size() < kFewFiles && pending_fds_ + 1 < descriptor_share();
+    if (commit.size < kLargeFile && !commit.fill && !few && is_synced_with_root(commit)) {
         commit.closing_error = commit.fd.close();
     }
     if (commit.fd) ++pending_fds_;
