@@ -36,6 +36,10 @@ class Case:
         self.placed = [{p: (n if n.other is None else tree[n.other]) for p, n in there.items()}
                        for there, tree in zip(placed, self.trees)]
         self.destination = random_destination(rng, self.placed)
+        # There is a file that differs in its time only.
+        self.touched = any(there.kind == "file" and there.data == node.data and there.when != node.when
+                           for tree in self.placed for path, node in tree.items() if node.kind == "file"
+                           for there in [self.destination.get(path)] if there is not None)
 
     def both(self, udtx, rsync=None):
         self.udtx += udtx

@@ -41,7 +41,7 @@ lists() { sed -E 's/ (twin|same)( => (twin|same))?$/ NAME/' "$work/last.out" | L
 lines() {  # Y: < or >
     cat <<END
 $1f.s....... longer
-$1f..t...... later
+.f..t...... later
 .f...p$owner$group... mode
 .d...p..... old/
 cd+++++++++ new/

@@ -59,3 +59,16 @@ expect 23 "$send" -a --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1
 said "cannot make link 'l': Operation not permitted"
 said "another name could not be made of 1 file, which came as copies, first '[fg]'"
 said "mode of [0-9]+ files? could not be set"
+
+# --- a dry run predicts that, for a new destination and for one that has everything already
+counts() { local field; for field in exit_code files unchanged failed_count; do printf '%s %s ' "$field" "$(json_field "$work/last.out" "$field")"; done; }
+for round in 1 2; do
+    expect 23 "$send" -n -H --json --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1:$port/again"
+    planned=$(counts)
+    said "another name could not be made of 1 file.*Operation not permitted"
+    said "cannot .*'l': Operation not permitted"
+    [ "$round" -eq 2 ] || [ ! -e "$work/plain.backing/again" ] || fail "a dry run made the destination"
+    expect 23 "$send" -H --json --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1:$port/again"
+    [ "$planned" = "$(counts)" ] || fail "round $round: the dry run predicts $planned, and the run says $(counts)"
+    [ -z "$(find "$work/plain.backing/again" -name '*.part')" ] || fail "a probe was left"
+done

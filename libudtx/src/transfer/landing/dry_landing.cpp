@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "transfer/file/attributes.hpp"
@@ -16,12 +17,19 @@
 #include "transfer/file_digest.hpp"
 #include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/clear_way.hpp"
+#include "transfer/landing/disk_links.hpp"
 #include "transfer/landing/eraser.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
 namespace {
+
+/// True if a hard link would be a copy because of this error. Reports that.
+bool is_copied(const LandingLinks& links, int error, const std::string& path) {
+    if (error != 0) links.report.lacks({Belonging::hard_link, 1, 0, 0, path, std::generic_category().message(error)});
+    return error != 0;
+}
 
 /// Reports what would happen to each file, and changes nothing.
 class DryLanding final : public Landing {
@@ -74,7 +82,9 @@ class DryLanding final : public Landing {
         if (falls_together_with_another(o.query, path, of_entry) || (!of_entry && is_blocked(path))) {
             has = say(Holding::blocked);
         } else if (of_entry) {
-            has = say(holding_of(*latest_, path));
+            has = say(holding_of(*latest_, path, o.query));
+        } else if (cannot_be_made(EntryType::file, path, o.query)) {
+            has = say(Holding::blocked);
         } else {
             has = basis_.answer(o.query, [this, changes](message::Answer answer) {
                 answer.changes = changes;
@@ -98,7 +108,9 @@ class DryLanding final : public Landing {
         if (erase_ && (o.finish.unsent != 0 || links_.report.outcome().failed_count != 0)) {
             links_.report.warn("nothing would be deleted, because not everything would arrive");
         } else if (erase_) {
-            if (auto begun = eraser_.begin(); !begun) return links_.fatal(begun.error());
+            auto begun = eraser_.begin();
+            if (!begun) links_.failed(kNoEntry, ".", begun.error());
+            erase_ = begun.ok();
         }
         finish_ = true;
     }
@@ -115,7 +127,7 @@ class DryLanding final : public Landing {
         return false;
     }
     /// What exists of a directory or a link.
-    Holding holding_of(const message::Entry& entry, const std::string& path) {
+    Holding holding_of(const message::Entry& entry, const std::string& path, const message::Query& query) {
         if (entry.type == EntryType::symlink && is_link_to(root_, path, entry.target)) return Holding::same;
         if (entry.type == EntryType::hard_link && is_same_file(root_, path, entry.target)) return Holding::same;
         const bool directory = entry.type == EntryType::directory;
@@ -123,7 +135,43 @@ class DryLanding final : public Landing {
         if (there) return Holding::same;
         if (basis_.must_stay(path)) return Holding::exists;
         if (!directory && is_blocked(path)) return Holding::blocked;
-        return Holding::nothing;
+        if (cannot_be_made(entry.type, path, query)) return Holding::blocked;
+        const bool copied = entry.type == EntryType::hard_link && is_copied(links_, links_made_in(path).hard, path);
+        if (!copied) return Holding::nothing;
+        // A run gives the copy the time that the disk has made of the file's.
+        struct stat of = {};
+        const bool stays = basis_.is_same(entry.target, query.size, query.mtime) && basis_.look(entry.target, of);
+        return basis_.is_same(path, query.size, stays ? mtime_of(of) : query.mtime) ? Holding::same : Holding::nothing;
+    }
+    /// The directory in which a run would make the entry.
+    UniqueFd nearest_directory(const std::string& path) {
+        std::string directory = path;
+        UniqueFd fd;
+        for (int error = ENOENT; error == ENOENT && !directory.empty();) {
+            directory = split_leaf(directory).directory;
+            fd = root_.open_directory(directory, error);
+        }
+        return fd;
+    }
+    LinkErrors links_made_in(const std::string& path) {
+        const UniqueFd fd = nearest_directory(path);
+        return fd ? disk_links_.in(fd.get()) : LinkErrors();
+    }
+    /// True if a run could not make or replace the entry. Reports that.
+    bool cannot_be_made(EntryType type, const std::string& path, const message::Query& query) {
+        struct stat st = {};
+        const bool there = basis_.look(path, st);
+        // If its content is the same, it stays where it is.
+        const bool stays = there && S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == query.size;
+        if (basis_.must_stay(path) || (type == EntryType::file && stays)) return false;
+        const UniqueFd fd = nearest_directory(path);
+        int error = fd ? bars_changes(fd.get()) : 0;
+        // A run opens up a directory of its own user.
+        if (error == EACCES && ::fstat(fd.get(), &st) == 0 && st.st_uid == ::geteuid()) error = 0;
+        if (error == 0 && fd && there) error = bars_removal(fd.get(), split_leaf(path).leaf);
+        if (error == 0 && fd && type == EntryType::symlink) error = disk_links_.in(fd.get()).symbolic;
+        if (error != 0) links_.failed(kNoEntry, path, io_error("cannot create", path, error));
+        return error != 0;
     }
     /// True if the file system treats the name and another one as the same. Two directories become one.
     bool falls_together_with_another(const message::Query& query, const std::string& path, bool of_entry) {
@@ -194,21 +242,34 @@ class DryLanding final : public Landing {
     BasisFiles basis_;
     EntryClaims claims_;
     Eraser eraser_;
+    DiskLinks disk_links_;
 };
 
 /// For a destination without entries: no answers, and nothing to delete.
 class EmptyDryLanding final : public Landing {
   public:
-    EmptyDryLanding(const message::Offer& offer, const LandingLinks& links) : hash_(offer.hash), links_(links) {}
+    /// `root`: empty if the destination does not exist.
+    EmptyDryLanding(std::optional<ConfinedDir> root, const message::Offer& offer, const LandingLinks& links)
+        : root_(std::move(root)), hash_(offer.hash), links_(links) {}
     void take(ReceiveOp op) override {
+        if (const auto* begun = std::get_if<op::BeginEntry>(&op); begun != nullptr && root_) begin(begun->entry);
         if (!std::holds_alternative<op::Finish>(op)) return;
         const message::Confirm confirm{{}, RootDigest(hash_).finish()};
         links_.confirm(confirm);
     }
 
   private:
+    void begin(const message::Entry& entry) {
+        const std::string path = join_path(entry.path);
+        if (entry.type == EntryType::hard_link) is_copied(links_, disk_links_.in(root_->fd()).hard, path);
+        const int error = entry.type == EntryType::symlink ? disk_links_.in(root_->fd()).symbolic : 0;
+        if (error != 0) links_.failed(kNoEntry, path, io_error("cannot make link", path, error));
+    }
+
+    const std::optional<ConfinedDir> root_;
     HashAlgorithm hash_;
     const LandingLinks links_;
+    DiskLinks disk_links_;
 };
 
 }  // namespace
@@ -219,7 +280,12 @@ std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Of
                                 : base->subdirectory(join_path(offer.destination));
     const bool active = root.ok() && holds_anything(*root);
     links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, {}}; });
-    if (!active) return std::make_unique<EmptyDryLanding>(offer, links);
+    if (!active) {
+        // What the run makes the destination of is probably on the same file system.
+        if (!root && base != nullptr) root = base->subdirectory("");
+        auto there = root ? std::optional(std::move(root).value()) : std::nullopt;
+        return std::make_unique<EmptyDryLanding>(std::move(there), offer, links);
+    }
     return std::make_unique<DryLanding>(std::move(root).value(), offer, rights, links);
 }
 

@@ -181,9 +181,11 @@ bool SourceReader::leave_out(const ScannedEntry& entry, const RemoteHolding& hol
 
 void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query,
                               bool settled) {
-    if (options_.dry_run && holding.has != Holding::all_pieces) return plan_.add_changed(entry, holding.changes);
     int error = 0;
     UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+    if (options_.dry_run && error == 0 && holding.has != Holding::all_pieces) {
+        return plan_.add_changed(entry, holding.changes);
+    }
     struct stat st = {};
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     const std::uint8_t changes = holding.changes;
@@ -213,9 +215,12 @@ Error SourceReader::why_unreadable(const ScannedEntry& entry, int error_number) 
 }
 
 void SourceReader::cannot_read(const ScannedEntry& entry, std::uint8_t changes, Error why) {
-    if (options_.dry_run) return plan_.add_changed(entry, changes | change::kContent);
+    // A file that changes now may be at rest when the run reads it.
     const bool changed = why.code == ErrorCode::partial;
-    announcer_.announce_unreadable(entry, changed ? FileStatus::changed : FileStatus::unreadable, why.system_error);
+    if (options_.dry_run && changed) return plan_.add_changed(entry, changes | change::kContent);
+    if (!options_.dry_run) {
+        announcer_.announce_unreadable(entry, changed ? FileStatus::changed : FileStatus::unreadable, why.system_error);
+    }
     counts_.end(entry, 0);
     counts_.fail(entry, std::move(why));
     unreplaced_.add(entry);
