@@ -2,7 +2,7 @@
 import os
 import random
 
-from trees import Node, random_destination, random_tree
+from trees import Node, random_destination, random_tree, share_files
 
 PATTERNS = [b"*.o", b"core", b"a", b"/a", b"b/", b"/b/", b"d/***", b"**/c", b"c/**", b"a*", b"*e*", b"[a-d]", b"[!a-d]",
             b"a/b", b"/a/b", b"*/b", b"star*", b"star\\*", b"q?", b"br[[]ab]c", b".*", b"keep.me", b"*", b"*/", b"README",
@@ -36,10 +36,17 @@ class Case:
         self.placed = [{p: (n if n.other is None else tree[n.other]) for p, n in there.items()}
                        for there, tree in zip(placed, self.trees)]
         self.destination = random_destination(rng, self.placed)
+        # Names at the destination share a file, as after a deduplication, and a snapshot by hard links shares all.
+        shared = random.Random(f"{seed} shared")
+        if shared.random() < 0.3:
+            share_files(shared, self.destination)
+        self.snapshot = shared.random() < 0.3
         # There is a file that differs in its time only.
+        self.destination_files = {path: node if node.other is None else self.destination[node.other]
+                                  for path, node in self.destination.items() if node.kind == "file"}
         self.touched = any(there.kind == "file" and there.data == node.data and there.when != node.when
                            for tree in self.placed for path, node in tree.items() if node.kind == "file"
-                           for there in [self.destination.get(path)] if there is not None)
+                           for there in [self.destination_files.get(path)] if there is not None)
 
     def both(self, udtx, rsync=None):
         self.udtx += udtx

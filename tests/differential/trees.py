@@ -100,6 +100,31 @@ def random_destination(rng, sources):
     return tree
 
 
+def share_files(rng, tree):
+    """Makes some names of a tree lead to one file."""
+    for _ in range(rng.randrange(1, 4)):
+        files = sorted(path for path, node in tree.items() if node.kind == "file" and node.other is None)
+        led_to = {node.other for node in tree.values()}
+        others = [path for path in files if path not in led_to]
+        if len(files) < 2 or not others:
+            return
+        path = rng.choice(others)
+        first = rng.choice([name for name in files if name != path])
+        # Half of them are what the source has under one of the names.
+        if rng.random() < 0.5:
+            tree[first] = Node("file", tree[path].data, tree[path].when)
+        tree[path] = Node("file", other=first)
+
+
+def link_all(root, to):
+    """As cp -al: a snapshot of the files of `root` that shares them."""
+    for directory, below, names in os.walk(root):
+        at = os.path.join(to, os.path.relpath(directory, root))
+        os.makedirs(at, exist_ok=True)
+        for name in names:
+            os.link(os.path.join(directory, name), os.path.join(at, name), follow_symlinks=False)
+
+
 def build(tree, root):
     os.makedirs(root, exist_ok=True)
     ordered = sorted(tree.items(), key=lambda item: item[1].other is not None)

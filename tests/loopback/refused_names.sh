@@ -62,11 +62,13 @@ said "mode of [0-9]+ files? could not be set"
 
 # --- a dry run predicts that, for a new destination and for one that has everything already
 counts() { local field; for field in exit_code files unchanged failed_count; do printf '%s %s ' "$field" "$(json_field "$work/last.out" "$field")"; done; }
+expect 23 "$send" -n -H --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1:$port/again"
+said "cannot .*'l': Operation not permitted"
+rm "$work/plain.src/l"  # a failed entry leaves a journal, and the next run counts what that proves
 for round in 1 2; do
     expect 23 "$send" -n -H --json --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1:$port/again"
     planned=$(counts)
     said "another name could not be made of 1 file.*Operation not permitted"
-    said "cannot .*'l': Operation not permitted"
     [ "$round" -eq 2 ] || [ ! -e "$work/plain.backing/again" ] || fail "a dry run made the destination"
     expect 23 "$send" -H --json --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1:$port/again"
     [ "$planned" = "$(counts)" ] || fail "round $round: the dry run predicts $planned, and the run says $(counts)"
