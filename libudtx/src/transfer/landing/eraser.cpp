@@ -131,7 +131,8 @@ Result<void> Eraser::may_go(int parent, const std::string& name, const std::stri
     }
     const bool directory = S_ISDIR(st.st_mode);
     if (is_transfer_file(name) && !directory) return refusal(path, "belongs to a transfer");
-    if (is_protected(name, path, directory)) return refusal(path, "is excluded");
+    const bool excluded = is_protected(name, path, directory);
+    if (excluded && depth > 0) return refusal(path, "is excluded");
     if (depth > 0 && has_come(parent, name)) return in_doubt(path, path);
     if (is_mount_point(parent, name)) return refusal(path, kIsMountPoint);
     if (const int error = bars_removal(parent, name); error != 0) return io_error("cannot delete", path, error);
@@ -139,6 +140,8 @@ Result<void> Eraser::may_go(int parent, const std::string& name, const std::stri
     UniqueFd fd;
     std::vector<std::string> names;
     int error = depth < kMaxEraseDepth ? list(parent, name, path, fd, names) : ELOOP;
+    // An empty directory is always replaced.
+    if (excluded && error == 0 && !names.empty()) return refusal(path, "is excluded");
     if (error == 0 && !names.empty()) error = lacks_rights(fd.get(), path);
     if (error != 0) return io_error("cannot delete", path, error);
     for (const std::string& inside : names) {
