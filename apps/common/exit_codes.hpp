@@ -1,5 +1,5 @@
-// Exit codes of both tools. They are rsync's values where rsync has one. Code 0 means that every byte that was asked for
-// stands under its final name and was read or proven. Any other code has a line at both ends, in JSON too.
+// Exit codes of both tools. They are rsync's values where rsync has one. Code 0 means that every byte that was asked
+// for stands under its final name and was read or proven. Any other code has a line at both ends, in JSON too.
 #pragma once
 
 #include <string_view>

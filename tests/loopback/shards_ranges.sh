@@ -114,7 +114,7 @@ for k in 2 3; do begin $k; done
 ended 0
 [ ! -e "$work/dst/src/large" ] || fail "two of four shards complete a file"
 expect 41 "$recv" receipt merge "$work/some" "$work"/receipt.[0-3]
-said 'receipt.2 belongs to another run of the job than .*receipt.0.*clean --jobs. at the receiver, then all shards again'
+said 'receipt.2 belongs to another run of the job than .*receipt.0.*Remove the job at the receiver, run all shards again'
 expect 0 "$recv" clean --jobs "$work/dst"
 for k in 0 1 2; do begin $k -p; done
 ended 0

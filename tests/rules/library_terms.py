@@ -17,10 +17,10 @@ SAID_TO_THE_PEER = {
     "landing/stream_landing.cpp": {"--overwrite"},
     "landing/temp_file.cpp": {"--min-free"},
     "landing/tree_landing.cpp": {"--no-resume", "--allow-set-id", "--overwrite"},
-    "resume/job_file.cpp": {"--plan", "--job"},
+    "resume/job_file.cpp": {"--plan", "--job", "--jobs", "--exclude", "--include", "--files-from", "--links"},
     "source/entry_announcer.cpp": {"--set-id"},
 }
-OF_OTHER_PROGRAMS = {"-u", "-w"}  # ulimit, sysctl
+OF_OTHER_PROGRAMS = {"-u", "-v", "-w"}  # ulimit, sysctl
 
 
 def flags(text):

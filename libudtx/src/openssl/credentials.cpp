@@ -57,10 +57,10 @@ std::optional<Error> other_kind(std::string_view text, KeyKind wanted, const std
     if (wanted == KeyKind::identity) {
         const bool pair = kind == KeyKind::public_key && path.extension() == ".pub";
         remedy = pair ? "give " + std::filesystem::path(path).replace_extension().string()
-                      : "make one with udtx-send keygen --identity FILE";
+                      : "make an identity with udtx-send keygen";
     } else if (wanted == KeyKind::public_key) {
         remedy = kind == KeyKind::identity ? "give " + path.string() + ".pub"
-                                           : "udtx-send keygen --identity FILE makes FILE.pub";
+                                           : "udtx-send keygen makes it beside an identity";
     }
     return Error{ErrorCode::malformed,
                  path.string() + " is " + noun(kind) + ", and " + noun(wanted) + " is needed: " + remedy};

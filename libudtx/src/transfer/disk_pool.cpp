@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "os/system_failure.hpp"
-#include "transfer/file/file_io.hpp"
 
 namespace udtx::transfer {
 
@@ -42,11 +41,15 @@ Error error_of_exception() noexcept {
     return {ErrorCode::file_io, "out of memory", ENOMEM};
 }
 
+thread_local bool is_worker = false;
+
 }  // namespace
+
+bool DiskPool::is_this_thread() noexcept { return is_worker; }
 
 void DiskPool::add_thread() {
     threads_.emplace_back([this] {
-        let_thread_wait_for_descriptors();
+        is_worker = true;
         run();
     });
 }

@@ -34,6 +34,8 @@ class DiskPool {
     /// started for `after`. All threads are then blocked in disk calls, perhaps on one disk that hangs.
     void relieve(std::size_t threads, std::chrono::milliseconds after = std::chrono::seconds(2)) noexcept;
     [[nodiscard]] std::size_t threads() const;
+    /// True on a thread of a pool, which may wait for what other jobs will give back.
+    [[nodiscard]] static bool is_this_thread() noexcept;
 
   private:
     friend class DiskTask;

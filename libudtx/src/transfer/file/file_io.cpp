@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "os/system_failure.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
 
@@ -56,7 +57,6 @@ constexpr std::size_t kFewJobs = 16;
 constexpr std::chrono::milliseconds kLongestWait{10'000};
 constexpr std::chrono::milliseconds kWaitStep{5};
 
-thread_local bool may_wait = false;
 std::atomic<std::size_t> claims{0};
 std::atomic<std::size_t> own_descriptors{kOwnDescriptors};
 
@@ -77,12 +77,10 @@ std::size_t descriptor_share() {
     return std::clamp<std::size_t>((all - std::min(all, held)) / (kParts * jobs), 1, 64);
 }
 
-void let_thread_wait_for_descriptors() noexcept { may_wait = true; }
-
 bool DescriptorWait::again(int error_number) noexcept {
     const bool lacking = error_number == EMFILE || error_number == ENFILE;
     // A job that is alone holds all descriptors itself.
-    if (!lacking || !may_wait || claims.load() < 2 || waited_ >= kLongestWait) return false;
+    if (!lacking || !DiskPool::is_this_thread() || claims.load() < 2 || waited_ >= kLongestWait) return false;
     std::this_thread::sleep_for(kWaitStep);
     waited_ += kWaitStep;
     errno = error_number;

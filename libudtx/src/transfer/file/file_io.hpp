@@ -53,10 +53,8 @@ namespace udtx::transfer {
 /// Reserves `more` further descriptors for uses other than jobs; a negative number releases them.
 void reserve_descriptors(std::ptrdiff_t more) noexcept;
 
-/// Lets the calling thread wait for descriptors that other jobs use for a moment, instead of failing. For threads that
-/// do disk work only.
-void let_thread_wait_for_descriptors() noexcept;
-/// Waits for a descriptor between two tries of a call that makes one.
+/// Lets threads of a disk pool wait for descriptors that other jobs use for a moment, instead of failing. Waits for a
+/// descriptor between two tries of a call that makes one.
 class DescriptorWait {
   public:
     /// The call failed with this errno. True: it lacked a descriptor, and the next try may find one. errno stays.

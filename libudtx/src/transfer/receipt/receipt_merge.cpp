@@ -125,8 +125,8 @@ class MergeInput {
                     ErrorCode::integrity,
                     receipts_[i].name + " belongs to another run of the job than " + of_job +
                         ": in between, the job was complete, or its destination was removed, cleaned or "
-                        "another one. Run 'udtx-recv clean --jobs' at the receiver, then all shards again, and merge "
-                        "their new receipts"};
+                        "another one. Remove the job at the receiver, run all shards again, and merge their new "
+                        "receipts"};
             }
             if (!names[shard->index].empty()) {
                 return Error{ErrorCode::integrity, names[shard->index] + " and " + receipts_[i].name +

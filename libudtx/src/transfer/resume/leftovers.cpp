@@ -208,7 +208,7 @@ class Cleaner {
         if (!job || age_of(st) >= kKeepLeftoversDays * kDay) return;
         const std::string why = "a job waits: " + std::to_string(std::ranges::count(job->done, true)) + " of " +
                                 std::to_string(job->head.count) +
-                                " shards are done. Run the others, or use --jobs and run all shards again";
+                                " shards are done. Run the others, or remove the job and run all shards again";
         spared_[path_in(directory, name)] = why;
         spared_[path_in(directory, shard_slots_name(job->head.job))] = "its job waits";
         for (const auto& [number, file] : job->files) {
@@ -247,7 +247,7 @@ class Cleaner {
         const std::string path = path_in(directory, name);
         if (doomed_.count(path) > 0) return;
         if (const auto spared = spared_.find(path); spared != spared_.end()) return keep(path, spared->second);
-        if (S_ISDIR(st.st_mode)) return keep(path, "a run with --delete has not deleted all of it: repeat that run");
+        if (S_ISDIR(st.st_mode)) return keep(path, "a run that deletes has not deleted all of it: repeat that run");
         if (!is_ours(st) && !is_temporary_link(name, st))
             return keep(path, "it is not a file of this user's transfers");
         // As late as possible: every transfer locks the directory before it begins a file.

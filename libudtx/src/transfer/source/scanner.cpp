@@ -352,7 +352,7 @@ void Scanner::check_content() {
         {".", ErrorCode::partial,
          "the plan has " + text_of(planned) + " for this shard, but the sources have " +
              (renamed ? std::string("as many under other names") : text_of(content_)) +
-             ": mount what is missing and repeat the command, or make a new plan and run all shards as a new --job"});
+             ": mount what is missing and repeat the command, or make a new plan and run all shards as a new job"});
 }
 
 void Scanner::add(ScannedEntry entry) {
