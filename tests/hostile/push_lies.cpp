@@ -115,7 +115,7 @@ void add_names(std::vector<PushLie>& out) {
             tree("a file, then a directory", Expect::any, 0, "",
                  in_all({file("a"), [](Script& s) { s.directory("a"); }, file("a/b")})),
             tree("below a file", Expect::any, 0, "", in_all({file("a"), file("a/b")})),
-            tree("the destination is up", kEnds, kRefused, "leads to another directory", file("canary"),
+            tree("the destination is up", kEnds, kBroken, "leads to another directory", file("canary"),
                  [](message::Offer& m) { m.destination = {".."}; }),
             tree("the destination is a link", kEnds, 4, "out", file("canary"),
                  [](message::Offer& m) { m.destination = {"out"}; }),

@@ -51,7 +51,7 @@ RUN_ELSEWHERE = {
     "./dev bench": "a measurement; its figures stand beside it", "bench/loopback/many": "a measurement; its figures stand beside it",
     "sbatch --array=0-7 slurm-array.sh": "loopback_fleet_slurm", "cmake --install": "install",
     "ssh host 'udtx-recv --bootstrap'": "loopback_ssh", "ssh -G": "a part of loopback_ssh", "ssh could not": "a message",
-    "ssh was refused": "a message", "ssh -L": "needs a second host", "sudo install": "needs a second host",
+    "ssh was refused": "a message", "systemctl reload udtx-recv": "sends the signal of loopback_reload", "ssh -L": "needs a second host", "sudo install": "needs a second host",
 }
 EXACTLY = {
     "udtx-recv --listen": "names a flag",

@@ -236,7 +236,7 @@ TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state"
                      injected);
 }
 
-TEST_CASE("a first packet of less than 1200 bytes gets no answer") {
+TEST_CASE("a first packet of less than 548 bytes gets no answer") {
     Scenario s(symmetric("short hello", {}));
     Victim victim(s);
     std::vector<Recorded> tape;
@@ -255,7 +255,7 @@ TEST_CASE("a first packet of less than 1200 bytes gets no answer") {
     s.network().inject(1ms, victim.address(), to, data);
     s.run_for(1s);
     SIM_REQUIRE(s, victim.datagrams == 1);  // a whole one gets its RETRY
-    data.resize(wire::kMinInitialDatagram - 1);
+    data.resize(wire::kLeastInitialDatagram - 1);
     s.network().inject(1ms, victim.address(), to, std::move(data));
     s.run_for(1s);
     SIM_CHECK(s, victim.datagrams == 1);

@@ -38,6 +38,7 @@ std::optional<Instant> MtuSearch::deadline() const {
 void MtuSearch::on_probe_acked(Instant now, std::uint32_t size) {
     in_flight_ = false;
     tries_ = 0;
+    on_passed(size);
     current_ = std::max(current_, size);
     if (ceiling_ < current_) ceiling_ = maximum_;
     rest_if_searched(now);
@@ -72,7 +73,12 @@ void MtuSearch::on_too_large(Instant now, std::uint32_t size) {
     refuse(now, size);
 }
 
+void MtuSearch::on_passed(std::uint32_t size) {
+    if (size >= usual_minimum_) minimum_ = usual_minimum_;
+}
+
 void MtuSearch::on_acked(Instant now, PacketNumber number, std::uint32_t size) {
+    on_passed(size);
     if (size <= minimum_) return;
     large_acked_ = std::max(large_acked_.value_or(number), number);
     large_losses_ = 0;

@@ -18,8 +18,14 @@ class MtuSearch {
     /// No path may be this narrow: what an IPv4 packet of 576 bytes holds.
     static constexpr std::uint32_t kLeast = 548;
 
-    MtuSearch(std::uint32_t minimum, std::uint32_t maximum)
-        : minimum_(minimum), maximum_(maximum), current_(minimum), ceiling_(maximum) {}
+    /// `doubtful`: the path has not carried `minimum` yet. The search then starts at kLeast and first probes `minimum`.
+    MtuSearch(std::uint32_t minimum, std::uint32_t maximum, bool doubtful = false)
+        : usual_minimum_(minimum),
+          minimum_(doubtful ? kLeast : minimum),
+          maximum_(maximum),
+          current_(minimum_),
+          ceiling_(maximum),
+          previous_(doubtful ? minimum : 0) {}
 
     [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
     /// A size that passes unless the path is very narrow. A packet of this size shows whether the path has failed or
@@ -55,13 +61,15 @@ class MtuSearch {
 
     [[nodiscard]] std::uint32_t next_size() const;
     void refuse(Instant now, std::uint32_t size);
+    void on_passed(std::uint32_t size);
     void rest_if_searched(Instant now);
 
+    std::uint32_t usual_minimum_;
     std::uint32_t minimum_;
     std::uint32_t maximum_;
     std::uint32_t current_;
-    std::uint32_t ceiling_;       // largest size not known to fail
-    std::uint32_t previous_ = 0;  // size before the presumed black hole; probed first
+    std::uint32_t ceiling_;   // largest size not known to fail
+    std::uint32_t previous_;  // size before the presumed black hole; probed first
     int tries_ = 0;
     bool in_flight_ = false;
     std::optional<Instant> resume_;  // the next probe is sent no earlier than this

@@ -95,8 +95,8 @@ Result<void> Connection::Impl::establish(Instant now) {
     streams_.set_peer_limits(peer_.connection_window, peer_.stream_window, peer_.max_streams);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     const bool narrow = handshake_.datagram_bytes() < wire::kMinInitialDatagram;
-    const auto smallest = narrow ? path::MtuSearch::kLeast : config_.min_datagram;
-    paths_.first().mtu = path::MtuSearch(smallest, std::max(smallest, largest));
+    const auto maximum = std::max(narrow ? path::MtuSearch::kLeast : config_.min_datagram, largest);
+    paths_.first().mtu = path::MtuSearch(config_.min_datagram, maximum, narrow);
     paths_.first().acks.pace().on_handshake(now - started_);
     state_ = State::established;
     const PathOptions& wanted = paths_.first().options;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kMaxCryptoBuffer = 64U << 10U;  // a flight of TLS 1.3 with certificates is far smaller
 constexpr PathId kPath{0};
 constexpr std::size_t kLeast = wire::kLeastInitialDatagram;
-constexpr int kSilencesOfLarge = 2;
+constexpr int kSilencesOfLarge = 4;  // random loss seldom takes as many flights
 constexpr std::size_t kCryptoFrameHeader = 1 + 8 + 8;
 }  // namespace
 

@@ -152,3 +152,24 @@ TEST_CASE("a size that is to be verified is asked for first") {
     s.on_probe_acked(Instant{}, before);
     CHECK(s.current() == before);
 }
+
+TEST_CASE("a path that is thought to be narrow counts as usual once it carries the usual size") {
+    MtuSearch s(1200, 1472, true);
+    CHECK(s.current() == MtuSearch::kLeast);
+    CHECK(s.probe_due(Instant{}) == 1200);
+    s.on_probe_sent();
+    s.on_probe_acked(Instant{}, 1200);
+    CHECK(s.minimum() == 1200);
+    search(s, Instant{}, 1452);
+    CHECK(s.current() == 1452);
+    s.verify();
+    CHECK(s.current() == 1200);
+}
+
+TEST_CASE("a narrow path stays below the usual size") {
+    MtuSearch s(1200, 1472, true);
+    search(s, Instant{}, 1000);
+    CHECK(s.current() <= 1000);
+    CHECK(s.current() + 16 > 1000);
+    CHECK(s.minimum() == MtuSearch::kLeast);
+}

@@ -158,18 +158,25 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         rig.begin("f", 4, true);  // the sender asked; it counted as skipped with the answer
         rig.send(1, 0, "ours");
         rig.end({"ours"});
-        rig.begin("k", 4, true);
-        rig.send(2, 0, "ours");
-        write_file(rig.temp / "k", "theirs");  // it appears meanwhile
-        rig.end({"ours"});
         finish(*rig.writer);
-        CHECK(rig.skipped == 3);
-        CHECK(read_file(rig.temp / "k") == "theirs");
+        CHECK(rig.skipped == 2);
         CHECK(rig.ask("f/below", 6).has == Holding::exists);  // f is a directory at the sender
         CHECK(rig.delivered.empty());
         CHECK(read_file(rig.temp / "f") == "theirs");
         CHECK(read_file(rig.temp / "h") == "theirs");
-        CHECK(count_files(rig.temp.path()) == 3);
+        CHECK(count_files(rig.temp.path()) == 2);
+    }
+    SECTION("never, and the name appears while the file arrives") {
+        Rig rig({.overwrite = Overwrite::never});
+        rig.begin("k", 4, true);
+        rig.send(0, 0, "ours");
+        write_file(rig.temp / "k", "theirs");
+        rig.end({"ours"});
+        finish(*rig.writer);
+        CHECK(rig.failed.empty());
+        CHECK(rig.skipped == 1);
+        CHECK(read_file(rig.temp / "k") == "theirs");
+        CHECK(count_files(rig.temp.path()) == 1);
     }
     SECTION("always") {
         Rig rig({.overwrite = Overwrite::always});
