@@ -230,7 +230,7 @@ TEST_CASE("a path that carries only 548 bytes is used, whether the interface ref
                 Pair pair;
                 pair.client.line = {passes, says_so};
                 if (both_ways) pair.server.line = {passes, says_so};
-                pair.client.bytes = some_bytes(3'000'000);
+                pair.client.bytes = some_bytes(6'000'000);
                 pair.run();
                 CHECK(pair.client.closed->orderly());
                 CHECK(pair.server.taken == pair.client.bytes);
