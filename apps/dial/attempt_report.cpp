@@ -114,6 +114,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
     add_missing(report, std::move(missing));
     say_error(report, facts, transfer, waiter.signal());
     judge_receipt(report);
+    if (facts.job != nullptr) facts.job->judge(report);
     return report;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dial/attempt_waiter.hpp"
 #include "dial/explain.hpp"
+#include "dial/job_record.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
@@ -24,6 +25,7 @@ struct AttemptFacts {
     std::string congestion{};
     std::vector<transfer::FailedFile> missing{};     ///< missing sources that were found outside the transfer
     std::function<DialContext()> context = nullptr;  ///< called only if there is an error to explain
+    JobRecord* job = nullptr;                        ///< of a shard
 };
 
 /// Includes the results of the earlier connections.

@@ -16,6 +16,7 @@ const std::vector<Manual::Entry> kEnvironment{
      "line overrides the variable. The variable overrides the files."},
     {"XDG_CONFIG_HOME", "The directory of udtx/config, in place of ~/.config."},
     {"XDG_RUNTIME_DIR", "The directory of the control sockets, in place of /tmp/udtx-UID."},
+    {"XDG_STATE_HOME", "The directory of udtx/jobs, in place of ~/.local/state: how the shards of each job ended."},
 };
 
 const std::vector<Manual::Entry> kNoSettings{

@@ -26,7 +26,7 @@ struct Fetching {
     const RecvRun& run;
     std::unique_ptr<TransferObservers>& observers;
     LeaveReceiver leave;
-    std::uint64_t& job_run;  ///< of the shard's job, as the first connection met it
+    JobRecord* job;  ///< of a shard
 };
 
 /// Missing sources, as the sender reported over ssh. Empty if it sent no answer.
@@ -45,11 +45,11 @@ std::vector<transfer::FailedFile> missing_over_ssh(const PullRoute& route) {
 
 FinalReport make_report(const Fetching& fetching, const PullRoute& route, const AttemptWaiter& waiter,
                         const transfer::Transfer& transfer) {
-    if (const auto job = transfer.outcome().job) fetching.job_run = job->run;
     const RecvCommand& command = fetching.run.command;
     AttemptFacts facts{command.common, DataEnd::receiver};
     facts.streaming = command.to_stdout;
     facts.dry_run = command.tree.dry_run;
+    facts.job = fetching.job;
     facts.congestion = command.common.congestion;
     if (transfer.done() && !transfer.cancelled()) facts.missing = missing_over_ssh(route);
     facts.context = [&] { return context_of(command, route, transfer.connected_for().has_value()); };
@@ -104,7 +104,7 @@ TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
 Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const PullRoute& route) {
     const RecvCommand& command = fetching.run.command;
     transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
-    if (request.options.what.shard && !route.remote) request.options.what.shard->run = fetching.job_run;
+    if (fetching.job != nullptr) fetching.job->describe(*request.options.what.shard);
     request.dial = command.common.dial(config_of(command, route), route.addresses);
     if (route.remote) request.dial.also = route.remote->own_addresses();
     request.events.log = fetching.run.log.sink();
@@ -160,11 +160,16 @@ Attempt attempt(const Fetching& fetching, KnownRemote& known, std::optional<Dura
 
 FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
     const CommonOptions& options = run.command.common;
+    std::optional<JobRecord> job;
+    if (run.command.tree.shards.shard && !run.command.tree.dry_run) {
+        auto opened = open_job_record(run.command);
+        if (!opened) return never_began(options, opened.error());
+        job = std::move(*opened);
+    }
     const Duration patience = options.timeout.value_or(transfer::kPatience);
     auto observers = observe_pull(run, patience);
     if (!observers) return never_began(options, observers.error());
-    std::uint64_t job_run = 0;
-    const Fetching fetching{run, *observers, leave, job_run};
+    const Fetching fetching{run, *observers, leave, job ? &*job : nullptr};
     KnownRemote known;
     FinalReport report = keep_trying({patience, resumable(run.command), run.log, run.signals, **observers},
                                      [&](std::optional<Duration> left) { return attempt(fetching, known, left); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dial/explain.hpp"
+#include "dial/job_record.hpp"
 #include "options/run.hpp"
 #include "ssh/remote_end.hpp"
 #include "udtx/transfer/options.hpp"
@@ -27,6 +28,8 @@ struct PullRoute {
 /// The destination and the selection.
 [[nodiscard]] transfer::ReceiveOptions receive_options(const RecvRun& run, const PullRoute& route);
 [[nodiscard]] DialContext context_of(const RecvCommand& command, const PullRoute& route, bool connected);
+/// The record of the shard's job. Call it only with a shard.
+[[nodiscard]] Result<JobRecord> open_job_record(const RecvCommand& command);
 /// True if the same command continues an aborted transfer.
 [[nodiscard]] bool resumable(const RecvCommand& command);
 

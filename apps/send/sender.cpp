@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/descriptors.hpp"
@@ -75,18 +76,18 @@ struct Sending {
     std::unique_ptr<TransferObservers>& observers;
     const transfer::SentFiles& sent;
     LeaveSender leave;
-    std::uint64_t& job_run;  ///< of the shard's job, as the first connection met it
+    JobRecord* job;  ///< of a shard
 };
 
 FinalReport make_report(const Sending& sending, const SendRoute& route, const AttemptWaiter& waiter,
                         const transfer::Transfer& transfer) {
-    if (const auto job = transfer.outcome().job) sending.job_run = job->run;
     const SendCommand& command = sending.run.command;
     AttemptFacts facts{command.common, DataEnd::sender};
     facts.streaming = command.streaming();
     facts.dry_run = command.tree.dry_run;
     facts.congestion = command.congestion_in_use();
     facts.missing = sending.sources.failed;
+    facts.job = sending.job;
     facts.context = [&] { return context_of(command, route, transfer.connected_for().has_value()); };
     return attempt_report(std::move(facts), *sending.observers, waiter, transfer);
 }
@@ -94,7 +95,7 @@ FinalReport make_report(const Sending& sending, const SendRoute& route, const At
 transfer::SendOptions what_to_send(const Sending& sending) {
     const SendRun& run = sending.run;
     transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
-    if (options.what.shard) options.what.shard->run = sending.job_run;
+    if (sending.job != nullptr) sending.job->describe(*options.what.shard);
     options.planned = plan_listing(run.log, listing_of(run.command.tree, run.command.common, false));
     options.missing = sending.sources.failed;
     if (options.what.erase && !sending.sources.failed.empty()) {
@@ -201,12 +202,20 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
         report.outcome.failed = std::move(sources.failed);
         return report;
     }
+    std::optional<JobRecord> job;
+    const ShardOptions& shards = command.tree.shards;
+    if (shards.shard && !command.tree.dry_run) {
+        auto opened =
+            JobRecord::open({shards.job, command.sources, command.remote ? command.remote->path : command.url.path},
+                            shards.of_job(command.sources, where_of(command)), !command.common.receipt_text.empty());
+        if (!opened) return never_began(command.common, opened.error());
+        job = std::move(*opened);
+    }
     const Duration patience = command.common.timeout.value_or(transfer::kPatience);
     auto observers = observe_push(run, patience);
     if (!observers) return never_began(command.common, observers.error());
     const transfer::SentFiles sent;
-    std::uint64_t job_run = 0;
-    const Sending sending{run, sources, *observers, sent, leave, job_run};
+    const Sending sending{run, sources, *observers, sent, leave, job ? &*job : nullptr};
     KnownRemote known;
     FinalReport report = keep_trying({patience, command.resumable(), run.log, run.signals, **observers},
                                      [&](std::optional<Duration> left) { return attempt(sending, known, left); });

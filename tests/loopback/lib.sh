@@ -17,7 +17,7 @@ mounted=()  # mount points of the test; unmounted at its end
 # Settings of the user who runs the tests must not affect them.
 for name in $(compgen -e UDTX_ || true); do [[ $name =~ ^UDTX_(KILL_POINTS|WHOLE_MATRIX)$ ]] || unset "$name"; done
 whole=${UDTX_WHOLE_MATRIX:-}  # runs cases of the fault matrix at full size
-export XDG_CONFIG_HOME=$work/no-settings
+export XDG_CONFIG_HOME=$work/no-settings XDG_STATE_HOME=$work/state
 
 # True for a process that the test has started and not yet waited for. Afterwards another process may have its number.
 is_child() { [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f2)" = $$ ]; }

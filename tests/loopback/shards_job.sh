@@ -63,6 +63,35 @@ done
 ended
 diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
 
+# --- two servers that do not share their storage: together the shards have delivered everything, and no server has it
+mkdir "$work/other"
+start_recv other --allow-read --dir "$work/other" --psk-file "$work/psk"
+first=${servers%%,*}
+to() { printf '%s\n' --psk-file "$work/psk" --json "$src" "udtx://127.0.0.1:$1/apart/"; }
+mapfile -t here < <(to "${first##*:}")
+mapfile -t there < <(to "$port")
+for k in 0 1; do expect 0 "$send" --shard $k/$n "${here[@]}"; done
+expect 0 "$send" --shard 2/$n "${there[@]}"
+expect 11 "$send" --shard 3/$n "${there[@]}"
+said 'shards 0, 1 delivered to another directory'
+expect 0 "$send" --shard 2/$n "${here[@]}"
+expect 0 "$send" --shard 3/$n "${here[@]}"
+grep -q '"complete":true' "$work/last.out" || fail "the job is $(cat "$work/last.out")"
+diff -r "$src" "$work/dst/apart/src" || fail "the tree differs"
+# A shard that runs again finds what it delivered, and leaves nothing that waits for the others.
+expect 0 "$send" --shard 2/$n "${here[@]}"
+grep -q '"complete":true' "$work/last.out" || fail "the job is $(cat "$work/last.out")"
+[ -z "$(find "$work/dst/apart" -name '.udtx-*')" ] || fail "a shard that had nothing to do leaves a job"
+
+# --- without a record of the job, only receipts can tell
+for state in /proc/none "$work/psk"; do
+    XDG_STATE_HOME=$state expect 11 "$send" --shard 0/$n "${here[@]}"
+    said 'cannot make the record of this job.*set XDG_STATE_HOME .*--receipt'
+    XDG_STATE_HOME=$state expect 0 "$send" --shard 0/$n --receipt "$work/receipt.0" "${here[@]}"
+done
+rm -rf "$work/dst/apart"
+expect 0 "$recv" clean --jobs "$work/dst"
+
 # --- refused runs
 mkdir "$work/nothing"
 start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"

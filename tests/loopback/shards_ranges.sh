@@ -110,8 +110,14 @@ for k in 0 1; do begin $k; done
 ended 0
 expect 0 "$recv" clean --jobs "$work/dst"
 rm -r "$work/dst/src"
-for k in 2 3; do begin $k; done
+begin 2
 ended 0
+# Now each shard has delivered everything, but not into one tree.
+begin 3 --json
+ended 11
+grep -q 'shards 0, 1 delivered to another directory, or to one that was removed: run all shards again' "$work/shard.3" ||
+    fail "shard 3 says: $(cat "$work/shard.3")"
+grep -q '"exit_code":11' "$work/shard.3.out" || fail "shard 3 reports $(cat "$work/shard.3.out")"
 [ ! -e "$work/dst/src/large" ] || fail "two of four shards complete a file"
 expect 41 "$recv" receipt merge "$work/some" "$work"/receipt.[0-3]
 said 'receipt.2 belongs to another run of the job than .*receipt.0.*Remove the job at the receiver, run all shards again'
@@ -125,6 +131,7 @@ expect 0 "$recv" receipt merge "$work/all" "$work"/receipt.[0-3]
 all_there
 
 # --- shards with different views of the tree
+rm -r "$work/dst/src"
 begin 0 -p
 ended 0
 head -c 30000000 /dev/urandom >"$src/before"

@@ -112,6 +112,39 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     CHECK(rig.exists());
 }
 
+TEST_CASE("shards that run again and find what they delivered stay in the earlier run, and leave no job") {
+    const JobRig rig;
+    const auto again = [&](std::size_t index) { return rig.open({kJob, index, 3, 7, 0, 0, 0, 99}).value(); };
+    const auto first = again(0);
+    const auto second = again(1);
+    CHECK(first->finish(true)->run == 99);
+    first->remove();
+    CHECK(rig.exists());  // the second one may have to write
+    SECTION("all find it") {
+        CHECK(second->finish(true)->run == 99);
+        second->remove();
+        CHECK_FALSE(rig.exists());
+    }
+    SECTION("one delivers something, so that the others have to run in its job") {
+        const auto state = second->finish(false);
+        CHECK(state->run != 99);
+        second->remove();
+        CHECK(rig.exists());
+        const auto third = again(2);
+        const auto last = third->finish(true);
+        CHECK(last->run == state->run);
+        CHECK(last->complete());
+        third->remove();
+        CHECK_FALSE(rig.exists());
+    }
+    SECTION("a shard that was never there before waits for the others") {
+        CHECK(second->finish(true)->run == 99);
+        const auto state = rig.shard(2, 3)->finish(true);
+        CHECK(state->run != 99);
+        CHECK(state->complete());
+    }
+}
+
 TEST_CASE("the last shard to end says so when a part of a file is not there any more") {
     const JobRig rig;
     const auto [first, second] = rig.both();
@@ -123,13 +156,13 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     ++newer.mtime.seconds;
     REQUIRE(begin(*second, newer, true));
     REQUIRE(second->fill(newer, kTail, pieces_of(kTail)).ok());
-    const auto finished = second->finish(0ms);
+    const auto finished = second->finish(false, 0ms);
     REQUIRE_FALSE(finished);
     CHECK(finished.error().code == ErrorCode::refused);
     CHECK(finished.error().message.find("bytes 0 to 8388607 are missing") != std::string::npos);
     second->remove();
     CHECK(rig.exists());
-    CHECK_FALSE(rig.shard(1, 2)->finish(0ms));  // each end of that shard reports it
+    CHECK_FALSE(rig.shard(1, 2)->finish(false, 0ms));  // each end of that shard reports it
     // The first shard runs again.
     const auto again = rig.shard(0, 2);
     REQUIRE(begin(*again, newer, false));

@@ -40,7 +40,7 @@ message::Pull sample_pull() {
 
 message::Offer shard_offer() {
     message::Offer offer = sample_offer();
-    offer.shard = JobShard{0x0123456789abcdef, 3, 4096, 42, 400'000'000, 5, ~0ULL, ShardContent{7, ~0ULL, 9}};
+    offer.shard = JobShard{0x0123456789abcdef, 3, 4096, 42, 400'000'000, 5, ~0ULL, 8, ShardContent{7, ~0ULL, 9}};
     return offer;
 }
 

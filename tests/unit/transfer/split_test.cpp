@@ -41,7 +41,7 @@ std::vector<std::string> scan_part(const std::string& source, const std::optiona
     ScanOptions options;
     options.part = part;
     options.hard_links = true;
-    if (content) options.shard = JobShard{1, 0, 1, 0, 0, 0, 0, content};
+    if (content) options.shard = JobShard{1, 0, 1, 0, 0, 0, 0, 0, content};
     ScanQueue queue(kMaxScanQueueBytes);
     JobReport report;
     Scanner scanner(*roots, queue, report, options);

@@ -31,6 +31,9 @@ struct JobShard {
     /// The run of the job that an earlier connection of this transfer met, see JobState::run; 0: none. The receiver
     /// refuses a shard that meets another one, because data of the earlier one may be gone.
     std::uint64_t run = 0;
+    /// The run in which an earlier transfer of this shard has delivered everything, see JobState::run; 0: none. If the
+    /// receiver no longer has the job and finds every entry unchanged, that run stays valid and no other one begins.
+    std::uint64_t delivered_run = 0;
     std::optional<ShardContent> content{};  ///< of the plan; the transfer fails if the sources have something else
     /// Compares all members.
     friend bool operator==(const JobShard&, const JobShard&) noexcept = default;

@@ -56,10 +56,11 @@ struct SentEarlier {
 
 /// What the receiver recorded about the job of a shard when the shard ended.
 struct JobState {
-    std::uint64_t run = 0;      ///< identifies this run of the job: random, and the same for all its shards
-    std::size_t index = 0;      ///< index of this shard
-    std::size_t count = 0;      ///< number of shards
-    std::size_t done = 0;       ///< shards that have delivered everything
+    std::uint64_t run = 0;  ///< identifies this run of the job: random, and the same for all its shards
+    std::size_t index = 0;  ///< index of this shard
+    std::size_t count = 0;  ///< number of shards
+    /// Shards that have delivered everything. If `run` is JobShard::delivered_run, it may be lower than it was then.
+    std::size_t done = 0;
     std::uint64_t waiting = 0;  ///< files that have no final name yet, because parts of them are missing
     /// True if all shards have delivered everything. This shard was then the last one.
     [[nodiscard]] bool complete() const noexcept { return done == count && waiting == 0; }

@@ -199,6 +199,7 @@ Result<void> Announcements::check_offer(const message::Offer& m) const {
 Result<void> Announcements::handle(const message::Offer& m) {
     if (auto checked = check_offer(m); !checked) return checked;
     offer_ = m;
+    if (options_.pull && m.shard) offer_->shard = options_.pull->asked.shard();
     // Transfer numbers belong to a key: the same number under another key is another transfer.
     if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
     if (m.shard && options_.whose != 0) offer_->shard->job = key_of({m.shard->job, options_.whose}) | 1U;

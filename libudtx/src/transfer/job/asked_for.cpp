@@ -89,7 +89,7 @@ Result<void> AskedFor::check(const message::Offer& m) const {
     if (m.overwrite != what.overwrite) return not_asked("another choice of what to overwrite");
     if (m.hash != what.hash) return not_asked("another hash");
     if (m.transfer != 0 && m.transfer != what.transfer) return not_asked("the number of another transfer");
-    if (m.shard && m.shard != what.shard) return not_asked("a shard of another job");
+    if (m.shard && m.shard != in_request(what.shard)) return not_asked("a shard of another job");
     return {};
 }
 

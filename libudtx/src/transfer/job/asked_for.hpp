@@ -33,6 +33,8 @@ class AskedFor {
     /// Checks a file that the sender asks about.
     [[nodiscard]] Result<void> check(const message::Query& m);
     [[nodiscard]] Result<void> check(const message::Meta& m) const;
+    /// The requested shard, with what only this end knows.
+    [[nodiscard]] const std::optional<JobShard>& shard() const noexcept { return wish_.what.shard; }
     /// True if the destination itself may get the attributes of a source.
     [[nodiscard]] bool for_contents() const noexcept { return contents_ && !named_; }
     [[nodiscard]] Result<void> check(const message::Rules& m) const;

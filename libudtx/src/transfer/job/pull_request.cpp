@@ -7,6 +7,11 @@
 
 namespace udtx::transfer {
 
+std::optional<JobShard> in_request(std::optional<JobShard> shard) {
+    if (shard) shard->run = shard->delivered_run = 0;
+    return shard;
+}
+
 namespace {
 
 // Most bytes of patterns in one message.
@@ -63,7 +68,7 @@ message::Pull pull_of(const PullWish& wish) {
     m.transfer = what.transfer;
     m.sources = what.sources;
     m.part = what.part;
-    m.shard = what.shard;
+    m.shard = in_request(what.shard);
     return m;
 }
 

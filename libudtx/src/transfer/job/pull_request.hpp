@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ struct PullWish {
 
 /// Copies the options that choose and compare, for sources that were found in another way.
 void choose_as(const PullWish& wish, SendJobOptions& what);
+
+/// What the sender is told of a shard. How far the shard is, only the receiver needs to know.
+[[nodiscard]] std::optional<JobShard> in_request(std::optional<JobShard> shard);
 
 /// Encodes patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
 [[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);

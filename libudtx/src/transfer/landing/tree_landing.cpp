@@ -204,7 +204,9 @@ class TreeLanding final : public Landing {
         const bool whole = root == finish_->root && finish_->unsent == 0 && links_.report.outcome().failed_count == 0;
         if (!job_) return;
         job_->add_tops(tops_);
-        const auto state = whole ? job_->finish() : job_->state();
+        const Outcome outcome = links_.report.outcome();
+        const bool unchanged = outcome.files == 0 && outcome.links == 0;
+        const auto state = whole ? job_->finish(unchanged) : job_->state();
         if (!state) {
             if (whole) unfinished_ = state.error();
             return;

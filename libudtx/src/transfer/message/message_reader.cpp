@@ -24,6 +24,7 @@ JobShard parse_shard(Fields& in) {
     shard.bits_per_second = in.varint(kMostBitsPerSecond);
     shard.selection = in.u64();
     shard.run = in.u64();
+    shard.delivered_run = in.u64();
     if (in.u8(kShardContent) != 0) {
         shard.content.emplace();
         shard.content->entries = in.varint();

@@ -30,7 +30,7 @@ bool put_shard(Writer& out, const std::optional<JobShard>& shard) {
     const auto& content = shard->content;
     return out.u64(shard->job) && out.varint(shard->index) && out.varint(shard->count) && out.u64(shard->split) &&
            out.varint(shard->bits_per_second) && out.u64(shard->selection) && out.u64(shard->run) &&
-           out.u8(content ? kShardContent : 0) &&
+           out.u64(shard->delivered_run) && out.u8(content ? kShardContent : 0) &&
            (!content || (out.varint(content->entries) && out.u64(content->bytes) && out.u64(content->names)));
 }
 

@@ -200,7 +200,7 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
     if (!job->image_.has_head) {
         locked.add(job_record::Head{kJobFileVersion, shard.job, shard.count, shard.split, hash, shard.selection, run});
     }
-    locked.add(job_record::ShardState{shard.index, false});
+    locked.add(job_record::ShardState{shard.index});
     if (const int error = locked.write(); error != 0) return cannot_use(shard.job, error);
     return job;
 }
@@ -260,9 +260,7 @@ Result<void> JobFile::fits() const {
 }
 
 JobState JobFile::state_of_image() const {
-    JobState out{image_.head.run, shard_.index, shard_.count, 0, image_.files.size()};
-    out.done = static_cast<std::size_t>(std::ranges::count(image_.done, true));
-    return out;
+    return {image_.head.run, shard_.index, shard_.count, image_.done(), image_.files.size()};
 }
 
 Result<JobState> JobFile::state() {
@@ -333,7 +331,9 @@ void JobFile::named(const std::string& path) {
     static_cast<void>(locked.write());  // if it fails, a later run reports that the temporary file is missing
 }
 
-Result<JobState> JobFile::finish(std::chrono::milliseconds wait) {
+Result<JobState> JobFile::finish(bool unchanged, std::chrono::milliseconds wait) {
+    using State = job_record::ShardState::State;
+    const State ended = unchanged && shard_.delivered_run != 0 ? State::found : State::delivered;
     const auto until = std::chrono::steady_clock::now() + wait;
     for (bool told = false;; told = true) {
         {
@@ -343,8 +343,11 @@ Result<JobState> JobFile::finish(std::chrono::milliseconds wait) {
             if (locked.error() == ENOENT && over) return state_of_image();
             if (locked.error() == ENOENT) return gone(shard_.job);
             if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
-            if (!told) locked.add(job_record::ShardState{shard_.index, true});
+            if (!told) locked.add(job_record::ShardState{shard_.index, ended});
             if (const int error = told ? 0 : locked.write(); error != 0) return cannot_use(shard_.job, error);
+            if (ended == State::found && !image_.any_delivered()) {
+                return JobState{shard_.delivered_run, shard_.index, shard_.count, image_.done(), 0};
+            }
             if (!image_.all_done() || image_.files.empty()) return state_of_image();
             if (std::chrono::steady_clock::now() >= until) return missing_in(image_.files.begin()->second);
         }
@@ -354,7 +357,9 @@ Result<JobState> JobFile::finish(std::chrono::milliseconds wait) {
 
 void JobFile::remove() {
     Locked locked(*this);
-    if (locked.error() != 0 || !image_.has_head || !image_.all_done() || !image_.files.empty()) return;
+    if (locked.error() != 0 || !image_.has_head) return;
+    const bool over = image_.files.empty() && (image_.all_done() || !(image_.any_delivered() || image_.any_begun()));
+    if (!over) return;
     remove_from(root_.fd(), shard_slots_name(shard_.job));
     remove_from(root_.fd(), job_file_name(shard_.job));
 }

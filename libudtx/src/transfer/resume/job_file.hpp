@@ -63,13 +63,14 @@ class JobFile {
     Result<void> exchange(const std::function<void(std::vector<ShardSlot>&)>& change);
     /// What the file says now. file_io: it is gone.
     Result<JobState> state();
-    /// Records that this shard has delivered everything. refused: all other shards are done too, and yet a part of a
-    /// file is missing. The file was started again after a shard had ended, or the data of that shard is gone. `wait`:
-    /// for other shards that run again but begin later. file_io: it cannot be recorded.
-    Result<JobState> finish(std::chrono::milliseconds wait = std::chrono::seconds(3));
+    /// Records that this shard has delivered everything. `unchanged`: it had nothing to write. The state is that of
+    /// JobShard::delivered_run if nothing in this run of the job has to be kept. refused: all other shards are done
+    /// too, and yet a part of a file is missing. The file was started again after a shard had ended, or the data of
+    /// that shard is gone. `wait`: for other shards that run again but begin later. file_io: it cannot be recorded.
+    Result<JobState> finish(bool unchanged = false, std::chrono::milliseconds wait = std::chrono::seconds(3));
     /// Records that this shard delivers into these directories of the root. If one is removed, the job begins again.
     void add_tops(const std::set<std::string>& names);
-    /// Call it after finish(): removes the file if all shards are done.
+    /// Call it after finish(): removes the file if all shards are done, or if nothing in it has to be kept.
     void remove();
 
   private:

@@ -49,7 +49,8 @@ bool put_job(Writer& out, const job_record::FileNamed& r) {
     return put_job_type(out, JobRecordType::file_named) && out.u64(r.temporary);
 }
 bool put_job(Writer& out, const job_record::ShardState& r) {
-    return put_job_type(out, JobRecordType::shard_state) && out.varint(r.index) && out.u8(r.done ? 1 : 0);
+    return put_job_type(out, JobRecordType::shard_state) && out.varint(r.index) &&
+           out.u8(static_cast<std::uint8_t>(r.state));
 }
 
 bool put_job(Writer& out, const job_record::Top& r) {
@@ -119,7 +120,7 @@ std::optional<JobRecord> parse_job_record(std::span<const std::byte> body) {
         case JobRecordType::shard_state: {
             job_record::ShardState r;
             r.index = in.varint(kMaxShards - 1);
-            r.done = in.u8(1) != 0;
+            r.state = static_cast<job_record::ShardState::State>(in.u8(2));
             out = r;
             break;
         }
@@ -140,7 +141,7 @@ class JobReplay {
 
     bool operator()(const job_record::Head& r) {
         image_.head = r;
-        image_.done.assign(static_cast<std::size_t>(r.count), false);
+        image_.shards.assign(static_cast<std::size_t>(r.count), std::nullopt);
         return !std::exchange(image_.has_head, true);
     }
     bool operator()(const job_record::FileBegun& r) {
@@ -169,8 +170,8 @@ class JobReplay {
     }
     bool operator()(const job_record::FileNamed& r) { return image_.files.erase(r.temporary) > 0; }
     bool operator()(const job_record::ShardState& r) {
-        if (r.index >= image_.done.size()) return false;
-        image_.done[static_cast<std::size_t>(r.index)] = r.done;
+        if (r.index >= image_.shards.size()) return false;
+        image_.shards[static_cast<std::size_t>(r.index)] = r.state;
         return true;
     }
 
@@ -204,6 +205,12 @@ FileRange JobImage::SharedFile::first_gap() const {
         to = std::max(to, offset + length);
     }
     return {to, size - std::min(to, size)};
+}
+
+std::size_t JobImage::done() const {
+    using State = job_record::ShardState::State;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(shards, [](const auto& shard) { return shard.value_or(State::begun) != State::begun; }));
 }
 
 std::size_t JobImage::read(std::span<const std::byte> bytes, std::uint64_t offset) {

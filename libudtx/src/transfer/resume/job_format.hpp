@@ -12,7 +12,8 @@
 // | 3    | PartPiece  | u64 temporary, varint offset, varint length, digest                                 |
 // | 4    | PartFilled | u64 temporary, varint offset, varint length                                         |
 // | 5    | FileNamed  | u64 temporary                                                                       |
-// | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything                  |
+// | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything, 2 it delivered  |
+// |      |            | everything in another run of the job and found it unchanged                         |
 // | 7    | Top        | path of one component, time at which that directory was made                        |
 //
 // `temporary` makes the name of the temporary file (shared_temp_number()). The first record, and only it, is a Head.
@@ -30,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -76,10 +78,15 @@ struct PartFilled {
 struct FileNamed {
     std::uint64_t temporary = 0;
 };
-/// A run of a shard has begun, or has delivered everything.
+/// How far a shard is.
 struct ShardState {
+    enum class State : std::uint8_t {
+        begun,
+        delivered,  ///< everything is delivered
+        found       ///< an earlier run of the job delivered everything, and it is unchanged
+    };
     std::uint64_t index = 0;
-    bool done = false;
+    State state = State::begun;
 };
 /// A directory at the top that a shard has delivered into.
 struct Top {
@@ -116,13 +123,21 @@ class JobImage {
 
     bool has_head = false;
     job_record::Head head;
-    std::map<std::uint64_t, SharedFile> files;  ///< by the number that makes the temporary name
-    std::vector<bool> done;                     ///< of each shard
-    std::map<std::string, FileTime> tops;       ///< when these directories were made
+    std::map<std::uint64_t, SharedFile> files;                         ///< by the number that makes the temporary name
+    std::vector<std::optional<job_record::ShardState::State>> shards;  ///< empty: it has not begun
+    std::map<std::string, FileTime> tops;                              ///< when these directories were made
     /// True if shards that have run would have to run again without this file.
-    [[nodiscard]] bool waits() const { return has_head && (!files.empty() || (any_done() && !all_done())); }
-    [[nodiscard]] bool any_done() const { return std::ranges::find(done, true) != done.end(); }
-    [[nodiscard]] bool all_done() const { return std::ranges::find(done, false) == done.end(); }
+    [[nodiscard]] bool waits() const { return has_head && any_delivered() && !(files.empty() && all_done()); }
+    /// True if this run of the job has data, and not only shards that found theirs.
+    [[nodiscard]] bool any_delivered() const {
+        return !files.empty() || std::ranges::count(shards, job_record::ShardState::State::delivered) > 0;
+    }
+    [[nodiscard]] std::size_t done() const;
+    [[nodiscard]] bool all_done() const { return done() == shards.size(); }
+    /// True if a run of a shard has begun that has not delivered everything.
+    [[nodiscard]] bool any_begun() const {
+        return std::ranges::count(shards, job_record::ShardState::State::begun) > 0;
+    }
 };
 
 }  // namespace udtx::transfer

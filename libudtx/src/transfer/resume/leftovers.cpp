@@ -206,7 +206,7 @@ class Cleaner {
         struct stat st = {};
         const auto job = options_.jobs ? std::nullopt : waiting_job(directory_fd, name, st);
         if (!job || age_of(st) >= kKeepLeftoversDays * kDay) return;
-        const std::string why = "a job waits: " + std::to_string(std::ranges::count(job->done, true)) + " of " +
+        const std::string why = "a job waits: " + std::to_string(job->done()) + " of " +
                                 std::to_string(job->head.count) +
                                 " shards are done. Run the others, or remove the job and run all shards again";
         spared_[path_in(directory, name)] = why;

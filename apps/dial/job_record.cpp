@@ -1,0 +1,212 @@
+#include "dial/job_record.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "common/exit_codes.hpp"
+#include "udtx/transfer/shard.hpp"
+
+namespace udtx::apps {
+namespace {
+
+// One line for each shard and a few for those that ran again.
+constexpr std::size_t kMostBytes = 1U << 20U;
+
+std::string hex_of(std::uint64_t number) {
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+    return text.data();
+}
+
+template <class Number>
+std::optional<Number> number_in(const std::string& text, int base) {
+    Number value{};
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return bad == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string state_directory() {
+    const char* const state = std::getenv("XDG_STATE_HOME");
+    if (state != nullptr && *state == '/') return std::string(state) + "/udtx/jobs";
+    const char* const home = std::getenv("HOME");
+    return home != nullptr && *home == '/' ? std::string(home) + "/.local/state/udtx/jobs" : std::string();
+}
+
+/// Two trees of one name are two jobs. The number of the file is the same on all hosts that share a disk.
+std::string identity_of(const std::string& source) {
+    std::error_code ignored;
+    struct stat st {};
+    const bool there = ::stat(source.c_str(), &st) == 0;
+    return std::filesystem::weakly_canonical(source, ignored).string() + '\n' + (there ? hex_of(st.st_ino) : "") + '\n';
+}
+
+std::string list_of(const std::vector<std::size_t>& shards) {
+    std::string out;
+    for (std::size_t i = 0; i < shards.size() && i < 10; ++i) out += (i == 0 ? "" : ", ") + std::to_string(shards[i]);
+    return shards.size() > 10 ? out + " and " + std::to_string(shards.size() - 10) + " more" : out;
+}
+
+/// While it exists, no other process reads or writes the record.
+class Lock {
+  public:
+    explicit Lock(int fd) : fd_(fd), held_(again([fd] { return ::flock(fd, LOCK_EX); }) == 0) {}
+    ~Lock() {
+        if (held_) ::flock(fd_, LOCK_UN);
+    }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    [[nodiscard]] bool held() const noexcept { return held_; }
+
+  private:
+    int fd_;
+    bool held_;
+};
+
+}  // namespace
+
+JobRecord::JobRecord(std::string path, const transfer::JobShard& shard, bool has_receipt)
+    : path_(std::move(path)), shard_(shard), has_receipt_(has_receipt) {}
+
+Error JobRecord::cannot(const char* what, int error) const {
+    return {ErrorCode::file_io,
+            std::string("cannot ") + what + " the record of this job, '" + path_ +
+                "': " + std::generic_category().message(error) +
+                ": set XDG_STATE_HOME to a directory that all shards share, or give each a --receipt "
+                "and merge the receipts"};
+}
+
+Result<JobRecord> JobRecord::open(const Job& job, const transfer::JobShard& shard, bool has_receipt) {
+    const std::string directory = state_directory();
+    std::string all = job.name + '\n';
+    for (const std::string& source : job.sources) all += identity_of(source);
+    const std::uint64_t key = transfer::job_number(all, shard.count, job.place);
+    JobRecord record(directory + '/' + hex_of(key), shard, has_receipt);
+    std::error_code failed =
+        directory.empty() ? std::make_error_code(std::errc::no_such_file_or_directory) : std::error_code();
+    if (!failed) std::filesystem::create_directories(directory, failed);
+    if (!failed) {
+        record.file_.reset(open_file(record.path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
+        struct stat st {};
+        if (!record.file_ || ::fstat(record.file_.get(), &st) != 0) {
+            failed = {errno, std::generic_category()};
+        } else if (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid() || st.st_nlink != 1) {
+            failed = {EPERM, std::generic_category()};
+        }
+    }
+    if (failed && !has_receipt) return record.cannot("make", failed.value());
+    if (failed) record.file_.reset();
+    auto begun = failed ? Result<void>() : record.begin();
+    return begun ? Result<JobRecord>(std::move(record)) : begun.error();
+}
+
+Result<JobRecord::Known> JobRecord::read() {
+    std::string text(kMostBytes, '\0');
+    std::size_t count = 0;
+    for (ssize_t got = 1; got > 0 && count < text.size(); count += static_cast<std::size_t>(got)) {
+        got = again(
+            [&] { return ::pread(file_.get(), text.data() + count, text.size() - count, static_cast<off_t>(count)); });
+        if (got < 0) return cannot("read", errno);
+    }
+    text.resize(count);
+    Known known;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string who, run, cut;
+        words >> who >> run >> cut;
+        const auto number = number_in<std::uint64_t>(run, 16);
+        const auto how = number_in<std::uint64_t>(cut, 16);
+        const auto shard = number_in<std::size_t>(who, 10);
+        if (!number || !how) continue;
+        if (who == "complete") known = {{}, {*number, *how}};
+        if (shard && *shard < shard_.count) known.ends[*shard] = {*number, *how};
+    }
+    std::erase_if(known.ends, [](const auto& shard) { return shard.second.run == 0; });
+    return known;
+}
+
+Result<void> JobRecord::note(std::uint64_t run) {
+    // The line of a process that was killed may be torn.
+    return write('\n' + std::to_string(shard_.index) + ' ' + hex_of(run) + ' ' + hex_of(cut()) + '\n', false);
+}
+
+Result<void> JobRecord::write(const std::string& text, bool anew) {
+    if (anew && ::ftruncate(file_.get(), 0) != 0) return cannot("write", errno);
+    if (::lseek(file_.get(), 0, SEEK_END) < 0) return cannot("write", errno);
+    const ssize_t written = again([&] { return ::write(file_.get(), text.data(), text.size()); });
+    if (written != static_cast<ssize_t>(text.size())) return cannot("write", written < 0 ? errno : ENOSPC);
+    return {};
+}
+
+void JobRecord::describe(transfer::JobShard& shard) const {
+    shard.run = met_;
+    shard.delivered_run = shard_.delivered_run;
+}
+
+Result<void> JobRecord::begin() {
+    const Lock lock(file_.get());
+    if (!lock.held()) return cannot("lock", errno);
+    const auto known = read();
+    if (!known) return known.error();
+    const auto end = known->ends.find(shard_.index);
+    const bool ended = end != known->ends.end();
+    const End& last = ended ? end->second : known->complete;
+    shard_.delivered_run = last.cut == cut() ? last.run : 0;
+    return ended ? note(0) : Result<void>();
+}
+
+void JobRecord::judge(FinalReport& report) {
+    auto& job = report.outcome.job;
+    if (job) met_ = job->run;
+    if (report.code != ExitCode::ok) return;
+    Result<void> judged;
+    if (job && file_) {
+        judged = judge(*job);
+    } else if (!job && !has_receipt_) {
+        judged = Error{ErrorCode::refused,
+                       "everything is delivered, but the receiver records no job, so that nobody can tell whether all "
+                       "shards delivered to one directory: give each shard a --receipt, or let the receiver resume"};
+    }
+    if (judged) return;
+    report.outcome.status = judged;
+    report.code = exit_code_for(judged.error().code);
+    report.error = judged.error().message;
+}
+
+Result<void> JobRecord::judge(transfer::JobState& job) {
+    const Lock lock(file_.get());
+    if (!lock.held()) return cannot("lock", errno);
+    auto known = read();
+    if (!known) return known.error();
+    const bool found = job.run == known->complete.run;  // what it delivered then
+    if (found) job.done = job.count;
+    known->ends[shard_.index] = {job.run, cut()};
+    std::vector<std::size_t> elsewhere;
+    for (const auto& [index, end] : known->ends) {
+        if (end.run != job.run) elsewhere.push_back(index);
+    }
+    const bool all = known->ends.size() == shard_.count && elsewhere.empty();
+    if ((job.complete() && !found) || (all && found)) {
+        return write("complete " + hex_of(job.run) + ' ' + hex_of(cut()) + '\n', true);
+    }
+    if (known->ends.size() < shard_.count || elsewhere.empty()) return note(job.run);
+    return Error{ErrorCode::refused, "all shards of this job have ended, but shard" +
+                                         std::string(elsewhere.size() == 1 ? " " : "s ") + list_of(elsewhere) +
+                                         " delivered to another directory, or to one that was removed: run all shards "
+                                         "again with one destination"};
+}
+
+}  // namespace udtx::apps
