@@ -447,5 +447,7 @@ TEST_CASE("many small writes keep no more memory than their bytes") {
     CHECK(written > 1'000'000);
     std::vector<std::byte> room(written + 1);
     CHECK(*theirs.read_full(std::span(room).first(written + 1), 60s) == written + 1);
-    for (std::size_t i = 0; i < written; ++i) REQUIRE(room[1 + i] == byte[i % byte.size()]);
+    bool same = true;
+    for (std::size_t i = 0; i < written; ++i) same = same && room[1 + i] == byte[i % byte.size()];
+    CHECK(same);
 }
