@@ -42,7 +42,8 @@ std::string state_directory() {
     const char* const state = std::getenv("XDG_STATE_HOME");
     if (state != nullptr && *state == '/') return std::string(state) + "/udtx/jobs";
     const char* const home = std::getenv("HOME");
-    return home != nullptr && *home == '/' ? std::string(home) + "/.local/state/udtx/jobs" : std::string();
+    const bool there = home != nullptr && *home == '/' && ::access(home, X_OK) == 0;  // nobody's does not exist
+    return there ? std::string(home) + "/.local/state/udtx/jobs" : std::string();
 }
 
 /// Two trees of one name are two jobs. The number of the file is the same on all hosts that share a disk.

@@ -89,6 +89,9 @@ for state in /proc/none "$work/psk"; do
     said 'cannot make the record of this job.*set XDG_STATE_HOME .*--receipt'
     XDG_STATE_HOME=$state expect 0 "$send" --shard 0/$n --receipt "$work/receipt.0" "${here[@]}"
 done
+HOME=$work/nobody XDG_STATE_HOME='' expect 11 "$send" --shard 0/$n "${here[@]}"
+said 'cannot make the record of this job'
+[ ! -e "$work/nobody" ] || fail "a home was made"
 rm -rf "$work/dst/apart"
 expect 0 "$recv" clean --jobs "$work/dst"
 
