@@ -106,3 +106,30 @@ for run in plan copy; do
     said "'src/file', and it stays, because 'src/file/inside.keep' is excluded"
     [ -e "$work/kept/src/file/inside.keep" ] || fail "an excluded file was deleted"
 done
+
+# --- one of a file's three names stays or cannot be made: the others are a file and a link to it, in a dry run, too
+src=$work/three
+mkdir "$src"
+printf 'of three names' >"$src/a"
+ln "$src/a" "$src/b"
+ln "$src/a" "$src/c"
+counts() { for f in files bytes unchanged skipped failed_count; do json_field "$work/last.out" $f; done | paste -sd ' '; }
+# predicted CODE OPTIONS...: a dry run and a run, which deliver to $to, end alike.
+predicted() {
+    expect "$1" "$send" -n --json --psk-file "$work/psk" "${@:2}" "$src/" "$url/$to"
+    local planned
+    planned=$(counts)
+    expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}" "$src/" "$url/$to"
+    [ "$planned" = "$(counts)" ] || fail "$to: the dry run predicts $planned, and the run says $(counts)"
+}
+for name in a b c; do
+    to=stays-$name
+    mkdir "$work/$to"
+    printf 'theirs' >"$work/$to/$name"
+    predicted 0 -H --overwrite never
+    [ "$(counts)" = "2 14 0 1 0" ] || fail "$to: $(counts)"
+    to=blocked-$name
+    mkdir -p "$work/$to/$name/entry"
+    predicted 23 -H
+    [ "$(counts)" = "2 14 0 0 1" ] || fail "$to: $(counts)"
+done

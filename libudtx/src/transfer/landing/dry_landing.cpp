@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <optional>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 #include "transfer/file/attributes.hpp"
@@ -96,6 +97,7 @@ class DryLanding final : public Landing {
         if (has == Holding::same && counts_ && !is_directory) links_.unchanged(type);
         if (has == Holding::exists && counts_) links_.skipped(type);
         if (!has) hashed_.emplace(path, changes);
+        latest_.reset();  // a second query about a link asks for a file in its place
     }
     void operator()(const op::Unsent& o) {
         if (!erase_) return;
@@ -219,7 +221,7 @@ class DryLanding final : public Landing {
         if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
         const auto way = check_way(root_, path, erase_ ? &eraser_ : nullptr);
         if (!way) links_.failed(kNoEntry, path, way.error());
-        if (way && erase_) {
+        if (way && erase_ && cleared_.insert(path_key(path)).second) {
             const SplitName split = split_leaf(path);
             int error = 0;
             const UniqueFd parent = root_.open_directory(split.directory, error);
@@ -232,6 +234,7 @@ class DryLanding final : public Landing {
     const LandingLinks links_;
     std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // the file being hashed for an answer
     std::optional<message::Entry> latest_;                        // a directory or a link: its query follows at once
+    std::unordered_set<std::uint64_t> cleared_;  // directories that are counted as deleted, by path key
     bool erase_;
     bool preserve_;
     bool set_id_;

@@ -144,18 +144,35 @@ void SourceReader::send(Candidate candidate) {
     }
     if (!inquiries_.decided()) return begin_file(std::move(entry), {}, candidate.query);
     RemoteHolding holding = inquiries_.take_holding(candidate.query);
-    if (!file) return plan_.add_unread(entry, holding);
+    if (!file) return plan_unread(std::move(entry), holding);
     if (!leave_out(entry, holding)) begin_file(std::move(entry), std::move(holding), std::nullopt);
 }
 
 void SourceReader::send_hard_link(ScannedEntry entry) {
     if (unreplaced_.lead(entry)) return announcer_.announce_unread(entry);
-    entry.type = EntryType::file;
-    entry.target.clear();
+    send_as_file(std::move(entry));
+}
+
+void SourceReader::send_as_file(ScannedEntry link) {
+    link.type = EntryType::file;
+    link.target.clear();
     // Like any other file, it is queried first.
+    ask_again(std::move(link));
+}
+
+void SourceReader::ask_again(ScannedEntry entry) {
     const std::uint64_t query = inquiries_.ask(entry);
     met_ = std::chrono::steady_clock::now();
     candidate_ = {std::move(entry), query};
+}
+
+void SourceReader::plan_unread(ScannedEntry entry, const RemoteHolding& holding) {
+    if (entry.type != EntryType::hard_link) return plan_.add_unread(entry, holding);
+    const std::string target = entry.target;
+    if (!unreplaced_.lead(entry)) return send_as_file(std::move(entry));
+    if (entry.target == target) return plan_.add_unread(entry, holding);
+    announcer_.announce(entry);  // the first query was about a link to another name
+    ask_again(std::move(entry));
 }
 
 bool SourceReader::leave_out(const ScannedEntry& entry, const RemoteHolding& holding) {

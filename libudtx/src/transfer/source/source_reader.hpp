@@ -51,6 +51,10 @@ class SourceReader {
     /// Sends other names of a file as links. If the receiver keeps its own version under the link's target, the first
     /// such name is sent as a file. The others then link to that one.
     void send_hard_link(ScannedEntry entry);
+    void send_as_file(ScannedEntry link);
+    void ask_again(ScannedEntry entry);
+    /// In a dry run, what send_hard_link() does is also done with links.
+    void plan_unread(ScannedEntry entry, const RemoteHolding& holding);
     /// True if nothing of the file needs to be sent, because of what the receiver has.
     [[nodiscard]] bool leave_out(const ScannedEntry& entry, const RemoteHolding& holding);
     /// Opens the file. If the receiver may have all of it, the pieces are compared first. A file that was written a
