@@ -107,6 +107,19 @@ for run in plan copy; do
     [ -e "$work/kept/src/file/inside.keep" ] || fail "an excluded file was deleted"
 done
 
+# --- special files make way for a directory, a file and a link; the server's sandbox gives such files no new names
+to=special
+mkdir -p "$work/special/src"
+for name in directory same link; do
+    mkfifo "$work/special/src/$name"
+    ln "$work/special/src/$name" "$work/special/src/$name.twin"
+done
+copy 0
+is failed_count 0
+[ -p "$work/special/src/directory.twin" ] || fail "another name of a FIFO is gone"
+rm "$work/special/src/"*.twin
+same
+
 # --- one of a file's three names stays or cannot be made: the others are a file and a link to it, in a dry run, too
 src=$work/three
 mkdir "$src"

@@ -1,5 +1,6 @@
 #include "transfer/landing/made_directories.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,7 +92,13 @@ int MadeDirectories::make_or_open(int parent, const SplitName& split, const mess
     const auto rename = [&](const std::string& from, const std::string& to) {
         return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
     };
-    if (error = rename(split.leaf, aside); error != 0) return error;
+    error = rename(split.leaf, aside);
+    // A sandbox gives no new names to special files. They hold no data.
+    struct stat st = {};
+    const bool special = error == EACCES && ::fstatat(parent, split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
+    if (special) error = ::unlinkat(parent, split.leaf.c_str(), 0) == 0 ? 0 : errno;
+    if (error != 0) return error;
     before = entry.mode;
     error = make();
     if (error != 0) {
