@@ -14,6 +14,13 @@ def kinds_meet(case):
     return [path for path, found in kinds.items() if len(found) > 1]
 
 
+def holds_mount(case, path):
+    """A path at or below a mount point, above one, or below a directory with one that another kind is to replace."""
+    replaced = [p for tree in case.placed for p, node in tree.items() if node.kind != "dir"]
+    tops = [p for p in replaced if any(below(m, [p]) for m in case.mounted)]
+    return below(path, case.mounted) or any(below(m, [path]) for m in case.mounted) or below(path, tops)
+
+
 # The intended differences: a reason, and a rule over an outcome and one path (None: the exit codes).
 ALLOWED = {
     "sources without anything to send": (
@@ -45,9 +52,14 @@ ALLOWED = {
     "which of a file's names is looked at first": (
         "one of them has the size and time of the file and another content at the receiver: with -H the others follow it if "
         "it comes first. rsync goes by the order of names, udtx by that of the directory",
-        lambda o, path, rsync, udtx: o.case.hard and None not in (path, rsync, udtx) and udtx[0] == rsync[0] == "file" and
-        udtx[2:] == rsync[2:] and len(udtx[1]) == len(rsync[1]) and len(udtx[3]) > 1 and
-        any(o.before.get(name, ())[:3] in (udtx[:3], rsync[:3]) for name in udtx[3])),
+        lambda o, path, rsync, udtx: (o.case.hard or o.case.archive) and None not in (path, rsync, udtx) and
+        udtx[0] == rsync[0] == "file" and
+        udtx[2:] == rsync[2:] and len(udtx[1]) == len(rsync[1]) and len(udtx[-1]) > 1 and
+        any(o.before.get(name, ())[:3] in (udtx[:3], rsync[:3]) for name in udtx[-1])),
+    "a mount point at the receiver": (
+        "nothing is deleted or replaced at a mount point, and a tree that holds one is left whole; rsync empties it first",
+        lambda o, path, rsync, udtx: o.case.mounted and (
+            path is None or (holds_mount(o.case, path) and udtx == o.before.get(path)))),
     "a listed name that begins with # or ;": (
         "with -0 a list has no comments, so that it can name every file; rsync skips such names",
         lambda o, path, rsync, udtx: o.case.file_list is not None and

@@ -41,12 +41,36 @@ class Case:
         if shared.random() < 0.3:
             share_files(shared, self.destination)
         self.snapshot = shared.random() < 0.3
+        self.choose_later(random.Random(f"{seed} what follows"))
         # There is a file that differs in its time only.
         self.destination_files = {path: node if node.other is None else self.destination[node.other]
                                   for path, node in self.destination.items() if node.kind == "file"}
         self.touched = any(there.kind == "file" and there.data == node.data and there.when != node.when
                            for tree in self.placed for path, node in tree.items() if node.kind == "file"
                            for there in [self.destination_files.get(path)] if there is not None)
+
+    def choose_later(self, rng):
+        """Whether the sources change before a second run, one grows meanwhile, and where something is mounted."""
+        self.again = rng.random() < 0.5
+        links = any(option in self.udtx for option in ("--links", "--safe-links", "--no-links"))
+        plain = not self.hard and not links and self.file_list is None and len(self.trees) == 1
+        self.archive = self.again and plain and rng.random() < 0.5
+        if self.archive:
+            self.both(["-a"], ["-a", "-H", "--no-D"])
+        linked = {node.other for node in self.trees[-1].values()}
+        files = sorted(path for path, node in self.trees[-1].items() if node.kind == "file" and node.data and path not in linked)
+        self.grows = rng.choice(files) if files and "never" not in self.udtx and rng.random() < 0.25 else None
+        self.source_mounts, self.mounts = [], []
+        if self.hard or self.archive or self.snapshot or rng.random() < 0.6:
+            return
+        here = sorted(path for path, node in self.trees[0].items() if node.kind == "dir")
+        there = sorted(path for path, node in self.destination.items() if node.kind == "dir")
+        self.source_mounts = rng.sample(here, min(len(here), rng.randrange(2)))
+        self.mounts = rng.sample(there, min(len(there), rng.randrange(1, 3)))
+
+    def in_destination(self, path):
+        """Where the last source's entry goes."""
+        return path if self.slash[-1] else os.path.join(os.path.basename(self.names[-1]), path)
 
     def both(self, udtx, rsync=None):
         self.udtx += udtx

@@ -1,5 +1,9 @@
 """Random trees, and destinations that have some of their entries in another state."""
+import errno
 import os
+import shutil
+
+from later import mount
 
 NAMES = [b"a", b"b", b"c", b"d", b"e.o", b"f.o", b"core", b"x y", b" lead", b"trail ", b"star*", b"q?", b"br[ab]c",
          b"back\\slash", b"new\nline", b"\xff\xfebytes", "é".encode(), "e\u0301".encode(), b"-dash", b".hidden", b"#hash",
@@ -125,7 +129,7 @@ def link_all(root, to):
             os.link(os.path.join(directory, name), os.path.join(at, name), follow_symlinks=False)
 
 
-def build(tree, root):
+def build(tree, root, mounts=()):
     os.makedirs(root, exist_ok=True)
     ordered = sorted(tree.items(), key=lambda item: item[1].other is not None)
     for path, node in sorted(ordered, key=lambda item: (item[1].other is not None, item[0])):
@@ -133,12 +137,19 @@ def build(tree, root):
         os.makedirs(os.path.dirname(at), exist_ok=True)
         if node.kind == "dir":
             os.makedirs(at, exist_ok=True)
+            if path in mounts:
+                mount(at)
         elif node.kind == "link":
             os.symlink(node.data, at)
         elif node.kind == "fifo":
             os.mkfifo(at)
         elif node.other is not None:
-            os.link(os.path.join(root, node.other), at)
+            try:
+                os.link(os.path.join(root, node.other), at)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                shutil.copy2(os.path.join(root, node.other), at)
         else:
             with open(at, "wb") as out:
                 out.write(node.data)
