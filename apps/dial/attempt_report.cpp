@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "observe/final_report.hpp"
-#include "observe/observer.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/receipt.hpp"
 #include "observe/show_report.hpp"
@@ -105,8 +104,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
     report.streaming = facts.streaming;
     report.dry_run = facts.dry_run;
     report.progress = account.whole(transfer.progress());
-    report.stats = transfer.stats();
-    if (report.receives) report.stats = of_data(std::move(report.stats), report.progress);
+    report.stats = final_stats(transfer.stats(), report);
     report.congestion = std::move(facts.congestion);
     report.threads = facts.options.threads;
     report.code = exit_code_for(report.outcome);

@@ -7,6 +7,7 @@
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
+#include "observe/observer.hpp"
 #include "udtx/transfer/names.hpp"
 
 namespace udtx::apps {
@@ -194,6 +195,13 @@ FinalReport never_began(const CommonOptions& options, const Error& error) {
 }
 
 Rate goodput(const FinalReport& report) { return Rate::from_bytes(report.outcome.sent_bytes, report.elapsed); }
+
+std::optional<ConnectionStats> final_stats(std::optional<ConnectionStats> stats, const FinalReport& report) {
+    const Result<void>& status = report.outcome.status;
+    const bool confirmed = status.ok() || status.error().code == ErrorCode::partial;
+    const bool told = confirmed && !report.progress.sender.empty();
+    return report.receives || told ? of_data(std::move(stats), report.progress) : stats;
+}
 
 void close_books(FinalReport& report) {
     transfer::Outcome& outcome = report.outcome;

@@ -22,7 +22,7 @@ struct FinalReport {
     transfer::Outcome outcome;
     transfer::Progress progress;           ///< the last progress, used for what was not delivered
     Duration elapsed{};                    ///< from the first packet to the confirmation
-    std::optional<ConnectionStats> stats;  ///< of the connection, if there was one; at a receiver see of_data()
+    std::optional<ConnectionStats> stats;  ///< of the connection, if there was one; see final_stats()
     std::string congestion;                ///< the congestion controller in use
     std::uint32_t threads = 1;             ///< as in CommonOptions
     bool receives = false;                 ///< this side receives the data
@@ -38,6 +38,10 @@ struct FinalReport {
 
 /// The report of a run that ended before any exchange with the peer.
 [[nodiscard]] FinalReport never_began(const CommonOptions& options, const Error& error);
+/// The statistics for the report, whose other members are set. Both ends of a confirmed transfer give the sender's last
+/// counters; see of_data().
+[[nodiscard]] std::optional<ConnectionStats> final_stats(std::optional<ConnectionStats> stats,
+                                                         const FinalReport& report);
 /// Rate of the file bytes that were sent, over the whole time.
 [[nodiscard]] Rate goodput(const FinalReport& report);
 /// Completes the counts of an aborted transfer: files that were found but not delivered count as failed. A dry run's

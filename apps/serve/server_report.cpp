@@ -1,6 +1,5 @@
 #include "serve/server_report.hpp"
 
-#include "observe/observer.hpp"
 #include "observe/receipt.hpp"
 #include "observe/show_report.hpp"
 
@@ -23,7 +22,7 @@ FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched
     report.threads = command.common.threads;
     report.code = exit_code_for(report.outcome);
     report.receives = !watched.fetched();
-    report.stats = report.receives ? of_data(transfer.stats(), report.progress) : transfer.stats();
+    report.stats = final_stats(transfer.stats(), report);
     report.streaming = command.to_stdout;
     const Result<void>& status = report.outcome.status;
     if (!status.ok() && status.error().code != ErrorCode::partial) {

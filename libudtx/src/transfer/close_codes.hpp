@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "udtx/result.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
 
@@ -25,5 +29,11 @@ enum class CloseCode : std::uint64_t {
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;
 /// Translates a code from the peer; an unknown number is a protocol error.
 [[nodiscard]] ErrorCode error_code_for(std::uint64_t wire_code) noexcept;
+
+/// The reason of an orderly close: the sender's last counters, since no message after CONFIRM is sure to arrive. Empty
+/// if it would be longer than a reason may be.
+[[nodiscard]] std::string last_counters(const std::vector<SenderPath>& paths);
+/// Puts them into what the last PATHS said. Other text changes nothing.
+void take_last_counters(std::string_view reason, std::vector<SenderPath>& paths);
 
 }  // namespace udtx::transfer

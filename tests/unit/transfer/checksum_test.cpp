@@ -83,3 +83,36 @@ TEST_CASE("close codes keep their meaning across the wire") {
     }
     CHECK(error_code_for(12345) == ErrorCode::protocol);
 }
+
+TEST_CASE("the reason of a close carries the sender's last counters") {
+    std::vector<SenderPath> sent(2);
+    sent[1].id = PathId{7};
+    sent[1].sent_packets = 12'345'678'901;
+    sent[1].lost_packets = 12;
+    sent[1].retransmitted_packets = 34;
+    // The MTR and a datagram's bytes stay as PATHS told them, and a path that it did not tell is added.
+    std::vector<SenderPath> told(1);
+    told[0].sent_packets = 5;
+    told[0].datagram_bytes = 1472;
+    take_last_counters(last_counters(sent), told);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].sent_packets == 0);
+    CHECK(told[0].datagram_bytes == 1472);
+    CHECK(told[1].id == PathId{7});
+    CHECK(told[1].sent_packets == 12'345'678'901);
+    CHECK(told[1].lost_packets == 12);
+    CHECK(told[1].retransmitted_packets == 34);
+}
+
+TEST_CASE("other reasons of a close change no counters") {
+    for (const char* reason : {"", "done", "0 1 2 3", "0 1 2;", "0 1 2 3;4", "256 1 2 3;", "0 1 2 -3;", "0 1 2 3 4;",
+                               "0 99999999999999999999 2 3;", "0  1 2 3;", ";"}) {
+        CAPTURE(reason);
+        std::vector<SenderPath> told(1);
+        told[0].sent_packets = 5;
+        take_last_counters(reason, told);
+        REQUIRE(told.size() == 1);
+        CHECK(told[0].sent_packets == 5);
+    }
+    CHECK(last_counters(std::vector<SenderPath>(64)).empty());  // longer than a reason may be
+}

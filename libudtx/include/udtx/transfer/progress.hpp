@@ -69,7 +69,8 @@ struct Progress {
     bool totals_final = false;             ///< true: all sources have been scanned
     std::optional<ReceiverLoad> receiver;  ///< sender: the receiver's last report
     std::optional<JobProgress> job;        ///< receiver of a shard: the progress of the job
-    /// Receiver: the paths of the data's direction. Its own PathStats count what it sent, such as acknowledgements.
+    /// The paths of the data's direction, as the sender has reported them; after a confirmed transfer both ends have
+    /// its last counters. A receiver's own PathStats count what it sent, such as acknowledgements.
     std::vector<SenderPath> sender;
     std::string current_name;  ///< current file, unescaped; see escape_name()
 };

@@ -336,6 +336,9 @@ void ReceiveJob::on_closed(const proto::CloseReason& reason) {
     ended_ = true;
     const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const std::string who = reason.application && reason.by_peer ? "sender: " : "";
+    if (reason.orderly() && reason.by_peer) {
+        report_.edit([&](Progress& progress, Outcome&) { take_last_counters(reason.message, progress.sender); });
+    }
     if (winding_up_ && !reason.application) set_status(*winding_up_);
     if (probe_ && reason.orderly()) set_status({});
     set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"

@@ -226,17 +226,22 @@ void SendJob::tell_paths(Instant now, proto::Connection& connection, bool at_onc
     if (settled_ || giving_up_ || !data_ || (now < next_paths_ && !at_once)) return;
     if (connection.write_capacity(*control_) == 0) return;
     next_paths_ = now + report_pace(connection, replies_.all_sent() ? kLastPathsInterval : kPathsInterval);
-    message::Paths told;
-    for (const PathStats& path : connection.stats().paths) {
-        if (told.paths.size() == kMaxPathsTold) break;
-        told.paths.push_back({path.id, path.sent_packets, path.lost_packets, path.retransmitted_packets,
-                              path.congestion.mtr, path.datagram_bytes});
-    }
     MessageWriter out;
-    out.put(told);
+    out.put(message::Paths{look_at_paths(connection)});
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
         end(now, connection, written.error());
     }
+}
+
+std::vector<SenderPath> SendJob::look_at_paths(const proto::Connection& connection) {
+    std::vector<SenderPath> paths;
+    for (const PathStats& path : connection.stats().paths) {
+        if (paths.size() == kMaxPathsTold) break;
+        paths.push_back({path.id, path.sent_packets, path.lost_packets, path.retransmitted_packets, path.congestion.mtr,
+                         path.datagram_bytes});
+    }
+    report_.edit([&](Progress& progress, Outcome&) { progress.sender = paths; });
+    return paths;
 }
 
 void SendJob::tell_found(Instant now, proto::Connection& connection) {
@@ -292,7 +297,7 @@ void SendJob::end(Instant now, proto::Connection& connection, Result<void> statu
     // After CONFIRM the end is orderly even if some files failed: both sides know about them.
     const bool orderly = replies_.confirmed() && (status.ok() || status.error().code != ErrorCode::integrity);
     if (orderly) {
-        connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
+        connection.close(now, static_cast<std::uint64_t>(CloseCode::done), last_counters(look_at_paths(connection)));
     } else {
         const Error error = status.ok() ? Error{ErrorCode::internal, "ended without a reason"} : status.error();
         connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);

@@ -83,6 +83,8 @@ class SendJob final : public Job {
     void tell_found(Instant now, proto::Connection& connection);
     /// Reports the counters of the paths from time to time, or `at_once`.
     void tell_paths(Instant now, proto::Connection& connection, bool at_once);
+    /// The counters to be told. This end's own report has them, too, so that both agree.
+    std::vector<SenderPath> look_at_paths(const proto::Connection& connection);
     void stop_reading();
     /// Ends the job (once) and closes the connection; a `status` without error is the orderly end.
     void end(Instant now, proto::Connection& connection, Result<void> status);
