@@ -3,6 +3,7 @@
 1. A file gets its name only after a sync of its data.
 2. A directory is synced after its last new name.
 3. The pieces of a large file are synced while it arrives.
+4. A part of a file, which other shards complete, is synced before the end.
 """
 import os
 import re
@@ -51,6 +52,12 @@ def check(calls, root):
         return any(event.begun > after and event.ended < before for event in calls
                    if event.call in ("syncfs", "sync") or (event.call in SYNCS and event.path == path))
     end = len(calls) and calls[-1].ended + 1
+    moved = {os.path.join(*NAMES.findall(event.text)[0]) for event in calls
+             if event.call.startswith(("rename", "unlink")) and NAMES.search(event.text)}
+    parts = {event.path: event.ended for event in calls
+             if event.call in WRITES and event.path.startswith(root) and event.path.endswith(".part") and event.path not in moved}
+    names += len(parts)
+    wrong += [f"{path} has data that is not synced" for path, written in parts.items() if not synced(path, written, end)]
     for event in calls:
         pairs = [os.path.join(*pair) for pair in NAMES.findall(event.text)]
         inside = [path for path in pairs if path.startswith(root)]
@@ -83,6 +90,9 @@ def self_test():
         assert len(check(list(events(trace[:left_out] + trace[left_out + 1:])), "/d")[0]) == 1, left_out
     assert len(check(list(events(trace[:1] + trace[4:5] + trace[1:4] + trace[5:])), "/d")[0]) == 1
     assert check(list(events([*trace[:1], "1 syncfs(3</d>) = 0", *trace[4:]])), "/d") == ([], 1)
+    kept = [*trace[:4], trace[6]]
+    assert check(list(events(kept)), "/d") == ([], 1)
+    assert len(check(list(events([kept[0], kept[2], kept[4]])), "/d")[0]) == 1
     assert len(check(list(events([line.replace("= 1", "= 9000000") for line in trace[:1]] + trace[4:])), "/d")[0]) == 2
 
 

@@ -13,7 +13,7 @@ traced() {
     shift 2
     mkdir -p "$work/$name"
     printf '#!/bin/sh\nexec strace -D -f -q -y -o "%s" -e trace=%s "%s" "$@"\n' "$work/$name.calls.log" \
-        "write,pwrite64,pwritev,copy_file_range,ftruncate,fdatasync,fsync,sync,syncfs,rename,renameat,renameat2,linkat,mkdirat" "$honest" >"$work/recv"
+        "write,pwrite64,pwritev,copy_file_range,ftruncate,fdatasync,fsync,sync,syncfs,rename,renameat,renameat2,linkat,mkdirat,unlinkat" "$honest" >"$work/recv"
     chmod +x "$work/recv"
     recv=$work/recv start_recv "$name" --one-off --dir "$work/$name" --psk-file "$work/psk"
     expect 0 "$send" --psk-file "$work/psk" "$@" "udtx://127.0.0.1:$port/$destination"
@@ -40,6 +40,10 @@ mkdir "$work/large"
 head -c 40000000 /dev/urandom >"$work/large/f"
 traced big '' "$work/large/"
 cmp "$work/large/f" "$work/big/f" || fail "not the same"
+
+# Two shards, each served by a receiver of its own: the first one's part stays until the second one has come.
+for shard in 0 1; do traced shards '' --shard $shard/2 "$work/large/f"; done
+cmp "$work/large/f" "$work/shards/f" || fail "not the same"
 
 # A sync that fails is a failure, of each file that it covers.
 for call in syncfs fdatasync; do
