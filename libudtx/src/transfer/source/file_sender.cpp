@@ -223,15 +223,18 @@ void FileSender::flush_digests() {
 void FileSender::check_read() {
     Open& file = *file_;
     struct stat now = {};
-    const bool stands = file.source.stands(now);
-    const bool grew = now.st_size > file.source.before.st_size;
-    if (now.st_size < file.source.before.st_size || (!grew && has_more())) {
-        return end(file.error != 0 ? FileStatus::unreadable : FileStatus::changed);
+    bool stands = file.source.stands(now);
+    const auto grew = [&] { return now.st_size > file.source.before.st_size; };
+    if (!grew() && has_more()) {
+        // It may have grown between the two looks.
+        stands = file.error == 0 && file.source.stands(now);
+        if (!grew()) return end(file.error != 0 ? FileStatus::unreadable : FileStatus::changed);
     }
+    if (now.st_size < file.source.before.st_size) return end(FileStatus::changed);
     if (stands) return end(FileStatus::ok);
     // It may have grown only, or not at all: some file systems show the times of one replica or the other.
-    file.again =
-        SecondReading{file.digest.finish(), FileDigest(hash_, file.source.size()), file.source.range().offset, 0, grew};
+    file.again = SecondReading{file.digest.finish(), FileDigest(hash_, file.source.size()), file.source.range().offset,
+                               0, grew()};
 }
 
 bool FileSender::has_more() {
