@@ -1,7 +1,5 @@
 #include "receive/merge.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,27 +27,6 @@ Error cannot_write(const std::string& path, const std::string& why) {
     return {ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
 }
 
-/// As for --receipt, OUT may only replace a regular file, possibly through a link.
-Result<OutputPlace> place_of(const std::string& path) {
-    auto place = OutputPlace::find(path);
-    if (!place) return cannot_write(path, place.error().message);
-    struct stat st = {};
-    const bool there = ::fstatat(place->directory.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && !S_ISREG(st.st_mode)) return cannot_write(path, "it is not a regular file; give OUT another name");
-    return place;
-}
-
-/// Creates a new file beside `place`, under an unused name, because an input may have any name.
-UniqueFd open_beside(const OutputPlace& place, std::string& name) {
-    for (unsigned i = 0;; ++i) {
-        name = place.name + ".udtx-merge" + (i == 0 ? "" : std::to_string(i));
-        UniqueFd fd(again([&] {
-            return ::openat(place.directory.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        }));
-        if (fd || errno != EEXIST) return fd;
-    }
-}
-
 /// Returns 0 or an errno. Some file systems do not support fsync(), which is not an error.
 int sync_merged(int fd) {
     if (again([&] { return ::fsync(fd); }) == 0) return 0;
@@ -58,22 +35,16 @@ int sync_merged(int fd) {
 
 /// The existing file stays until the new one is completely on the disk.
 Result<void> replace_file(const std::string& path, const std::string& text) {
-    const auto place = place_of(path);
-    if (!place) return place.error();
-    std::string fresh;
-    UniqueFd fd = open_beside(*place, fresh);
-    if (!fd) return cannot_write(path, std::strerror(errno));
-    int error = write_all(fd.get(), text);
-    if (error == 0) error = sync_merged(fd.get());
-    struct stat st = {};
-    if (error == 0 && ::fstat(fd.get(), &st) != 0) error = errno;
-    if (error == 0 && static_cast<std::size_t>(st.st_size) != text.size()) error = EIO;  // the disk lost a part
-    if (const int closing = fd.close(); error == 0) error = closing;
-    const int at = place->directory.get();
-    if (error == 0 && ::renameat(at, fresh.c_str(), at, place->name.c_str()) != 0) error = errno;
-    if (error == 0) return {};
-    ::unlinkat(at, fresh.c_str(), 0);
-    return cannot_write(path, std::strerror(error));
+    auto place = OutputPlace::find(path);
+    auto file = place ? NewVersion::create(std::move(*place)) : Result<NewVersion>(place.error());
+    if (!file && file.error().system_error == EINVAL) {
+        return cannot_write(path, file.error().message + "; give OUT another name");
+    }
+    if (!file) return cannot_write(path, file.error().message);
+    int error = write_all(file->fd(), text);
+    if (error == 0) error = sync_merged(file->fd());
+    if (error == 0) error = file->commit(text.size());
+    return error == 0 ? Result<void>() : cannot_write(path, std::strerror(error));
 }
 
 /// True if OUT is also an input. Then that shard's receipt would be lost, and the merge could not be repeated.

@@ -2,7 +2,9 @@
 // who may have put a link there.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "udtx/descriptor.hpp"
 #include "udtx/export.hpp"
@@ -24,6 +26,36 @@ struct UDTX_EXPORT OutputPlace {
     /// Opens the file as openat() does. O_CLOEXEC and O_NOFOLLOW are added. A file that another user may have linked to
     /// this name is refused. Errors as in find().
     [[nodiscard]] Result<UniqueFd> open(int flags, unsigned mode = 0666) const;
+};
+
+/// New content of an output file. It has no name, or one that nobody can foresee, until it gets the file's name.
+/// Nothing that exists is opened or removed.
+class UDTX_EXPORT NewVersion {
+  public:
+    /// Whether the file may do without a name until commit(). Some file systems allow only `early`.
+    enum class Name { early, late };
+    /// file_io: the place has something that is not a regular file, or its directory takes no file. The message is only
+    /// the reason.
+    [[nodiscard]] static Result<NewVersion> create(OutputPlace place, Name named = Name::late);
+    NewVersion(NewVersion&&) = default;
+    NewVersion& operator=(NewVersion&&) = delete;
+    ~NewVersion();
+
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    [[nodiscard]] const OutputPlace& place() const noexcept { return place_; }
+    /// Closes the file, which must have `size` bytes and be synced, and gives it its name in place of the older
+    /// version. Returns 0 or an errno; ESTALE: another program has put something else in its place.
+    [[nodiscard]] int commit(std::uint64_t size);
+    /// Removes it unless it has its name; for processes that end without destructors.
+    void discard() noexcept;
+
+  private:
+    explicit NewVersion(OutputPlace place) : place_(std::move(place)) {}
+    [[nodiscard]] bool is_at(const std::string& name) const;
+
+    OutputPlace place_;
+    UniqueFd fd_;
+    std::string temporary_;  // empty: it has no name
 };
 
 /// Finds the place and opens it.

@@ -9,8 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <deque>
 #include <iterator>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -52,6 +54,17 @@ UniqueFd open_directory(int at, const char* name, int flags = 0) {
 bool is_proc(int directory) {
     struct statfs system {};
     return ::fstatfs(directory, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+std::string by_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+/// A name beside `name`, which fits where that fits.
+std::string unforeseen(const std::string& name) {
+    std::random_device random;
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%08x%08x", static_cast<unsigned>(random()),
+                  static_cast<unsigned>(random()));
+    return name.substr(0, NAME_MAX / 2) + ".udtx-" + digits.data();
 }
 
 /// Walks from one directory to the next, and handles each link on the way.
@@ -168,6 +181,61 @@ Result<UniqueFd> OutputPlace::open(int flags, unsigned mode) const {
     }
     if ((flags & O_TRUNC) != 0 && ::ftruncate(fd.get(), 0) != 0) return reason(errno);
     return fd;
+}
+
+Result<NewVersion> NewVersion::create(OutputPlace place, Name named) {
+    NewVersion made(std::move(place));
+    const int at = made.place_.directory.get();
+    struct stat info {};
+    const bool there = ::fstatat(at, made.place_.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(info.st_mode)) return Error{ErrorCode::file_io, "it is not a regular file", EINVAL};
+    // A killed process leaves nothing behind if the file has no name.
+    if (named == Name::late)
+        made.fd_.reset(again([&] { return ::openat(at, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666); }));
+    if (made.fd_ && ::access(by_descriptor(made.fd_.get()).c_str(), F_OK) == 0) return made;
+    made.temporary_ = unforeseen(made.place_.name);
+    made.fd_.reset(again([&] {
+        return ::openat(at, made.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    }));
+    return made.fd_ ? Result<NewVersion>(std::move(made)) : reason(errno);
+}
+
+NewVersion::~NewVersion() { discard(); }
+
+bool NewVersion::is_at(const std::string& name) const {
+    struct stat ours {};
+    struct stat named {};
+    return ::fstat(fd_.get(), &ours) == 0 &&
+           ::fstatat(place_.directory.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+int NewVersion::commit(std::uint64_t size) {
+    const int at = place_.directory.get();
+    struct stat info {};
+    if (::fstat(fd_.get(), &info) != 0) return errno;
+    if (static_cast<std::uint64_t>(info.st_size) != size) return EIO;  // the disk lost a part
+    if (temporary_.empty()) {
+        const std::string name = unforeseen(place_.name);
+        if (::linkat(AT_FDCWD, by_descriptor(fd_.get()).c_str(), at, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+            return errno;
+        temporary_ = name;
+    }
+    if (!is_at(temporary_)) return ESTALE;
+    // Some disks report a failed write only here. Another descriptor still shows which file it is.
+    UniqueFd twin(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!twin) return errno;
+    if (const int error = twin.close(); error != 0) return error;
+    if (again([&] { return ::renameat(at, temporary_.c_str(), at, place_.name.c_str()); }) != 0) return errno;
+    temporary_.clear();
+    return fd_.close();
+}
+
+void NewVersion::discard() noexcept {
+    if (!temporary_.empty() && fd_ && is_at(temporary_)) {
+        ::unlinkat(place_.directory.get(), temporary_.c_str(), 0);
+    }
+    temporary_.clear();
 }
 
 Result<UniqueFd> open_output(const std::string& path, int flags, unsigned mode) {

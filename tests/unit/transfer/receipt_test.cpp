@@ -83,6 +83,14 @@ struct Rig {
         REQUIRE(done);
         return read_file(path);
     }
+    /// The receipt, and whatever has a name that begins like its own.
+    std::vector<std::string> beside() {
+        std::vector<std::string> found;
+        for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path())) {
+            if (entry.path().string().starts_with(path)) found.push_back(entry.path().string());
+        }
+        return found;
+    }
     std::vector<std::string> differences(const std::string& text) {
         const auto receipt = parse_receipt(text);
         REQUIRE(receipt);
@@ -155,12 +163,66 @@ TEST_CASE("A receipt that is not finished, or of nothing, leaves no file") {
     Rig rig;
     rig.writer.reset();
     CHECK_FALSE(std::filesystem::exists(rig.path));
-    CHECK_FALSE(std::filesystem::exists(rig.path + ".udtx-part"));
+    CHECK(rig.beside().empty());
 
     auto empty = ReceiptWriter::create(rig.path);
     REQUIRE(empty);
     CHECK_FALSE((*empty)->finish([](const std::string&) { return UniqueFd(); }));
     CHECK_FALSE(ReceiptWriter::create(rig.directory_path + "/no/where"));
+}
+
+TEST_CASE("Two receipts of one name do not meet, and nothing beside them is touched") {
+    Rig rig;
+    const std::string mine = rig.path + ".udtx-part";
+    write_file(mine, pattern(7));
+    auto other = ReceiptWriter::create(rig.path);
+    REQUIRE(other);
+    message::Offer offer;
+    offer.hash = HashAlgorithm::sha256;
+    (*other)->note(offer);
+    // One that is given up leaves the other alone.
+    REQUIRE(ReceiptWriter::create(rig.path));
+    const std::string first = rig.finished();
+    CHECK(parse_receipt(first));
+    REQUIRE((*other)->finish([](const std::string&) { return UniqueFd(); }));
+    const std::string second = read_file(rig.path);
+    CHECK(parse_receipt(second));
+    CHECK(first != second);
+    CHECK(read_file(mine).size() == 7);
+    std::filesystem::remove(mine);
+    CHECK(rig.beside() == std::vector<std::string>{rig.path});
+}
+
+TEST_CASE("A file that took the place of a receipt under way does not get its name") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path().string() + "/out";
+    auto place = OutputPlace::find(path);
+    REQUIRE(place);
+    auto made = NewVersion::create(std::move(*place));
+    REQUIRE(made);
+    REQUIRE(::write(made->fd(), "text", 4) == 4);
+    CHECK(made->commit(5) == EIO);
+    CHECK_FALSE(std::filesystem::exists(path));
+    CHECK(made->commit(4) == 0);
+    CHECK(read_file(path) == "text");
+
+    // Without a file that has no name, as on some file systems.
+    auto again = OutputPlace::find(path);
+    REQUIRE(again);
+    auto named = NewVersion::create(std::move(*again), NewVersion::Name::early);
+    REQUIRE(named);
+    REQUIRE(::write(named->fd(), "other", 5) == 5);
+    std::string temporary;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+        if (entry.path() != path) temporary = entry.path().string();
+    }
+    REQUIRE(temporary.starts_with(path + ".udtx-"));
+    std::filesystem::remove(temporary);
+    write_file(temporary, pattern(5));
+    CHECK(named->commit(5) == ESTALE);
+    named->discard();
+    CHECK(read_file(path) == "text");
+    CHECK(read_file(temporary).size() == 5);
 }
 
 TEST_CASE("A kept file that cannot be read is an error, not a gap") {

@@ -17,7 +17,6 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256U << 10U;
-constexpr const char* kTemporarySuffix = ".udtx-part";
 
 std::string piece_text(const ProvenPiece& piece) {
     return "piece\t" + std::to_string(piece.offset) + "\t" + std::to_string(piece.length) + "\t" + piece.digest.hex();
@@ -37,28 +36,9 @@ Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
     // The receipt replaces a regular file of that name, or the one that a link leads to. It never replaces a device or
     // pipe.
     auto place = OutputPlace::find(path);
-    if (!place) return failed(place.error().message);
-    struct stat st = {};
-    const bool there = ::fstatat(place->directory.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && !S_ISREG(st.st_mode)) return failed("it is not a regular file");
-    std::string temporary = place->name + kTemporarySuffix;
-    // An old one is of an aborted run, or another user has put it there.
-    ::unlinkat(place->directory.get(), temporary.c_str(), 0);
-    UniqueFd fd(again([&] {
-        return ::openat(place->directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                        0666);
-    }));
-    if (!fd) return io_error("cannot write the receipt", place->path + kTemporarySuffix, errno);
-    return std::unique_ptr<ReceiptWriter>(new ReceiptWriter(std::move(*place), std::move(temporary), std::move(fd)));
-}
-
-ReceiptWriter::ReceiptWriter(OutputPlace place, std::string temporary, UniqueFd fd)
-    : place_(std::move(place)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
-
-ReceiptWriter::~ReceiptWriter() { discard(); }
-
-void ReceiptWriter::discard() noexcept {
-    if (!finished_) ::unlinkat(place_.directory.get(), temporary_.c_str(), 0);
+    auto file = place ? NewVersion::create(std::move(*place)) : Result<NewVersion>(place.error());
+    if (!file) return failed(file.error().message);
+    return std::unique_ptr<ReceiptWriter>(new ReceiptWriter(std::move(*file)));
 }
 
 void ReceiptWriter::note(const Message& message) {
@@ -161,17 +141,10 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     // The last digest covers all lines but its own.
     buffer_ += "end\t" + hashes_->all.finish().hex() + "\n";
     write_out();
-    if (error_ == 0) error_ = sync_data(fd_.get());
+    if (error_ == 0) error_ = sync_data(output_.fd());
     if (knows_no_sync(error_)) error_ = 0;
-    struct stat st = {};
-    if (error_ == 0 && ::fstat(fd_.get(), &st) != 0) error_ = errno;
-    if (error_ == 0 && static_cast<std::uint64_t>(st.st_size) != written_) error_ = EIO;  // the disk lost a part
-    if (const int closing = fd_.close(); error_ == 0) error_ = closing;
-    const int at = place_.directory.get();
-    const auto rename = [&] { return ::renameat(at, temporary_.c_str(), at, place_.name.c_str()); };
-    if (error_ == 0 && again(rename) != 0) error_ = errno;
-    if (error_ != 0) return io_error("cannot write the receipt", place_.path, error_);
-    finished_ = true;
+    if (error_ == 0) error_ = output_.commit(written_);
+    if (error_ != 0) return io_error("cannot write the receipt", output_.place().path, error_);
     return {};
 }
 
@@ -183,7 +156,7 @@ void ReceiptWriter::line(std::string_view text) {
 }
 
 void ReceiptWriter::write_out() {
-    if (error_ == 0) error_ = write_all_at(fd_.get(), std::as_bytes(std::span(buffer_)), written_);
+    if (error_ == 0) error_ = write_all_at(output_.fd(), std::as_bytes(std::span(buffer_)), written_);
     written_ += buffer_.size();
     buffer_.clear();
 }

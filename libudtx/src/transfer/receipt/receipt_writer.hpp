@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "transfer/file_digest.hpp"
@@ -29,7 +30,6 @@ class ReceiptWriter {
   public:
     /// file_io: `path` cannot be written. The receipt gets that name only at finish().
     static Result<std::unique_ptr<ReceiptWriter>> create(std::string path);
-    ~ReceiptWriter();
     ReceiptWriter(const ReceiptWriter&) = delete;
     ReceiptWriter& operator=(const ReceiptWriter&) = delete;
 
@@ -41,7 +41,7 @@ class ReceiptWriter {
     /// Call it after the confirmation. It hashes the kept files and gives the receipt its name.
     Result<void> finish(const OpenKept& open_kept);
     /// Removes the temporary file; for processes that end without destructors.
-    void discard() noexcept;
+    void discard() noexcept { output_.discard(); }
 
   private:
     /// A file, or a part of one, that was not sent, since the receiver has its content.
@@ -60,7 +60,7 @@ class ReceiptWriter {
         RootDigest root;
     };
 
-    ReceiptWriter(OutputPlace place, std::string temporary, UniqueFd fd);
+    explicit ReceiptWriter(NewVersion file) : output_(std::move(file)) {}
     void entry(const message::Entry& m);
     void announce(std::span<const Extent> extents);
     void digests(const message::Digests& m);
@@ -72,9 +72,7 @@ class ReceiptWriter {
     void line(std::string_view text);
     void write_out();
 
-    const OutputPlace place_;
-    const std::string temporary_;  // its name in the same directory
-    UniqueFd fd_;
+    NewVersion output_;
     std::mutex mutex_;  // guards the members below
     std::optional<Hashes> hashes_;
     std::string buffer_;
@@ -87,7 +85,6 @@ class ReceiptWriter {
     std::vector<std::uint64_t> failed_;
     std::uint64_t run_ = 0;  // of the shard's job
     std::atomic<bool> claimed_{false};
-    std::atomic<bool> finished_{false};
 };
 
 }  // namespace udtx::transfer
