@@ -28,6 +28,7 @@ struct Scan {
         Scanner scanner(*roots, queue, report, options);
         while (scanner.step().then == DiskStep::Then::again) {
         }
+        linked = scanner.linked();
         while (auto entry = queue.try_pop()) {
             order.push_back(entry->path);
             entries[entry->path] = *entry;
@@ -36,6 +37,7 @@ struct Scan {
     JobReport report;
     std::vector<std::string> order;
     std::map<std::string, ScannedEntry> entries;
+    std::size_t linked = 0;
 };
 
 }  // namespace
@@ -340,6 +342,37 @@ TEST_CASE("where nothing is told about holes, the cursor reads and leaves zeros 
         at += extent->length;
     }
     CHECK(at == 28 * kMega);
+}
+
+TEST_CASE("a file is remembered only until all its names were met") {
+    const TemporaryDirectory temp;
+    for (const char* directory : {"pool", "pool/sub", "other"}) fs::create_directories(temp / directory);
+    for (int i = 0; i < 300; ++i) {
+        const std::string name = std::to_string(i);
+        write_file(temp / ("pool/" + name), name);
+        fs::create_hard_link(temp / ("pool/" + name), temp / ("pool/sub/" + name));
+    }
+    ScanOptions options;
+    options.hard_links = true;
+    const auto source = [&](const char* name) { return (temp / name).string(); };
+    const auto count = [](const Scan& scan, EntryType type) {
+        return std::ranges::count_if(scan.entries, [&](const auto& entry) { return entry.second.type == type; });
+    };
+    const Scan pool({source("pool")}, options);
+    CHECK(pool.linked == 0);
+    CHECK(count(pool, EntryType::file) == 300);
+    CHECK(count(pool, EntryType::hard_link) == 300);
+
+    // What has a name elsewhere waits for it to the end.
+    fs::create_hard_link(temp / "pool/7", temp / "other/x");
+    CHECK(Scan({source("pool")}, options).linked == 1);
+    CHECK(Scan({source("pool"), source("other")}, options).linked == 0);
+    // A source in another one shows names again, which are links, too.
+    for (const auto& both : {std::vector{source("pool/sub"), source("pool")}, {source("pool"), source("pool/sub/.")}}) {
+        const Scan twice(both, options);
+        CHECK(count(twice, EntryType::file) == 300);
+        CHECK(count(twice, EntryType::hard_link) == 600);
+    }
 }
 
 TEST_CASE("names of one file are told from files that only look the same") {

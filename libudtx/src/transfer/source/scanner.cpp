@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -26,6 +27,32 @@ bool may_meet(const std::vector<SourceRoot>& roots) {
     std::set<std::string_view> leaves;
     const auto meets = [&](const SourceRoot& root) { return root.leaf.empty() || !leaves.insert(root.leaf).second; };
     return roots.size() > 1 && std::any_of(roots.begin(), roots.end(), meets);
+}
+
+/// True if one source may be in another. Then a name can be met again when all names of its file were met.
+bool may_overlap(const std::vector<SourceRoot>& roots) {
+    if (roots.size() < 2) return false;
+    std::set<std::string> places;
+    for (const SourceRoot& root : roots) {
+        std::array<char, PATH_MAX> place{};
+        const std::string link = "/proc/self/fd/" + std::to_string(root.directory.fd());
+        const ssize_t length = ::readlink(link.c_str(), place.data(), place.size() - 1);
+        if (length <= 0) return true;
+        std::string whole = place.data();
+        if (whole != "/") whole += '/';
+        if (!root.leaf.empty()) whole += root.leaf + '/';
+        if (!places.insert(whole).second) return true;
+    }
+    // In this order a directory comes directly before what is in it.
+    const auto holds = [](const std::string& one, const std::string& next) { return next.starts_with(one); };
+    return std::ranges::adjacent_find(places, holds) != places.end();
+}
+
+/// Tells names apart, by whatever path the directory is reached.
+std::optional<std::uint64_t> key_of_name(int directory, const std::string& name) {
+    struct stat st = {};
+    if (::fstat(directory, &st) != 0) return std::nullopt;
+    return key_of({static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino), path_key(name)});
 }
 
 }  // namespace
@@ -54,7 +81,8 @@ Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobRepo
       queue_(queue),
       report_(report),
       options_(std::move(options)),
-      may_meet_(options_.names || may_meet(roots)) {}
+      may_meet_(options_.names || may_meet(roots)),
+      overlap_(options_.hard_links && may_overlap(roots)) {}
 
 std::vector<Scanner::Asked> Scanner::names_in_order() {
     std::vector<Asked> out;
@@ -271,14 +299,21 @@ void Scanner::find_first_name(int directory, const std::string& name, const stru
                       st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec, std::move(handle)};
     entry.linked = true;
     const auto [first, added] = linked_.try_emplace(file, FirstName{entry.root, entry.path});
+    if (const auto key = key_of_name(directory, name)) first->second.met.insert(*key);
+    const bool last = !overlap_ && first->second.met.size() >= st.st_nlink;
+    choose_link(first->second, added, proven, entry);
+    if (last) linked_.erase(first);
+}
+
+void Scanner::choose_link(const FirstName& first, bool added, bool proven, ScannedEntry& entry) {
     if (added) return;
     if (!proven && entry.size > kMaxCompared) {
         if (doubtful_++ == 0) first_doubtful_ = entry.path;
         return;
     }
-    if (!proven && !has_content_of(first->second, entry)) return;
+    if (!proven && !has_content_of(first, entry)) return;
     entry.type = EntryType::hard_link;
-    entry.target = first->second.path;
+    entry.target = first.path;
 }
 
 bool Scanner::has_content_of(const FirstName& first, const ScannedEntry& entry) const {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -75,6 +76,8 @@ class Scanner {
     /// Walks on until the queue is full. At the end, or when the queue was closed, it closes the queue and makes the
     /// totals final.
     [[nodiscard]] DiskStep step();
+    /// Number of files that are remembered because some of their names were not met yet.
+    [[nodiscard]] std::size_t linked() const noexcept { return linked_.size(); }
     /// Any thread: number of directories and links that were queued.
     [[nodiscard]] std::uint64_t others() const noexcept { return others_; }
 
@@ -135,6 +138,7 @@ class Scanner {
     ScanOptions options_;
     std::vector<Level> levels_;
     const bool may_meet_;  // names can occur twice
+    const bool overlap_;   // files can
     TakenNames taken_;
     /// Device and inode are not enough where one file system shows several: times and size must agree as well, and what
     /// the file system itself calls the file. If that has no name for it, the contents must be equal.
@@ -142,10 +146,13 @@ class Scanner {
     struct FirstName {
         std::size_t root;
         std::string path;
+        std::set<std::uint64_t> met{};  ///< its names so far: a second mount may show one twice
     };
+    /// Makes the entry a link to the first name, if it is another name of that file.
+    void choose_link(const FirstName& first, bool added, bool proven, ScannedEntry& entry);
     [[nodiscard]] bool has_content_of(const FirstName& first, const ScannedEntry& entry) const;
-    std::map<Linked, FirstName> linked_;
-    std::uint64_t doubtful_ = 0;  // names that may be links, and are sent as files of their own
+    std::map<Linked, FirstName> linked_;  // files of which some names were not met yet
+    std::uint64_t doubtful_ = 0;          // names that may be links, and are sent as files of their own
     std::string first_doubtful_;
     std::map<std::string, bool, std::less<>> parents_;  // of requested names: whether they were sent
     std::size_t next_root_ = 0;
