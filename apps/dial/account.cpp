@@ -46,7 +46,9 @@ transfer::Outcome Account::whole(transfer::Outcome now) const {
     take_from(now.skipped, take_from(now.unchanged, uncounted + ours.stood_files + before.links));
     now.files = std::max(before.files, now.files + uncounted + ours.stood_files);
     now.links += before.links;
-    now.directories = std::max(now.directories, before.directories);
+    // What an earlier connection made is unchanged for this one.
+    const std::uint64_t made_before = before.directories - take_from(now.unchanged_directories, before.directories);
+    now.directories = std::max(now.directories + made_before, before.directories);
     const std::uint64_t counted_bytes = std::max(ours.bytes, std::min(now.kept_file_bytes, now.bytes));
     now.bytes += before.bytes - std::min(before.bytes, counted_bytes) + ours.stood_bytes;
     now.bytes = std::max(before.bytes, now.bytes);

@@ -207,7 +207,7 @@ void close_books(FinalReport& report) {
     transfer::Outcome& outcome = report.outcome;
     if (report.dry_run) {
         outcome.files = outcome.directories = outcome.links = outcome.bytes = 0;
-        outcome.unchanged = outcome.skipped = outcome.erased = outcome.kept_bytes = 0;
+        outcome.unchanged = outcome.unchanged_directories = outcome.skipped = outcome.erased = outcome.kept_bytes = 0;
         return;
     }
     outcome.failed_count = std::max(outcome.failed_count, files_missing(report));
@@ -330,6 +330,7 @@ std::string to_json(const FinalReport& report) {
     json.key("directories").number(outcome.directories);
     json.key("symlinks").number(outcome.links);
     json.key("unchanged").number(outcome.unchanged);
+    json.key("unchanged_directories").number(outcome.unchanged_directories);
     json.key("skipped").number(outcome.skipped);
     json.key("deleted").number(outcome.erased);
     json.key("dry_run").boolean(report.dry_run);
@@ -387,6 +388,7 @@ void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     total.sent_bytes += next.sent_bytes;
     total.kept_bytes += next.kept_bytes;
     total.unchanged += next.unchanged;
+    total.unchanged_directories += next.unchanged_directories;
     total.skipped += next.skipped;
     total.erased += next.erased;
     total.failed_count += next.failed_count;

@@ -29,6 +29,82 @@ for options in "-a" "" "-a --overwrite never"; do
     is "$work/r.out" exit_code 130
 done
 
+# --- entries that exist count as unchanged, whatever their type: at both ends, in a dry run as in the run
+mkdir -p "$work/all/a/b" "$work/all/c" "$work/taken"
+echo x >"$work/all/a/b/x"
+: >"$work/all/empty"
+ln "$work/all/a/b/x" "$work/all/twin"
+ln -s a "$work/all/link"
+start_recv all --allow-read --allow-delete --dir "$work/taken" --psk-file "$work/psk"
+# does TOOL ARGS...: a dry run, which must count as the run after it does.
+does() {
+    expect 0 "$@" -n --json
+    cp "$work/last.out" "$work/plan.json"
+    expect 0 "$@" --json
+    for field in files directories symlinks bytes unchanged unchanged_directories; do
+        is "$work/plan.json" $field "$(json_field "$work/last.out" $field)"
+    done
+}
+# counts FIELD=VALUE...: in last.out
+counts() { local pair; for pair in "$@"; do is "$work/last.out" "${pair%=*}" "${pair#*=}"; done; }
+for way in push pull; do
+    if [ "$way" = push ]; then
+        from=$work/all
+        number=1
+        tool=$send
+        ends=(--psk-file "$work/psk" "$from/" "udtx://127.0.0.1:$port/t")
+    else
+        from=$work/taken/t
+        number=2
+        tool=$recv
+        ends=(--psk-file "$work/psk" "udtx://127.0.0.1:$port/t/" "$work/fetched")
+    fi
+    run=("$tool" -a "${ends[@]}")
+    rm -f "$from/a/b/new"
+    does "${run[@]}"
+    counts files=3 directories=3 symlinks=1 unchanged=0 unchanged_directories=0
+    for more in "" --delete "--overwrite never"; do
+        # shellcheck disable=SC2086
+        does "${run[@]}" $more
+        [ "$more" = "--overwrite never" ] || counts unchanged=4
+        counts files=0 directories=0 symlinks=0
+    done
+    does "${run[@]}"
+    counts files=0 directories=0 symlinks=0 unchanged=4 unchanged_directories=3
+    said ": 0 files, 0 B, 4 unchanged"
+    chmod 71$number "$from/a"
+    does "$tool" "${ends[@]}"
+    counts directories=0 unchanged_directories=3
+    does "${run[@]}"
+    counts directories=1 unchanged_directories=2
+    touch -d 2001-02-0$number "$from/c"
+    does "${run[@]}"
+    counts directories=1 unchanged_directories=2
+    # A file that comes changes the time of its directory, which is then set.
+    echo new >"$from/a/b/new"
+    does "${run[@]}"
+    counts files=1 directories=1 unchanged_directories=2
+    if [ "$(id -u)" -eq 0 ] && chown 123$number "$from/c" 2>/dev/null; then
+        does "${run[@]}"
+        counts directories=1 unchanged_directories=2
+    fi
+    if setfattr -n user.name -v $number "$from/a" 2>/dev/null; then
+        does "${run[@]}"
+        counts directories=1 unchanged_directories=2
+    fi
+    does "${run[@]}"
+    counts files=0 directories=0 unchanged_directories=3
+done
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+# the server's own report, which counts each run
+start_recv own --json --dir "$work/taken" --psk-file "$work/psk"
+for _ in 1 2; do expect 0 "$send" -a --psk-file "$work/psk" "$work/all/" "udtx://127.0.0.1:$port/again"; done
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+cp "$work/own.out" "$work/last.out"
+counts files=4 directories=3 unchanged=5 unchanged_directories=3
+
 # --- transfers that are cut off, with existing files and one in transit
 # The file is smaller than the sender's read-ahead: the files after it in the list are reported while it is sent.
 head -c 3000000 /dev/urandom >"$work/src/zbig"

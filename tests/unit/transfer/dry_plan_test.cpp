@@ -46,10 +46,10 @@ struct DryPlanRig {
 }  // namespace
 
 TEST_CASE("what would be done counts as if it were done") {
-    const auto counted = [](Kind kind, EntryType type) {
+    const auto counted = [](Kind kind, EntryType type, std::uint8_t changes = 0) {
         Progress progress;
         Outcome outcome;
-        count_planned({kind, type, 0, "p", 5}, progress, outcome);
+        count_planned({kind, type, changes, "p", 5}, progress, outcome);
         return std::vector<std::uint64_t>{outcome.files,     outcome.bytes,   outcome.directories, outcome.links,
                                           outcome.unchanged, outcome.skipped, progress.files_done};
     };
@@ -61,7 +61,8 @@ TEST_CASE("what would be done counts as if it were done") {
     CHECK(counted(Kind::make, EntryType::hard_link) == Counts{1, 0, 0, 0, 0, 0, 1});
     CHECK(counted(Kind::make, EntryType::symlink) == Counts{0, 0, 0, 1, 0, 0, 0});
     CHECK(counted(Kind::make, EntryType::directory) == Counts{0, 0, 1, 0, 0, 0, 0});
-    CHECK(counted(Kind::unchanged, EntryType::directory) == Counts{0, 0, 1, 0, 0, 0, 0});
+    CHECK(counted(Kind::unchanged, EntryType::directory, change::kTime) == Counts{0, 0, 1, 0, 0, 0, 0});
+    CHECK(counted(Kind::unchanged, EntryType::directory) == Counts{0, 0, 0, 0, 0, 0, 0});
     CHECK(counted(Kind::skip, EntryType::directory) == Counts{0, 0, 0, 0, 0, 1, 0});
 }
 

@@ -27,7 +27,7 @@ TreeWriterOptions preserving() {
 }
 
 bool make_directory(TargetTreeRig& rig, MadeDirectories& directories, const std::string& path) {
-    return directories.make(rig.entry(EntryType::directory, path), path);
+    return directories.make(rig.entry(EntryType::directory, path), path) != MadeDirectories::Stands::no;
 }
 
 }  // namespace
@@ -50,6 +50,31 @@ TEST_CASE("a directory is its owner's to write in until it is finished, and thos
     CHECK_FALSE(directories.finish_next());
     fs::permissions(rig.temp / "outer", fs::perms::owner_all);
     fs::permissions(rig.temp / "outer/inner", fs::perms::owner_all);
+}
+
+TEST_CASE("a directory that exists with its attributes is unchanged") {
+    using Stands = MadeDirectories::Stands;
+    const auto make = [](TargetTreeRig& rig) {
+        MadeDirectories directories(*rig.tree);
+        const Stands stands = directories.make(rig.entry(EntryType::directory, "d"), "d");
+        directories.finish_all();
+        return stands;
+    };
+    TargetTreeRig rig(preserving());
+    rig.mode = 0750;
+    CHECK(make(rig) == Stands::made);
+    CHECK(make(rig) == Stands::unchanged);
+    fs::permissions(rig.temp / "d", fs::perms(0700));
+    CHECK(make(rig) == Stands::made);
+    CHECK(make(rig) == Stands::unchanged);
+    fs::last_write_time(rig.temp / "d", fs::file_time_type::clock::now());
+    CHECK(make(rig) == Stands::made);
+    CHECK(make(rig) == Stands::unchanged);
+    // What it has of its own stays unless modes and times are sent.
+    TargetTreeRig plain{TreeWriterOptions()};
+    CHECK(make(plain) == Stands::made);
+    fs::permissions(plain.temp / "d", fs::perms(0700));
+    CHECK(make(plain) == Stands::unchanged);
 }
 
 TEST_CASE("a directory takes the place of a file, and of nothing where that is to stay") {

@@ -72,7 +72,7 @@ struct Outcome {
     /// `failed`. Any other error ended the transfer.
     Result<void> status;
     std::uint64_t files = 0;            ///< delivered files, including hard links
-    std::uint64_t directories = 0;      ///< delivered directories
+    std::uint64_t directories = 0;      ///< directories that were made, or got other attributes
     std::uint64_t links = 0;            ///< delivered symbolic links
     std::uint64_t bytes = 0;            ///< sizes of `files`, including holes
     std::uint64_t sent_bytes = 0;       ///< file bytes that were sent and written, each counted once
@@ -80,12 +80,14 @@ struct Outcome {
     std::uint64_t kept_files = 0;       ///< of `files`: those that an earlier run or connection delivered
     std::uint64_t kept_file_bytes = 0;  ///< sizes of `kept_files`
     std::uint64_t unchanged = 0;        ///< files and links that existed and were equal; not in `files`
-    std::uint64_t skipped = 0;          ///< files and links that existed and may not be overwritten; not in `files`
-    SentEarlier sent_earlier{};         ///< for a sender that has reconnected
-    std::uint64_t erased = 0;           ///< entries deleted because the sources do not contain them
-    bool continues = false;  ///< true: the receiver keeps unfinished files, so that the same transfer can continue
-    bool dry_run = false;    ///< true: nothing was changed; the counts say what a real run would do
-    bool exact = false;      ///< true: the counts are final; false: the receiver may have more
+    std::uint64_t unchanged_directories =
+        0;                       ///< directories that existed with the same attributes; not in `directories`
+    std::uint64_t skipped = 0;   ///< files and links that existed and may not be overwritten; not in `files`
+    SentEarlier sent_earlier{};  ///< for a sender that has reconnected
+    std::uint64_t erased = 0;    ///< entries deleted because the sources do not contain them
+    bool continues = false;      ///< true: the receiver keeps unfinished files, so that the same transfer can continue
+    bool dry_run = false;        ///< true: nothing was changed; the counts say what a real run would do
+    bool exact = false;          ///< true: the counts are final; false: the receiver may have more
     std::vector<FailedFile> failed;  ///< the first kMaxListedFailures entries that were not delivered
     std::uint64_t failed_count = 0;  ///< number of all entries that were not delivered
     std::uint64_t missing = 0;       ///< the first `missing` elements of `failed` are sources that do not exist
@@ -95,7 +97,7 @@ struct Outcome {
     Result<void> receipt{};             ///< error in writing the receipt
 };
 
-/// What became of one file or symbolic link. Unchanged entries and directories have no event.
+/// What became of one file, link or stream. Unchanged entries and directories have no event.
 struct FileEvent {
     /// How it ended.
     enum class Result : std::uint8_t {
@@ -103,9 +105,12 @@ struct FileEvent {
         sent,       ///< it was sent; whether the other end has stored it is known from its Outcome only
         failed,     ///< it was not delivered, see `code` and `reason`
     };
-    std::string path{};                   ///< path, unescaped; see escape_name()
-    std::uint64_t bytes = 0;              ///< its size, including holes; 0: failed
-    Result result = Result::delivered;    ///< how it ended
+    /// Which way it went, or was to go.
+    enum class Direction : std::uint8_t { receive, send };
+    std::string path{};                 ///< path, unescaped; "-" for a stream without a name; see escape_name()
+    std::uint64_t bytes = 0;            ///< its size, including holes; 0: failed
+    Result result = Result::delivered;  ///< how it ended
+    Direction direction = Direction::receive;
     ErrorCode code = ErrorCode::file_io;  ///< class of the error, if it failed
     std::string reason{};                 ///< message for people; may come from the peer, see escape_line()
 };

@@ -67,6 +67,7 @@ void Replies::note(const message::Totals& totals) {
         outcome.bytes = totals.bytes;
         outcome.sent_bytes = totals.written_bytes;
         outcome.unchanged = totals.unchanged;
+        outcome.unchanged_directories = totals.unchanged_directories;
         outcome.skipped = totals.skipped;
     });
 }
@@ -92,7 +93,9 @@ Result<void> Replies::check_tree(const message::Totals& totals, bool all_well) c
     if (!all_well) return {};
     if (totals.files_done < files) return broken("the receiver confirmed fewer files than were sent");
     // Each entry was delivered, was unchanged, or was skipped.
-    const std::uint64_t settled = std::min(totals.unchanged, files + others) + std::min(totals.skipped, files + others);
+    const auto at_most_all = [&](std::uint64_t count) { return std::min(count, files + others); };
+    const std::uint64_t settled =
+        at_most_all(totals.unchanged) + at_most_all(totals.unchanged_directories) + at_most_all(totals.skipped);
     if (totals.files + totals.directories + totals.links + settled < files + others) {
         return broken("the receiver confirmed fewer entries than were sent");
     }

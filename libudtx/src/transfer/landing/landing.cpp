@@ -37,7 +37,7 @@ void LandingLinks::failed(std::uint64_t index, const std::string& path, const Er
 
 void LandingLinks::unchanged(EntryType type) const {
     report.edit([type](Progress& progress, Outcome& outcome) {
-        ++outcome.unchanged;
+        ++(type == EntryType::directory ? outcome.unchanged_directories : outcome.unchanged);
         if (has_content(type)) ++progress.files_done;
     });
 }
@@ -88,8 +88,17 @@ bool holds_anything(const std::vector<std::string>& names) {
 
 message::Totals totals_of(const JobReport& report) {
     const Outcome outcome = report.outcome();
-    return {outcome.files,        outcome.directories, outcome.links,   outcome.bytes,  outcome.sent_bytes,
-            outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased, report.progress().files_done};
+    return {outcome.files,
+            outcome.directories,
+            outcome.links,
+            outcome.bytes,
+            outcome.sent_bytes,
+            outcome.failed_count,
+            outcome.unchanged,
+            outcome.skipped,
+            outcome.erased,
+            report.progress().files_done,
+            outcome.unchanged_directories};
 }
 
 }  // namespace udtx::transfer

@@ -34,14 +34,14 @@ bool MadeDirectories::take_top(const message::Entry& entry) {
     return true;
 }
 
-bool MadeDirectories::make(const message::Entry& entry, const std::string& path) {
+MadeDirectories::Stands MadeDirectories::make(const message::Entry& entry, const std::string& path) {
     SplitName split = split_leaf(path);
     std::uint32_t final_mode = mode_of(entry);
-    std::uint32_t before = final_mode;
+    Found found{final_mode};
     const auto made = tree_.lent.with(split.directory, [&]() -> Result<void> {
         int error = 0;
         const UniqueFd parent = tree_.root.open_directory(split.directory, error);
-        if (parent) error = make_or_open(parent.get(), split, entry, before);
+        if (parent) error = make_or_open(parent.get(), split, entry, found);
         return error == 0 ? Result<void>() : io_error("cannot make directory", path, error);
     });
     if (!made) {
@@ -52,22 +52,27 @@ bool MadeDirectories::make(const message::Entry& entry, const std::string& path)
         } else {
             tree_.fail(entry.index, path, made.error());
         }
-        return false;
+        return Stands::no;
     }
-    if (!tree_.options.preserve) final_mode = tree_.lent.owed(path).value_or(before);
+    // A directory that was opened up, perhaps by an earlier run, has the mode that it is to get back.
+    const std::uint32_t before = tree_.lent.owed(path).value_or(found.mode);
+    if (!tree_.options.preserve) final_mode = before;
     const bool barred = (final_mode & mode_bits::kOwner) != mode_bits::kOwner;
     if (tree_.options.preserve || barred) remember({path, final_mode, entry.mtime});
+    if (found.existed && before == final_mode && (found.has_time || !tree_.options.preserve)) {
+        tree_.note_unchanged(EntryType::directory, path);
+        return Stands::unchanged;
+    }
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::directory;
     commit.directory = std::move(split.directory);
     commit.name = std::move(split.leaf);
     tree_.submit(std::move(commit));
-    return true;
+    return Stands::made;
 }
 
-int MadeDirectories::make_or_open(int parent, const SplitName& split, const message::Entry& entry,
-                                  std::uint32_t& before) {
+int MadeDirectories::make_or_open(int parent, const SplitName& split, const message::Entry& entry, Found& found) {
     // The owner needs all rights until the tree below is written. finish_all() takes the extra rights away.
     const std::uint32_t wanted = entry.mode & mode_bits::kPermissions;
     const std::string path = join_path(entry.path);
@@ -82,8 +87,13 @@ int MadeDirectories::make_or_open(int parent, const SplitName& split, const mess
     };
     int error = make();
     if (error != EEXIST) return error;
-    error = open_up_directory(parent, split.leaf, before, [&](std::uint32_t mode) { tree_.lent.owe(path, mode); });
-    if (error == 0) tree_.claims.take_directory(parent, split.directory, split.leaf);
+    error = open_up_directory(parent, split.leaf, found.mode, [&](std::uint32_t mode) { tree_.lent.owe(path, mode); });
+    if (error == 0) {
+        struct stat st = {};
+        found.existed = true;
+        found.has_time = tree_.basis.look(path, st) && tree_.basis.has_time(st, entry.mtime);
+        tree_.claims.take_directory(parent, split.directory, split.leaf);
+    }
     if (!is_barrier(error)) return error;
     if (!tree_.claims.take(parent, split.directory, split.leaf)) return EEXIST;
     if (tree_.stays(error)) return error;
@@ -99,7 +109,7 @@ int MadeDirectories::make_or_open(int parent, const SplitName& split, const mess
                          !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
     if (special) error = ::unlinkat(parent, split.leaf.c_str(), 0) == 0 ? 0 : errno;
     if (error != 0) return error;
-    before = entry.mode;
+    found.mode = entry.mode;
     error = make();
     if (error != 0) {
         static_cast<void>(rename(aside, split.leaf));

@@ -20,8 +20,10 @@ class MadeDirectories {
 
     /// Stores mode and time for the destination itself. False: it keeps its own.
     bool take_top(const message::Entry& entry);
-    /// Makes the directory, also in the place of another entry. False: it could not be made, and that was reported.
-    bool make(const message::Entry& entry, const std::string& path);
+    enum class Stands { no, made, unchanged };
+    /// Makes the directory, also in the place of another entry, and reports what became of it. `unchanged`: it existed
+    /// with the mode and the time that it is to have.
+    Stands make(const message::Entry& entry, const std::string& path);
 
     /// Call it at the end: finishes the directory that was made last. False: none is left.
     bool finish_next();
@@ -39,8 +41,14 @@ class MadeDirectories {
         FileTime mtime{};
     };
     [[nodiscard]] std::uint32_t mode_of(const message::Entry& entry) const noexcept;
-    /// Returns 0 or an errno. `before`: the mode of a directory that existed.
-    int make_or_open(int parent, const SplitName& split, const message::Entry& entry, std::uint32_t& before);
+    /// A directory as it is found.
+    struct Found {
+        std::uint32_t mode = 0;
+        bool existed = false;
+        bool has_time = false;  ///< it existed with the time of its entry
+    };
+    /// Returns 0 or an errno.
+    int make_or_open(int parent, const SplitName& split, const message::Entry& entry, Found& found);
     /// Stores mode and time, which are set at the end.
     void remember(Made directory);
     void finish(const Made& directory);

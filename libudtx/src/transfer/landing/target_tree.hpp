@@ -63,6 +63,8 @@ struct TreeWriterCallbacks {
     std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
     /// `unchanged`: an entry was the same already. `skipped`: an entry existed and must not be overwritten.
     std::function<void(EntryType type)> unchanged = [](EntryType) {};
+    /// A directory that was reported as unchanged gets another owner or other attributes after all.
+    std::function<void()> directory_changed = [] {};
     std::function<void(EntryType type)> skipped = [](EntryType) {};
     /// An entry was deleted.
     std::function<void(const std::string& path)> erased = [](const std::string&) {};

@@ -52,6 +52,12 @@ TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
         links.report.edit([&](Progress&, Outcome& outcome) { add_up(outcome.kept_bytes, bytes); });
     };
     out.unchanged = [&links](EntryType type) { links.unchanged(type); };
+    out.directory_changed = [&links] {
+        links.report.edit([](Progress&, Outcome& outcome) {
+            --outcome.unchanged_directories;
+            ++outcome.directories;
+        });
+    };
     out.skipped = [&links](EntryType type) { links.skipped(type); };
     out.erased = [&links](const std::string& path) { links.erased(path); };
     out.noted = [&links](const std::string& text) { links.note(text); };

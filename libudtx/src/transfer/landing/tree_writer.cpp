@@ -35,8 +35,11 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     latest_index_ = entry.index;
     standing_.reset();
     if (top || entry.type == EntryType::directory) {
-        const bool stands = top ? directories_.take_top(entry) : directories_.make(entry, path);
-        if (stands) standing_ = Standing{EntryType::directory, path};
+        using Stands = MadeDirectories::Stands;
+        const Stands stands = !top                           ? directories_.make(entry, path)
+                              : directories_.take_top(entry) ? Stands::made
+                                                             : Stands::no;
+        if (stands != Stands::no) standing_ = Standing{EntryType::directory, path, stands == Stands::unchanged};
     } else if (entry.type == EntryType::symlink) {
         make_symlink(entry, path);
     } else if (entry.type == EntryType::hard_link) {
@@ -90,7 +93,7 @@ void TreeWriter::set_meta(const message::Meta& meta) {
 }
 
 void TreeWriter::update_meta(const message::Meta& meta, const Standing& entry) {
-    const auto& [type, path] = entry;
+    const auto& [type, path, unchanged] = entry;
     int error = 0;
     struct stat st = {};
     const UniqueFd fd =
@@ -107,13 +110,14 @@ void TreeWriter::update_meta(const message::Meta& meta, const Standing& entry) {
     change.attributes = meta.attributes;
     change.all_attributes = meta.has_attributes;
     if (!tree_.shared.differs(path, fd.get(), st, change)) return;
+    if (unchanged) tree_.callbacks.directory_changed();
     if (type == EntryType::file && st.st_nlink > 1) return tree_.shared.defer(path, std::move(change));
     tree_.shared.set(type, path, fd.get(), st, change);
 }
 
 void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
     if (end.status == FileStatus::ok) root_digest_.add(end.index, end.digest);
-    if (auto kept = files_.end(end, pieces)) standing_ = Standing{EntryType::file, std::move(*kept)};
+    if (auto kept = files_.end(end, pieces)) standing_ = Standing{EntryType::file, std::move(*kept), false};
 }
 
 void TreeWriter::add_rules(const message::Rules& rules) {

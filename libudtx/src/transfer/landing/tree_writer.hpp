@@ -75,6 +75,7 @@ class TreeWriter {
     struct Standing {
         EntryType type = EntryType::file;
         std::string path;
+        bool unchanged = false;  ///< a directory that was reported as unchanged
     };
     void make_symlink(const message::Entry& entry, const std::string& path);
     /// Sets owner and attributes of an entry that has its final name.

@@ -344,6 +344,7 @@ message::Totals parse_totals(Fields& in) {
     t.skipped = in.varint();
     t.erased = in.varint();
     t.files_done = in.varint();
+    t.unchanged_directories = in.varint();
     return t;
 }
 

@@ -164,7 +164,8 @@ bool put_sum(Writer& out, std::uint64_t sum) { return out.varint(std::min(sum, k
 bool put_totals(Writer& out, const message::Totals& t) {
     return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && put_sum(out, t.bytes) &&
            put_sum(out, t.written_bytes) && out.varint(t.failures) && out.varint(t.unchanged) &&
-           out.varint(t.skipped) && out.varint(t.erased) && out.varint(t.files_done);
+           out.varint(t.skipped) && out.varint(t.erased) && out.varint(t.files_done) &&
+           out.varint(t.unchanged_directories);
 }
 
 bool put_body(Writer& out, const message::Delivered& m) {

@@ -248,15 +248,16 @@ struct Unset {
 /// What the receiver has.
 struct Totals {
     std::uint64_t files = 0;
-    std::uint64_t directories = 0;
+    std::uint64_t directories = 0;  ///< that were made, or got other attributes
     std::uint64_t links = 0;
-    std::uint64_t bytes = 0;          ///< apparent sizes of the files delivered
-    std::uint64_t written_bytes = 0;  ///< data that arrived and was written, also of incomplete files
-    std::uint64_t failures = 0;       ///< entries that were announced but not delivered
-    std::uint64_t unchanged = 0;      ///< files and links that were the same already
-    std::uint64_t skipped = 0;        ///< files and links that must not be overwritten
-    std::uint64_t erased = 0;         ///< entries that were deleted
-    std::uint64_t files_done = 0;     ///< files, and other names of them, that need nothing more
+    std::uint64_t bytes = 0;                  ///< apparent sizes of the files delivered
+    std::uint64_t written_bytes = 0;          ///< data that arrived and was written, also of incomplete files
+    std::uint64_t failures = 0;               ///< entries that were announced but not delivered
+    std::uint64_t unchanged = 0;              ///< files and links that were the same already
+    std::uint64_t skipped = 0;                ///< files and links that must not be overwritten
+    std::uint64_t erased = 0;                 ///< entries that were deleted
+    std::uint64_t files_done = 0;             ///< files, and other names of them, that need nothing more
+    std::uint64_t unchanged_directories = 0;  ///< directories that existed with the same attributes
     friend bool operator==(const Totals&, const Totals&) noexcept = default;
 };
 /// What is safe so far, for progress and for reports of an interrupted transfer.

@@ -10,7 +10,8 @@ void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outco
     using Kind = PlannedEntry::Kind;
     const bool hard_link = entry.type == EntryType::hard_link;
     const bool directory = entry.type == EntryType::directory;
-    if (directory && entry.kind != Kind::skip) ++outcome.directories;
+    const bool stays = entry.kind == Kind::unchanged && entry.changes == 0;
+    if (directory && entry.kind != Kind::skip) ++(stays ? outcome.unchanged_directories : outcome.directories);
     if (entry.kind == Kind::make && entry.type == EntryType::symlink) ++outcome.links;
     if (entry.kind == Kind::make && hard_link) ++outcome.files;
     if (entry.kind == Kind::unchanged && !directory) ++outcome.unchanged;
