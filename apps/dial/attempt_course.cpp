@@ -44,8 +44,9 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
     FinalReport report = course.report(waiter);
     const Attempt::End end = end_of(transfer);
     const bool nothing = report.progress.bytes_done == 0 && report.progress.files_done == 0;
-    const bool untouched =
-        !transfer.connected_for() || (end == Attempt::End::sent_away && nothing && !course.reads_pipe);
+    // The size of a stream is what was read of it.
+    const bool unread = !course.reads_pipe || report.progress.bytes_total == 0;
+    const bool untouched = !transfer.connected_for() || (end == Attempt::End::sent_away && nothing && unread);
     const bool goes_on = end == Attempt::End::sent_away && (course.resumable || untouched);
     // A disk thread may be blocked in a call that cannot be interrupted: a read of standard input, or a file server
     // that hangs.

@@ -156,14 +156,19 @@ void ServerRun::log_file(const transfer::Client& client, const transfer::FileEve
     const std::string path = place.empty() ? file.path : place + (place.ends_with('/') ? "" : "/") + file.path;
     const std::string peer = to_string(client.address);
     std::string name = access_.name_of(client);  // " (bob)"
-    const char* const word = file.result == Result::delivered ? "received"
-                             : file.result == Result::sent    ? "sent"
-                                                              : "failed";
-    std::string line = peer + name + ": " + word + " '" + transfer::escape_name(path) + "'";
+    const bool sends = file.direction == transfer::FileEvent::Direction::send;
+    const bool failed = file.result == Result::failed;
+    const std::string word = failed ? "failed" : sends ? "sent" : "received";
+    std::string line = peer + name + ": " + word +
+                       (!failed ? ""
+                        : sends ? " to send"
+                                : " to receive") +
+                       " '" + transfer::escape_name(path) + "'";
     JsonWriter json;
     json.begin_object();
     json.key("event").string("file");
     json.key("result").string(word);
+    json.key("direction").string(sends ? "send" : "receive");
     json.key("path").string(path);
     if (!is_utf8(path)) json.key("path_hex").string(to_hex(path));
     json.key("peer").string(peer);
@@ -171,7 +176,7 @@ void ServerRun::log_file(const transfer::Client& client, const transfer::FileEve
         json.key("key").string(client.key->to_string());
         json.key("key_name").string(std::string_view(name).substr(2, name.size() - 3));
     }
-    if (file.result == Result::failed) {
+    if (failed) {
         line += ": " + transfer::escape_line(file.reason);
         json.key("reason").string(file.reason);
     } else {

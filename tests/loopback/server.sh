@@ -60,12 +60,17 @@ until_true 90 grep -q "no new transfers" "$work/server.log"
 expect 130 "$send" --timeout 2 --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
 said "the server is being stopped; reconnecting, for [12]"
 said "the server is being stopped.*nothing moved for 2"
-# A transfer that cannot be continued has not begun, so it waits too. A pipe was read, and cannot be read again.
+# A transfer that cannot be continued has not begun, so it waits too, and a pipe has not been read yet.
 expect 130 "$send" --timeout 2 --no-resume --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
 said "the server is being stopped; reconnecting, for [12]"
-expect 130 "$send" --timeout 2 --identity "$work/carol" --pin "$work/server.pub" - "udtx://127.0.0.1:$port/again/name" <"$work/data"
-never_said "reconnecting"
-said "the server is being stopped"
+{
+    expect 130 "$send" --timeout 2 --identity "$work/carol" --pin "$work/server.pub" - "udtx://127.0.0.1:$port/again/name"
+    head -c 100 >"$work/rest"
+} <"$work/data"
+said "the server is being stopped; reconnecting, for [12]"
+cmp -n 100 "$work/data" "$work/rest" || fail "a pipe was read although the server takes nothing"
+expect 130 "$recv" --timeout 2 --identity "$work/bob" --pin "$work/server.pub" "udtx://127.0.0.1:$port/alice/data" -
+said "the server is being stopped; reconnecting, for [12]"
 echo end >&7
 exec 7>&-
 wait_for 0 "$late"
@@ -169,6 +174,7 @@ for result in received sent; do
     [ "$(json_field "$work/one-line" event)" = '"file"' ] || fail "no event: $(cat "$work/one-line")"
     [ "$(json_field "$work/one-line" bytes)" = 8 ] || fail "no size: $(cat "$work/one-line")"
     json_field "$work/one-line" path_hex | grep -q "$(printf '/odd/%s' "$odd" | od -An -tx1 | tr -d ' \n')" || fail "another name: $(cat "$work/one-line")"
+    [ "$(json_field "$work/one-line" direction)" = "\"$([ $result = sent ] && echo send || echo receive)\"" ] || fail "another direction: $(cat "$work/one-line")"
     json_field "$work/one-line" peer | grep -qE '^"127.0.0.1:[0-9]+"$' || fail "no peer: $(cat "$work/one-line")"
 done
 kill -TERM "$receiver"
@@ -179,3 +185,70 @@ for file in "$work/json.log" "$work/json-log"; do
         [ "$(json_field "$work/one-line" program)" = '"udtx-recv"' ] || fail "not a JSON log: $line"
     done <"$file"
 done
+
+# --- the log of files: each file, link or stream, which way it went, and its full name, of one source or several
+mkdir -p "$work/audit/x/deep" "$work/audit/z" "$work/got"
+printf 'four' >"$work/audit/x/one"
+printf 'three' >"$work/audit/x/deep/two"
+printf 'sixty' >"$work/audit/z/three"
+ln -s one "$work/audit/x/link"
+start_recv audit --log "$work/audit.json" --log-files --allow-read --dir "$work/audit" --psk-file "$work/psk" --timeout 5
+audit=udtx://127.0.0.1:$port
+audited=0
+file_lines() { sed -nE "s|.*127.0.0.1:[0-9]+[^:]*: (received\|sent\|failed to [a-z]+) '$work/audit/([^']*)'[:,] (([0-9]+) byte)?.*|\1 \2 \4|p" "$work/audit.log"; }
+# logged LINES: what the log has about files since the last call.
+logged() {
+    local wanted
+    wanted=$((audited + $(printf '%s\n' "$1" | wc -l)))
+    settled() { [ "$(file_lines | wc -l)" -ge "$wanted" ]; }
+    until_true 30 settled
+    file_lines | tail -n +$((audited + 1)) | sed 's/ $//' | LC_ALL=C sort >"$work/audit.is"
+    audited=$(file_lines | wc -l)
+    printf '%s\n' "$1" | diff - "$work/audit.is" || fail "the log of files"
+}
+# a directory, the contents of another one, and a file
+expect 0 "$recv" --psk-file "$work/psk" "$audit/x" "$audit/z/" "$audit/x/deep/two" "$work/got"
+logged "sent x/deep/two 5
+sent x/deep/two 5
+sent x/link 0
+sent x/one 4
+sent z/three 5"
+# An unchanged file is not sent.
+expect 0 "$recv" --psk-file "$work/psk" "$audit/x" "$audit/z/" "$work/got"
+logged "sent x/link 0"
+expect 0 "$recv" -n --psk-file "$work/psk" "$audit/x" "$audit/z/" "$work/none/"
+# streams, in both directions
+expect 0 "$recv" --psk-file "$work/psk" "$audit/x/deep/two" -
+[ "$(cat "$work/last.out")" = three ] || fail "the stream"
+logged "sent x/deep/two 5"
+printf 'streamed' | expect 0 "$send" --psk-file "$work/psk" - "$audit/new/in"
+logged "received new/in 8"
+printf 'streamed' | expect 11 "$send" --psk-file "$work/psk" --overwrite never - "$audit/new/in"
+logged "failed to receive new/in"
+(printf 'half' && exec sleep 600) | "$send" --psk-file "$work/psk" - "$audit/new/half" 2>"$work/half.err" &
+half=$!
+receivers+=("$half")
+begun() { find "$work/audit/new" -name '.udtx*' -size +0 | grep -q .; }
+until_true 60 begun
+kill -KILL "$half"
+logged "failed to receive new/half"
+# a file that fails, in each direction
+mkdir "$work/audit/z/blocked" "$work/push"
+touch "$work/audit/z/blocked/x" "$work/push/blocked"
+expect 11 "$send" --psk-file "$work/psk" "$work/push/blocked" "$audit/z"
+logged "failed to receive z/blocked"
+if [ "$(id -u)" -ne 0 ]; then
+    chmod 000 "$work/audit/x/one"
+    expect 23 "$recv" --psk-file "$work/psk" --overwrite always "$audit/x" "$audit/z/three" "$work/got"
+    logged "failed to send x/one
+sent x/deep/two 5
+sent x/link 0
+sent z/three 5"
+fi
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+# A receiver that writes to its standard output has no name for what it gets.
+start_recv pipe --log-files --one-off --psk-file "$work/psk" -
+printf 'streamed' | expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+grep -qE "127.0.0.1:[0-9]+[^:]*: received '-', 8 bytes" "$work/pipe.log" || fail "no line for a stream to standard output"

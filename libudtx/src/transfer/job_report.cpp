@@ -20,7 +20,7 @@ Outcome JobReport::outcome() const {
     return outcome_;
 }
 
-void JobReport::set_place(std::string place) {
+void JobReport::set_place(PlaceOf place) {
     const std::lock_guard lock(mutex_);
     place_ = std::move(place);
 }
@@ -29,25 +29,28 @@ void JobReport::landed(const std::string& path, std::uint64_t bytes) const {
     if (tell_) tell({.path = path, .bytes = bytes, .result = FileEvent::Result::delivered, .reason = {}});
 }
 
-void JobReport::sent(const std::string& path, std::uint64_t bytes) const {
-    if (tell_) tell({.path = path, .bytes = bytes, .result = FileEvent::Result::sent, .reason = {}});
+void JobReport::sent(const std::string& path, std::uint64_t bytes, std::optional<std::size_t> source) const {
+    if (tell_) tell({.path = path, .bytes = bytes, .result = FileEvent::Result::sent, .reason = {}}, source);
 }
 
-void JobReport::tell(FileEvent event) const {
+void JobReport::cut_off(const std::string& path, const Error& why) const {
+    if (tell_) tell({.path = path, .result = FileEvent::Result::failed, .code = why.code, .reason = why.message});
+}
+
+void JobReport::tell(FileEvent event, std::optional<std::size_t> source) const {
+    PlaceOf place_of;
     {
         const std::lock_guard lock(mutex_);
-        if (!place_.empty()) event.path = event.path.empty() ? place_ : place_ + '/' + event.path;
+        place_of = place_;
     }
+    event.direction = direction_;
+    const std::string place = place_of ? place_of(event.path, source) : "";
+    if (!place.empty()) event.path = event.path.empty() ? place : place + '/' + event.path;
     tell_(event);
 }
 
 void JobReport::fail(FailedFile failure) {
-    if (tell_) {
-        tell({.path = failure.path,
-              .result = FileEvent::Result::failed,
-              .code = failure.code,
-              .reason = failure.reason});
-    }
+    if (tell_) cut_off(failure.path, {failure.code, failure.reason});
     const std::lock_guard lock(mutex_);
     ++outcome_.failed_count;
     if (outcome_.failed.size() < kMaxListedFailures) outcome_.failed.push_back(std::move(failure));

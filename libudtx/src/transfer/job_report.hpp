@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,14 +18,22 @@ class JobReport {
   public:
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] Outcome outcome() const;
-    /// Call it before the job works: reports the end of each file or link.
-    void tell_files(FileCallback tell) { tell_ = std::move(tell); }
-    /// The directory of all paths, below that of the client. Call it before the first file ends.
-    void set_place(std::string place);
-    /// A file or link is on disk under its final name.
+    /// The directory of a path, below that of the client. `source`: its index, if it is known.
+    using PlaceOf = std::function<std::string(const std::string& path, std::optional<std::size_t> source)>;
+
+    /// Call it before the job works: reports the end of each file, link or stream.
+    void tell_files(FileCallback tell, FileEvent::Direction direction) {
+        tell_ = std::move(tell);
+        direction_ = direction;
+    }
+    /// Call it before the first file ends.
+    void set_place(PlaceOf place);
+    /// A file, link or stream has arrived, and is on disk under its final name if it has one.
     void landed(const std::string& path, std::uint64_t bytes) const;
-    /// A whole file was sent.
-    void sent(const std::string& path, std::uint64_t bytes) const;
+    /// A whole file, link or stream was sent.
+    void sent(const std::string& path, std::uint64_t bytes, std::optional<std::size_t> source = {}) const;
+    /// A stream ended too early. The status of the job has the error, and no entry counts as failed.
+    void cut_off(const std::string& path, const Error& why) const;
     void fail(FailedFile failure);
     /// Sender: records an entry that was found but cannot be announced to the receiver.
     void fail_unannounced(FailedFile failure);
@@ -44,11 +53,12 @@ class JobReport {
     }
 
   private:
-    void tell(FileEvent event) const;
+    void tell(FileEvent event, std::optional<std::size_t> source = {}) const;
 
     FileCallback tell_;
+    FileEvent::Direction direction_ = FileEvent::Direction::receive;
     mutable std::mutex mutex_;
-    std::string place_;
+    PlaceOf place_;
     Progress progress_;
     Outcome outcome_;
     std::uint64_t unannounced_ = 0;

@@ -1,6 +1,7 @@
 #include "transfer/job/reading_task.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -48,13 +49,29 @@ UniqueFd ReadingTask::open_source(const std::string& path) const {
     return {};
 }
 
+std::string ReadingTask::place_of(const std::string& path, std::optional<std::size_t> source) const {
+    if (source || roots_.size() == 1) return roots_[source.value_or(0)].place;
+    std::string place;
+    const SplitName split = split_leaf(path);
+    for (const SourceRoot& root : roots_) {
+        if (!root.leaf.empty() && path != root.leaf && !path.starts_with(root.leaf + "/")) continue;
+        int error = 0;
+        const UniqueFd parent = root.directory.open_directory(split.directory, error);
+        struct stat st = {};
+        if (parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return root.place;
+        if (place.empty()) place = root.place;
+    }
+    return place;
+}
+
 void ReadingTask::start(bool far) {
     if (stream_) return read_pipe();
     read_tree(far);
 }
 
 void ReadingTask::read_pipe() {
-    pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);
+    pipe_.emplace(options_.stream_fd, roots_.empty() ? "-" : roots_.front().leaf, options_.hash, outgoing_, waker_,
+                  report_);
     make_task(read_task_, [this] { return pipe_->step(); });
     outgoing_.call(nullptr, [this] { read_task_->wake(); });
     read_task_->wake();

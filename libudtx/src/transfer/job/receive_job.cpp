@@ -41,7 +41,7 @@ ReceiveJob::ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> bas
       done_(std::move(done)),
       landing_(options_, waker_, report_),
       announcements_(options_, base_, landing_.queue(), landing_.feedback(), report_) {
-    report_.tell_files(options_.on_file);
+    report_.tell_files(options_.on_file, FileEvent::Direction::receive);
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
 
@@ -241,6 +241,7 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
 void ReceiveJob::go_along(Instant now, proto::Connection& connection) {
     if (!landing_.started()) {
         probe_ = announcements_.offer()->mode == TransferMode::probe;
+        if (announcements_.offer()->dry_run) report_.tell_files({}, FileEvent::Direction::receive);
         worker_idle_ = false;
         worker_over_ = false;  // no other thread looks at it yet
         landing_.start(base_ ? &*base_ : nullptr, *announcements_.offer(), [this] { settle_if_over(false, true); });

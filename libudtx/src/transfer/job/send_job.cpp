@@ -80,9 +80,7 @@ SendJob::SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool str
       done_(std::move(done)),
       reading_(std::move(roots), stream, options_, waker_, report_),
       replies_(options_, reading_, report_) {
-    if (options_.dry_run) return;
-    report_.tell_files(options_.on_file);
-    report_.set_place(options_.place);
+    if (!options_.dry_run) report_.tell_files(options_.on_file, FileEvent::Direction::send);
 }
 
 SendJob::~SendJob() { waker_.set(nullptr); }
@@ -115,10 +113,17 @@ void SendJob::start(Instant now, proto::Connection& connection) {
         outcome.dry_run = options_.dry_run;
         if (stream) progress.files_total = 1;
     });
-    note_missing();
+    note_missing();  // their names are whole
+    report_.set_place(
+        [this](const std::string& path, std::optional<std::size_t> from) { return reading_.place_of(path, from); });
     if (options_.fresh) presume_fresh();
-    reading_.start(is_far(connection));
+    // A pipe can be read only once: not before the receiver has taken the transfer, which it may turn away.
+    if (!stream || options_.role == Role::server) start_reading(connection);
     pump(now, connection);
+}
+
+void SendJob::start_reading(const proto::Connection& connection) {
+    if (!std::exchange(reads_, true)) reading_.start(is_far(connection));
 }
 
 // In a push the caller counts them. In a pull this end has its own report, and SOURCES has told the receiver.
@@ -268,7 +273,12 @@ Result<void> SendJob::take(proto::Connection& connection, const Message& message
         return {};
     }
     const auto* cap = std::get_if<message::Cap>(&message);
-    if (cap == nullptr) return replies_.take(message);
+    if (cap == nullptr) {
+        const auto taken = replies_.take(message);
+        if (taken && data_ && !giving_up_ && std::holds_alternative<message::Accept>(message))
+            start_reading(connection);
+        return taken;
+    }
     connection.set_peer_rate(cap->bits_per_second == 0
                                  ? Rate::infinite()
                                  : Rate::bits_per_second(static_cast<double>(cap->bits_per_second)));

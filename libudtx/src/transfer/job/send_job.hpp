@@ -30,7 +30,6 @@ struct SendJobOptions : Selection {
     Role role = Role::client;                 ///< our end of the connection; the client opens the control stream
     PlanCallback planned{};                   ///< gets the plan of a dry run, and the deletions
     FileCallback on_file{};                   ///< gets the end of each file; any thread
-    std::string place{};                      ///< directory of all sources, for on_file
     SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
     ReceiptWriter* receipt = nullptr;         ///< records what is sent; outlives the job
     bool only_finished = false;               ///< as in ScanOptions
@@ -74,6 +73,7 @@ class SendJob final : public Job {
     SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
+    void start_reading(const proto::Connection& connection);
     void note_missing();
     /// Moves ready items from the disk tasks into the streams, as far as these have room.
     void pump(Instant now, proto::Connection& connection);
@@ -104,6 +104,7 @@ class SendJob final : public Job {
     message::Found told_;
     Instant next_found_;
     Instant next_paths_;
+    bool reads_ = false;
     bool settled_ = false;
 
     ReadingTask reading_;  // its tasks use the members above

@@ -18,13 +18,6 @@ namespace {
 // Two streams are opened, and may be reset, before the first message is complete.
 constexpr std::size_t kMostMissed = 8;
 
-/// The directory of the names under which the only source is sent.
-std::string place_of(const std::string& source, SourceShape shape) {
-    std::vector<std::string> parts = split_path(source);
-    if (shape != SourceShape::contents && !parts.empty()) parts.pop_back();
-    return join_path(parts);
-}
-
 }  // namespace
 
 ServedJob::~ServedJob() { waker_.set(nullptr); }
@@ -169,7 +162,6 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     SendJobOptions what = request_.take_wish().what;
     what.only_finished = true;
     what.on_file = options_.on_file;
-    if (what.sources.size() == 1) what.place = place_of(what.sources.front(), sources->shape);
     if (what.names) {
         // A list of names is relative to the contents of the source.
         const bool directory = sources->roots.size() == 1 && sources->shape == SourceShape::contents;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -129,7 +130,16 @@ class ProbeLanding final : public Landing {
 /// Writes a stream's bytes until a write fails.
 class StreamLanding : public Landing {
   public:
-    StreamLanding(const LandingLinks& links, HashAlgorithm hash) : links_(links), check_(links_, hash) {}
+    StreamLanding(const LandingLinks& links, HashAlgorithm hash, std::string name)
+        : links_(links), check_(links_, hash), name_(std::move(name)) {}
+    ~StreamLanding() override {
+        if (over_) return;
+        try {
+            links_.report.cut_off(name_, {ErrorCode::interrupted, "the transfer ended before the stream was complete"});
+        } catch (const std::exception&) {
+            // There is no memory for it, and the job reports its end as well.
+        }
+    }
     void take(ReceiveOp op) final {
         if (over_) return;
         if (const auto* bytes = std::get_if<op::StreamBytes>(&op)) {
@@ -149,10 +159,16 @@ class StreamLanding : public Landing {
     virtual void complete(const Digest& digest) = 0;
     void fail(const Error& error) {
         over_ = true;
+        links_.report.cut_off(name_, error);
         links_.fatal(error);
+    }
+    void arrived(const Digest& digest) {
+        links_.report.landed(name_, check_.bytes());
+        check_.confirm(digest, 1);
     }
     const LandingLinks links_;
     StreamCheck check_;
+    const std::string name_;
 
   private:
     bool over_ = false;
@@ -161,7 +177,7 @@ class StreamLanding : public Landing {
 class PipeLanding final : public StreamLanding {
   public:
     PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, const LandingLinks& links)
-        : StreamLanding(links, offer.hash), fd_(fd), writer_(fd, stop) {}
+        : StreamLanding(links, offer.hash, "-"), fd_(fd), writer_(fd, stop) {}
 
   private:
     Result<void> write(std::span<const std::byte> bytes, std::uint64_t /*offset*/) override {
@@ -176,7 +192,7 @@ class PipeLanding final : public StreamLanding {
             failed = twin.close();
         if (failed == 0 && writer_.regular() && !holds_all()) failed = EIO;
         if (failed != 0) return fail(io_error("cannot write to", "-", failed));
-        check_.confirm(digest, 1);
+        arrived(digest);
     }
 
     /// False if the file ends before the place of the next write: the disk lost data without an error.
@@ -194,7 +210,7 @@ class FileLanding final : public StreamLanding {
   public:
     FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
                 const LandingLinks& links)
-        : StreamLanding(links, offer.hash), name_(offer.destination.back()), room_(rights.room) {
+        : StreamLanding(links, offer.hash, offer.destination.back()), room_(rights.room) {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
     ~FileLanding() override {
@@ -205,10 +221,10 @@ class FileLanding final : public StreamLanding {
     Result<void> begin(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights) {
         std::vector<std::string> directory = offer.destination;
         directory.pop_back();
+        links_.report.set_place([place = join_path(directory)](const auto&, auto) { return place; });
         auto root = base.make_subdirectory(join_path(directory));
         if (!root) return root.error();
         root_ = std::move(root).value();
-        links_.report.set_place(join_path(directory));
         mark_in_use(*root_);
         keep_existing_ = rights.basis_options(offer).overwrite == Overwrite::never;
         // A pipe can be read only once, so an unwanted stream is refused before that.
@@ -234,18 +250,16 @@ class FileLanding final : public StreamLanding {
         batch.back().keep_existing = keep_existing_;
         CommitCallbacks callbacks;
         callbacks.delivered = [&](const Commit& commit) {
-            if (commit.skipped) return links_.fatal(stays(name_));
-            links_.report.landed(name_, check_.bytes());
-            check_.confirm(digest, 1);
+            if (commit.skipped) return fail(stays(name_));
+            arrived(digest);
         };
-        callbacks.failed = [&](const Commit&, const Error& error) { links_.fatal(error); };
+        callbacks.failed = [&](const Commit&, const Error& error) { fail(error); };
         callbacks.unsynced = [&](const std::string& warning) { links_.note(warning); };
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);
         commit_batch(*root_, claims, batch, callbacks);
     }
 
-    const std::string name_;
     const RoomLimits room_;
     std::optional<ConfinedDir> root_;
     bool keep_existing_ = false;

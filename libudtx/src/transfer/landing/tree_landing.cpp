@@ -282,7 +282,7 @@ bool TreeLanding::begun() {
         auto root = base_.make_subdirectory(join_path(offer_.destination));
         if (root) {
             root_ = std::move(root).value();
-            links_.report.set_place(join_path(offer_.destination));
+            links_.report.set_place([place = join_path(offer_.destination)](const auto&, auto) { return place; });
             // Open the root up first, because the journal is created in it.
             root_mode_ = open_up(root_->fd());
             mark_in_use(*root_);

@@ -4,14 +4,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pipe.hpp"
 
 namespace udtx::transfer {
 
-PipeReader::PipeReader(int fd, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report)
-    : fd_(fd), packer_(out, waker), waker_(waker), hasher_(hash), report_(report) {
+PipeReader::PipeReader(int fd, std::string name, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker,
+                       JobReport& report)
+    : fd_(fd), name_(std::move(name)), packer_(out, waker), waker_(waker), hasher_(hash), report_(report) {
     widen_pipe(fd);
 }
 
@@ -30,8 +32,8 @@ DiskStep PipeReader::step() {
         const ssize_t n = ::read(fd_, room.data(), room.size());
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (n < 0) {
-            Error error = io_error("cannot read", "-", errno);
-            report_.fail({"-", error.code, std::move(error.message)});
+            Error error = io_error("cannot read", name_, errno);
+            report_.fail({name_, error.code, std::move(error.message)});
             waker_.wake();
             return DiskStep::over();
         }
@@ -46,6 +48,7 @@ DiskStep PipeReader::step() {
     m.data_bytes = bytes_;
     m.root = hasher_.finish();
     packer_.finish(m);
+    report_.sent(name_, bytes_);
     return DiskStep::over();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "transfer/checksum.hpp"
 #include "transfer/disk_pool.hpp"
@@ -13,7 +14,8 @@ namespace udtx::transfer {
 
 class PipeReader {
   public:
-    PipeReader(int fd, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report);
+    /// `name`: for reports.
+    PipeReader(int fd, std::string name, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report);
     /// Continues until the end of the input, stop(), or a closed queue. It rests while the queue is full, but blocks
     /// while a pipe has no data. After a read error it queues no FINISH; the report has the failure.
     [[nodiscard]] DiskStep step();
@@ -22,6 +24,7 @@ class PipeReader {
 
   private:
     int fd_;
+    const std::string name_;
     OutgoingPacker packer_;
     LateWaker& waker_;
     Hasher hasher_;

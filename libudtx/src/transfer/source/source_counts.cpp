@@ -24,7 +24,7 @@ void SourceCounts::end(const ScannedEntry& entry, std::uint64_t sent) {
 }
 
 void SourceCounts::sent_whole(const ScannedEntry& entry, std::uint64_t sent) {
-    report_.sent(entry.path, entry.bytes());
+    report_.sent(entry.path, entry.bytes(), entry.root);
     if (sent_ != nullptr) sent_->add(entry.path, sent);
 }
 

@@ -23,6 +23,8 @@ class SourceCounts {
     void end(const ScannedEntry& entry, std::uint64_t sent);
     /// The whole file was sent, in `sent` bytes.
     void sent_whole(const ScannedEntry& entry, std::uint64_t sent);
+    /// A link was sent.
+    void sent_link(const ScannedEntry& entry) { report_.sent(entry.path, 0, entry.root); }
     /// The file exists at the receiver, which does not count it as delivered by this connection.
     void stands(const ScannedEntry& entry);
     /// An earlier run delivered the file.

@@ -134,8 +134,10 @@ void SourceReader::send(Candidate candidate) {
     ScannedEntry& entry = candidate.entry;
     const bool file = entry.type == EntryType::file;
     if (!options_.dry_run && !file) {
-        return entry.type == EntryType::hard_link ? send_hard_link(std::move(entry))
-                                                  : announcer_.announce_unread(entry);
+        if (entry.type == EntryType::hard_link) return send_hard_link(std::move(entry));
+        announcer_.announce_unread(entry);
+        if (entry.type == EntryType::symlink) counts_.sent_link(entry);
+        return;
     }
     if (goes_ahead(candidate)) {
         inquiries_.send_ahead(candidate);
@@ -149,7 +151,10 @@ void SourceReader::send(Candidate candidate) {
 }
 
 void SourceReader::send_hard_link(ScannedEntry entry) {
-    if (unreplaced_.lead(entry)) return announcer_.announce_unread(entry);
+    if (unreplaced_.lead(entry)) {
+        announcer_.announce_unread(entry);
+        return counts_.sent_link(entry);
+    }
     send_as_file(std::move(entry));
 }
 

@@ -134,7 +134,7 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
     if (!base.open_directory(join_path(parts), error)) return not_there(reason_for(error));
     auto directory = base.subdirectory(join_path(parts));
     if (!directory) return directory.error();
-    SourceRoot root{std::move(directory).value(), std::move(leaf)};
+    SourceRoot root{std::move(directory).value(), std::move(leaf), join_path(parts)};
     shape = SourceShape::contents;
     if (contents) return root;
     struct stat st = {};

@@ -28,6 +28,7 @@ namespace udtx::transfer {
 struct SourceRoot {
     ConfinedDir directory;
     std::string leaf;
+    std::string place{};  ///< of a source that a receiver requested: path of the directory, below its base
 };
 
 /// Errors: no source is given; one is missing, or is not a file, directory or link; or its directory cannot be opened.
