@@ -35,10 +35,10 @@ class Quic(Pair):
     def __init__(self, bench, library, memory, largest=65_535):
         super().__init__(bench)
         self.name, self.memory, self.largest = library, memory, largest
+        self.program = os.path.join(PEERS, f"target/release/peer-{library}")
 
     def packets(self, mtu):
         return sorted({size for size in (*self.PACKETS, mtu) if size <= min(mtu, self.largest)})
-        self.program = os.path.join(PEERS, f"target/release/peer-{library}")
 
     def missing(self):
         return None if os.access(self.program, os.X_OK) else "not built: bench/loopback/peers/build"
