@@ -62,8 +62,8 @@ class TransmissionRecord {
     [[nodiscard]] bool empty() const;
     /// The open entry of lowest offset: the receiver waits for it.
     [[nodiscard]] std::optional<Found> head() const;
-    /// Calls fn(ref, entry) for the open entries of `path`: first those of lost bytes, then those of new ones. Each list
-    /// starts with the oldest and ends after `most` entries. If fn returns false, it is not called again.
+    /// Calls fn(ref, entry) for the open entries of `path`: first those of lost bytes, then those of new ones. Each
+    /// list starts with the oldest and ends after `most` entries. If fn returns false, it is not called again.
     template <class Fn>
     void for_each_open(PathId path, std::size_t most, Fn&& fn) const {
         const Lists* lists = lists_.find(path);
