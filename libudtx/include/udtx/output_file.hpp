@@ -37,11 +37,14 @@ class UDTX_EXPORT NewVersion {
     /// file_io: the place has something that is not a regular file, or its directory takes no file. The message is only
     /// the reason.
     [[nodiscard]] static Result<NewVersion> create(OutputPlace place, Name named = Name::late);
-    NewVersion(NewVersion&&) = default;
+    /// Takes the file. `other` then has none.
+    NewVersion(NewVersion&& other) = default;
     NewVersion& operator=(NewVersion&&) = delete;
     ~NewVersion();
 
+    /// Returns the open file.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    /// Returns where the file will be.
     [[nodiscard]] const OutputPlace& place() const noexcept { return place_; }
     /// Closes the file, which must have `size` bytes and be synced, and gives it its name in place of the older
     /// version. Returns 0 or an errno; ESTALE: another program has put something else in its place.

@@ -107,12 +107,12 @@ struct FileEvent {
     };
     /// Which way it went, or was to go.
     enum class Direction : std::uint8_t { receive, send };
-    std::string path{};                 ///< path, unescaped; "-" for a stream without a name; see escape_name()
-    std::uint64_t bytes = 0;            ///< its size, including holes; 0: failed
-    Result result = Result::delivered;  ///< how it ended
-    Direction direction = Direction::receive;
-    ErrorCode code = ErrorCode::file_io;  ///< class of the error, if it failed
-    std::string reason{};                 ///< message for people; may come from the peer, see escape_line()
+    std::string path{};                        ///< path, unescaped; "-" for a stream without a name; see escape_name()
+    std::uint64_t bytes = 0;                   ///< its size, including holes; 0: failed
+    Result result = Result::delivered;         ///< how it ended
+    Direction direction = Direction::receive;  ///< which way it went
+    ErrorCode code = ErrorCode::file_io;       ///< class of the error, if it failed
+    std::string reason{};                      ///< message for people; may come from the peer, see escape_line()
 };
 /// Receives the events, on any thread.
 using FileCallback = std::function<void(const FileEvent&)>;

@@ -60,7 +60,12 @@ void ServedJob::abort(Instant now, proto::Connection& connection, ErrorCode code
 }
 
 void ServedJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
-    if (job_) return job_->on_event(now, connection, event);
+    if (job_) {
+        job_->on_event(now, connection, event);
+        // The server removes the job later, and the next client may be here before.
+        if (std::holds_alternative<proto::event::Closed>(event) && at_rest()) claim_.reset();
+        return;
+    }
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         const proto::CloseReason& reason = closed->reason;
         const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
