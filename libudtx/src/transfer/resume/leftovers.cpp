@@ -35,7 +35,10 @@ std::string temporary_of(const record::Header& header, const std::string& path) 
     return path_in(split_leaf(path).directory, temp_name(temp_number(header, path)));
 }
 
-std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }
+/// A clock that was set back makes no file younger than new.
+std::int64_t age_of(const struct stat& st) {
+    return std::max<std::int64_t>(static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec, 0);
+}
 
 bool is_ours(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_uid == ::geteuid(); }
 /// A symbolic link has a temporary name of this form until it gets its final name.
