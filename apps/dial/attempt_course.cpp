@@ -44,8 +44,8 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
     FinalReport report = course.report(waiter);
     const Attempt::End end = end_of(transfer);
     const bool nothing = report.progress.bytes_done == 0 && report.progress.files_done == 0;
-    // The size of a stream is what was read of it.
-    const bool unread = !course.reads_pipe || report.progress.bytes_total == 0;
+    // A stream counts as a file once it is read.
+    const bool unread = !course.reads_pipe || report.progress.files_total == 0;
     const bool untouched = !transfer.connected_for() || (end == Attempt::End::sent_away && nothing && unread);
     const bool goes_on = end == Attempt::End::sent_away && (course.resumable || untouched);
     // A disk thread may be blocked in a call that cannot be interrupted: a read of standard input, or a file server

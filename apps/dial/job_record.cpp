@@ -22,8 +22,8 @@
 namespace udtx::apps {
 namespace {
 
-// One line for each shard and a few for those that ran again.
-constexpr std::size_t kMostBytes = 1U << 20U;
+// All shards can begin and end a hundred times before the job is complete.
+constexpr std::uint64_t kMostBytes = 64U << 20U;
 
 std::string hex_of(std::uint64_t number) {
     std::array<char, 17> text{};
@@ -108,13 +108,21 @@ Result<JobRecord> JobRecord::open(const Job& job, const transfer::JobShard& shar
         }
     }
     if (failed && !has_receipt) return record.cannot("make", failed.value());
-    if (failed) record.file_.reset();
-    auto begun = failed ? Result<void>() : record.begin();
-    return begun ? Result<JobRecord>(std::move(record)) : begun.error();
+    if (failed) {
+        record.file_.reset();
+        return record;
+    }
+    const auto begun = record.begin();
+    if (!begun && !has_receipt) return begun.error();
+    if (!begun) record.file_.reset();
+    return record;
 }
 
 Result<JobRecord::Known> JobRecord::read() {
-    std::string text(kMostBytes, '\0');
+    struct stat st {};
+    if (::fstat(file_.get(), &st) != 0) return cannot("read", errno);
+    if (static_cast<std::uint64_t>(st.st_size) > kMostBytes) return cannot("read", EFBIG);
+    std::string text(static_cast<std::size_t>(st.st_size), '\0');
     std::size_t count = 0;
     for (ssize_t got = 1; got > 0 && count < text.size(); count += static_cast<std::size_t>(got)) {
         got = again(
@@ -135,7 +143,6 @@ Result<JobRecord::Known> JobRecord::read() {
         if (who == "complete") known = {{}, {*number, *how}};
         if (shard && *shard < shard_.count) known.ends[*shard] = {*number, *how};
     }
-    std::erase_if(known.ends, [](const auto& shard) { return shard.second.run == 0; });
     return known;
 }
 
@@ -163,10 +170,9 @@ Result<void> JobRecord::begin() {
     const auto known = read();
     if (!known) return known.error();
     const auto end = known->ends.find(shard_.index);
-    const bool ended = end != known->ends.end();
-    const End& last = ended ? end->second : known->complete;
+    const End& last = end != known->ends.end() ? end->second : known->complete;
     shard_.delivered_run = last.cut == cut() ? last.run : 0;
-    return ended ? note(0) : Result<void>();
+    return note(0);
 }
 
 void JobRecord::judge(FinalReport& report) {
@@ -176,6 +182,7 @@ void JobRecord::judge(FinalReport& report) {
     Result<void> judged;
     if (job && file_) {
         judged = judge(*job);
+        if (!judged && judged.error().code == ErrorCode::file_io && has_receipt_) judged = {};
     } else if (!job && !has_receipt_) {
         judged = Error{ErrorCode::refused,
                        "everything is delivered, but the receiver records no job, so that nobody can tell whether all "
@@ -195,6 +202,7 @@ Result<void> JobRecord::judge(transfer::JobState& job) {
     const bool found = job.run == known->complete.run;  // what it delivered then
     if (found) job.done = job.count;
     known->ends[shard_.index] = {job.run, cut()};
+    std::erase_if(known->ends, [](const auto& shard) { return shard.second.run == 0; });
     std::vector<std::size_t> elsewhere;
     for (const auto& [index, end] : known->ends) {
         if (end.run != job.run) elsewhere.push_back(index);

@@ -137,6 +137,14 @@ TEST_CASE("shards that run again and find what they delivered stay in the earlie
         third->remove();
         CHECK_FALSE(rig.exists());
     }
+    SECTION("one delivers something and runs again: what it finds then is of this run of the job") {
+        const auto state = second->finish(false);
+        CHECK(again(1)->finish(true)->run == state->run);
+        CHECK(again(0)->finish(true)->run == state->run);
+    }
+    SECTION("one is cut off and runs again: it may have delivered something") {
+        CHECK(again(1)->finish(true)->run != 99);
+    }
     SECTION("a shard that was never there before waits for the others") {
         CHECK(second->finish(true)->run == 99);
         const auto state = rig.shard(2, 3)->finish(true);

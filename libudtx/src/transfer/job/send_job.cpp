@@ -111,7 +111,6 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
         outcome.dry_run = options_.dry_run;
-        if (stream) progress.files_total = 1;
     });
     note_missing();  // their names are whole
     report_.set_place(
@@ -123,7 +122,9 @@ void SendJob::start(Instant now, proto::Connection& connection) {
 }
 
 void SendJob::start_reading(const proto::Connection& connection) {
-    if (!std::exchange(reads_, true)) reading_.start(is_far(connection));
+    if (std::exchange(reads_, true)) return;
+    if (reading_.stream()) report_.edit([](Progress& progress, Outcome&) { progress.files_total = 1; });
+    reading_.start(is_far(connection));
 }
 
 // In a push the caller counts them. In a pull this end has its own report, and SOURCES has told the receiver.

@@ -211,7 +211,7 @@ class TreeLanding final : public Landing {
         if (!job_) return;
         job_->add_tops(tops_);
         const Outcome outcome = links_.report.outcome();
-        const bool unchanged = outcome.files == 0 && outcome.links == 0;
+        const bool unchanged = outcome.files + outcome.links + outcome.directories + outcome.erased == 0;
         const auto state = whole ? job_->finish(unchanged) : job_->state();
         if (!state) {
             if (whole) unfinished_ = state.error();

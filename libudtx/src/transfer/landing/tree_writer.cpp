@@ -92,8 +92,8 @@ void TreeWriter::set_meta(const message::Meta& meta) {
     if (meta.index == latest_index_ && standing_) update_meta(meta, *standing_);
 }
 
-void TreeWriter::update_meta(const message::Meta& meta, const Standing& entry) {
-    const auto& [type, path, unchanged] = entry;
+void TreeWriter::update_meta(const message::Meta& meta, Standing& entry) {
+    auto& [type, path, unchanged] = entry;
     int error = 0;
     struct stat st = {};
     const UniqueFd fd =
@@ -110,7 +110,7 @@ void TreeWriter::update_meta(const message::Meta& meta, const Standing& entry) {
     change.attributes = meta.attributes;
     change.all_attributes = meta.has_attributes;
     if (!tree_.shared.differs(path, fd.get(), st, change)) return;
-    if (unchanged) tree_.callbacks.directory_changed();
+    if (std::exchange(unchanged, false)) tree_.callbacks.directory_changed();
     if (type == EntryType::file && st.st_nlink > 1) return tree_.shared.defer(path, std::move(change));
     tree_.shared.set(type, path, fd.get(), st, change);
 }

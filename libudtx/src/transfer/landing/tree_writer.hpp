@@ -79,7 +79,7 @@ class TreeWriter {
     };
     void make_symlink(const message::Entry& entry, const std::string& path);
     /// Sets owner and attributes of an entry that has its final name.
-    void update_meta(const message::Meta& meta, const Standing& entry);
+    void update_meta(const message::Meta& meta, Standing& entry);
 
     TargetTree tree_;
     Holdings holdings_;

@@ -200,6 +200,8 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
     if (!job->image_.has_head) {
         locked.add(job_record::Head{kJobFileVersion, shard.job, shard.count, shard.split, hash, shard.selection, run});
     }
+    using State = job_record::ShardState::State;
+    job->may_find_ = !job->image_.has_head || job->image_.shards[shard.index].value_or(State::found) == State::found;
     locked.add(job_record::ShardState{shard.index});
     if (const int error = locked.write(); error != 0) return cannot_use(shard.job, error);
     return job;
@@ -333,7 +335,7 @@ void JobFile::named(const std::string& path) {
 
 Result<JobState> JobFile::finish(bool unchanged, std::chrono::milliseconds wait) {
     using State = job_record::ShardState::State;
-    const State ended = unchanged && shard_.delivered_run != 0 ? State::found : State::delivered;
+    const State ended = unchanged && may_find_ && shard_.delivered_run != 0 ? State::found : State::delivered;
     const auto until = std::chrono::steady_clock::now() + wait;
     for (bool told = false;; told = true) {
         {

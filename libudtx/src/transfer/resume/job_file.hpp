@@ -90,6 +90,7 @@ class JobFile {
     UniqueFd slots_;
     JobImage image_;
     std::uint64_t end_ = 0;  // up to here the file was read
+    bool may_find_ = true;   // no run of this shard has begun to deliver something for this run of the job
 };
 
 }  // namespace udtx::transfer
