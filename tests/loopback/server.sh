@@ -225,12 +225,16 @@ printf 'streamed' | expect 0 "$send" --psk-file "$work/psk" - "$audit/new/in"
 logged "received new/in 8"
 printf 'streamed' | expect 11 "$send" --psk-file "$work/psk" --overwrite never - "$audit/new/in"
 logged "failed to receive new/in"
-(printf 'half' && exec sleep 600) | "$send" --psk-file "$work/psk" - "$audit/new/half" 2>"$work/half.err" &
+mkfifo "$work/slow"
+exec 9<>"$work/slow"  # the pipe has no end while this is open
+printf 'half' >&9
+"$send" --psk-file "$work/psk" - "$audit/new/half" <"$work/slow" 2>"$work/half.err" &
 half=$!
 receivers+=("$half")
 begun() { find "$work/audit/new" -name '.udtx*' -size +0 | grep -q .; }
 until_true 60 begun
 kill -KILL "$half"
+exec 9>&-
 logged "failed to receive new/half"
 # a file that fails, in each direction
 mkdir "$work/audit/z/blocked" "$work/push"
