@@ -6,7 +6,7 @@
 namespace udtx::apps {
 
 struct PageAssets {
-    std::string_view html;    ///< with two placeholders for what differs, see document()
+    std::string_view html;    ///< document() puts what differs in two places of it
     std::string_view style;   ///< CSS
     std::string_view script;  ///< the page's script
     std::string_view chart;   ///< Chart.js

@@ -147,4 +147,10 @@ std::string to_hex(std::string_view bytes) {
     return out;
 }
 
+std::string to_hex(std::uint64_t number) {
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+    return text.data();
+}
+
 }  // namespace udtx::apps

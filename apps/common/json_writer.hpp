@@ -40,5 +40,7 @@ class JsonWriter {
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 [[nodiscard]] std::string to_hex(std::string_view bytes);
+/// As 16 digits.
+[[nodiscard]] std::string to_hex(std::uint64_t number);
 
 }  // namespace udtx::apps

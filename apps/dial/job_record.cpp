@@ -5,11 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -17,6 +14,7 @@
 #include <utility>
 
 #include "common/exit_codes.hpp"
+#include "common/json_writer.hpp"
 #include "udtx/transfer/shard.hpp"
 
 namespace udtx::apps {
@@ -24,12 +22,6 @@ namespace {
 
 // All shards can begin and end a hundred times before the job is complete.
 constexpr std::uint64_t kMostBytes = 64U << 20U;
-
-std::string hex_of(std::uint64_t number) {
-    std::array<char, 17> text{};
-    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-    return text.data();
-}
 
 template <class Number>
 std::optional<Number> number_in(const std::string& text, int base) {
@@ -51,7 +43,8 @@ std::string identity_of(const std::string& source) {
     std::error_code ignored;
     struct stat st {};
     const bool there = ::stat(source.c_str(), &st) == 0;
-    return std::filesystem::weakly_canonical(source, ignored).string() + '\n' + (there ? hex_of(st.st_ino) : "") + '\n';
+    return std::filesystem::weakly_canonical(source, ignored).string() + '\n' +
+           (there ? to_hex(std::uint64_t{st.st_ino}) : "") + '\n';
 }
 
 std::string list_of(const std::vector<std::size_t>& shards) {
@@ -94,7 +87,7 @@ Result<JobRecord> JobRecord::open(const Job& job, const transfer::JobShard& shar
     std::string all = job.name + '\n';
     for (const std::string& source : job.sources) all += identity_of(source);
     const std::uint64_t key = transfer::job_number(all, shard.count, job.place);
-    JobRecord record(directory + '/' + hex_of(key), shard, has_receipt);
+    JobRecord record(directory + '/' + to_hex(key), shard, has_receipt);
     std::error_code failed =
         directory.empty() ? std::make_error_code(std::errc::no_such_file_or_directory) : std::error_code();
     if (!failed) std::filesystem::create_directories(directory, failed);
@@ -148,11 +141,11 @@ Result<JobRecord::Known> JobRecord::read() {
 
 Result<void> JobRecord::note(std::uint64_t run) {
     // The line of a process that was killed may be torn.
-    return write('\n' + std::to_string(shard_.index) + ' ' + hex_of(run) + ' ' + hex_of(cut()) + '\n', false);
+    return write('\n' + std::to_string(shard_.index) + ' ' + to_hex(run) + ' ' + to_hex(cut()) + '\n', false);
 }
 
-Result<void> JobRecord::write(const std::string& text, bool anew) {
-    if (anew && ::ftruncate(file_.get(), 0) != 0) return cannot("write", errno);
+Result<void> JobRecord::write(const std::string& text, bool replace) {
+    if (replace && ::ftruncate(file_.get(), 0) != 0) return cannot("write", errno);
     if (::lseek(file_.get(), 0, SEEK_END) < 0) return cannot("write", errno);
     const ssize_t written = again([&] { return ::write(file_.get(), text.data(), text.size()); });
     if (written != static_cast<ssize_t>(text.size())) return cannot("write", written < 0 ? errno : ENOSPC);
@@ -209,7 +202,7 @@ Result<void> JobRecord::judge(transfer::JobState& job) {
     }
     const bool all = known->ends.size() == shard_.count && elsewhere.empty();
     if ((job.complete() && !found) || (all && found)) {
-        return write("complete " + hex_of(job.run) + ' ' + hex_of(cut()) + '\n', true);
+        return write("complete " + to_hex(job.run) + ' ' + to_hex(cut()) + '\n', true);
     }
     if (known->ends.size() < shard_.count || elsewhere.empty()) return note(job.run);
     return Error{ErrorCode::refused, "all shards of this job have ended, but shard" +

@@ -52,7 +52,7 @@ class JobRecord {
     [[nodiscard]] Result<Known> read();
     /// Adds the line of this shard.
     [[nodiscard]] Result<void> note(std::uint64_t run);
-    [[nodiscard]] Result<void> write(const std::string& text, bool anew);
+    [[nodiscard]] Result<void> write(const std::string& text, bool replace);
     /// Changes with the division of the tree and with what is selected.
     [[nodiscard]] std::uint64_t cut() const noexcept { return shard_.split ^ (shard_.selection << 1U); }
     [[nodiscard]] Error cannot(const char* what, int error) const;

@@ -1,8 +1,6 @@
 #include "observe/final_report.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
@@ -52,9 +50,7 @@ std::string state_of(const transfer::JobState& job) {
 void write_job_state(JsonWriter& json, const std::optional<transfer::JobState>& job) {
     json.key("job");
     if (!job) return void(json.null());
-    std::array<char, 17> run{};
-    std::snprintf(run.data(), run.size(), "%016llx", static_cast<unsigned long long>(job->run));
-    json.begin_object().key("run").string(run.data());
+    json.begin_object().key("run").string(to_hex(job->run));
     json.key("shard").number(std::uint64_t{job->index}).key("shards").number(std::uint64_t{job->count});
     json.key("done").number(std::uint64_t{job->done}).key("waiting_files").number(job->waiting);
     json.key("complete").boolean(job->complete()).end_object();

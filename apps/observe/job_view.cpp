@@ -1,10 +1,9 @@
 #include "observe/job_view.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 
+#include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
 
@@ -21,11 +20,7 @@ std::vector<transfer::JobProgress> jobs_of(const std::vector<Observation>& trans
     return jobs;
 }
 
-std::string job_name(const transfer::JobProgress& job) {
-    std::array<char, 17> text{};
-    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(job.job));
-    return text.data();
-}
+std::string job_name(const transfer::JobProgress& job) { return to_hex(job.job); }
 
 std::string job_line(const transfer::JobProgress& job) {
     std::string text = "job " + job_name(job) + ": " + format_count(job.done) + " of " + format_count(job.count) +

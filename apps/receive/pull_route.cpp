@@ -44,19 +44,6 @@ Result<void> add_selection(const RecvCommand& command, BootstrapFields& request)
     return {};
 }
 
-}  // namespace
-
-Result<JobRecord> open_job_record(const RecvCommand& command) {
-    const ShardOptions& shards = command.tree.shards;
-    const std::string place = identity_of(command);
-    std::string name = shards.job;
-    for (const std::string& source : sources_of(command)) name += '\n' + source;
-    return JobRecord::open({std::move(name), {}, place}, shards.of_job(sources_of(command), place),
-                           !command.common.receipt_text.empty());
-}
-
-namespace {
-
 std::uint64_t number_of(const RecvCommand& command) {
     if (!resumable(command)) return 0;
     const ShardOptions& shards = command.tree.shards;
@@ -148,6 +135,15 @@ DialContext context_of(const RecvCommand& command, const PullRoute& route, bool 
     context.identity = !command.pin.empty();
     context.patience = config.handshake_timeout;
     return context;
+}
+
+Result<JobRecord> open_job_record(const RecvCommand& command) {
+    const ShardOptions& shards = command.tree.shards;
+    const std::string place = identity_of(command);
+    std::string name = shards.job;
+    for (const std::string& source : sources_of(command)) name += '\n' + source;
+    return JobRecord::open({std::move(name), {}, place}, shards.of_job(sources_of(command), place),
+                           !command.common.receipt_text.empty());
 }
 
 }  // namespace udtx::apps
