@@ -1,7 +1,6 @@
 #include "transfer/job/reading_task.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,11 +14,12 @@ namespace udtx::transfer {
 
 namespace {
 
+bool brings_contents(const SourceRoot& root) { return root.leaf.empty(); }
+
 /// The rules for what --delete must keep.
 std::vector<message::Rules> erase_rules(const SendJobOptions& options, const std::vector<SourceRoot>& roots) {
     if (!options.erase) return {};
-    const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
-    return rule_messages(options.rules, std::any_of(roots.begin(), roots.end(), contents));
+    return rule_messages(options.rules, std::ranges::any_of(roots, brings_contents));
 }
 
 }  // namespace
@@ -51,17 +51,14 @@ UniqueFd ReadingTask::open_source(const std::string& path) const {
 
 std::string ReadingTask::place_of(const std::string& path, std::optional<std::size_t> source) const {
     if (source || roots_.size() == 1) return roots_[source.value_or(0)].place;
-    std::string place;
-    const SplitName split = split_leaf(path);
-    for (const SourceRoot& root : roots_) {
-        if (!root.leaf.empty() && path != root.leaf && !path.starts_with(root.leaf + "/")) continue;
-        int error = 0;
-        const UniqueFd parent = root.directory.open_directory(split.directory, error);
-        struct stat st = {};
-        if (parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return root.place;
-        if (place.empty()) place = root.place;
+    const auto named = [&](const SourceRoot& root) {
+        return !root.leaf.empty() && (path == root.leaf || path.starts_with(root.leaf + "/"));
+    };
+    auto found = std::ranges::find_if(roots_, named);
+    if (found == roots_.end() && std::ranges::count_if(roots_, brings_contents) == 1) {
+        found = std::ranges::find_if(roots_, brings_contents);
     }
-    return place;
+    return found == roots_.end() ? std::string() : found->place;
 }
 
 void ReadingTask::start(bool far) {

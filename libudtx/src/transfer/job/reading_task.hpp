@@ -52,7 +52,7 @@ class ReadingTask {
     [[nodiscard]] std::uint64_t held() const { return answers_.held() + outgoing_.held() + scanned_.cost(); }
     /// Opens a source file by the path under which it was announced. On failure it returns none and sets errno.
     [[nodiscard]] UniqueFd open_source(const std::string& path) const;
-    /// SourceRoot::place of the source that has the path. `source`: its index, if it is known.
+    /// SourceRoot::place of the source that has the path; empty: several may. `source`: its index, if it is known.
     [[nodiscard]] std::string place_of(const std::string& path, std::optional<std::size_t> source) const;
 
   private:
