@@ -10,17 +10,11 @@ read -r load _ </proc/loadavg
 within=2000
 [ "${load%.*}" -lt "$(nproc)" ] || within=6000
 
-now() { date +%s%N; }
 arriving=$work/dst
 begun() { [ -n "$(find "$arriving" -name '*.part' -size +6000k)" ] || [ -e "$arriving/file" ]; }
 moves() { [ -n "$(find "$arriving" -name '*.part' -newer "$work/mark" -printf x)" ] || [ -e "$arriving/file" ]; }
 # back_since NANOSECONDS WHAT: data moves again within the limit since then
-back_since() {
-    until_true 60 moves
-    local took=$((($(now) - $1) / 1000000))
-    echo "$2: back after $took ms"
-    [ "$took" -le "$within" ] || fail "$2: back after $took ms"
-}
+back_since() { true_since "$1" "$within" "$2: back" moves; }
 # listen NAME FLAGS...: starts a receiver at the same port
 listen() {
     local name=$1
@@ -84,11 +78,7 @@ rm "$work/dst/file"
 start "$send" --rate 200M --timeout 3 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 kill_now "$receiver"
 lost() { grep -q 'connection is lost' "$work/last.err"; }
-since=$(now)
-until_true 60 lost
-took=$((($(now) - since) / 1000000))
-echo "nobody: told after $took ms"
-[ "$took" -le 2500 ] || fail "told after $took ms"
+true_since "$(now)" 2500 "nobody: told" lost
 wait_for 30 "$client"
 said "nothing listens on UDP 127.0.0.1:$port any more.*while reconnecting"
 

@@ -173,6 +173,16 @@ until_true() {
     done
     fail "never became true: $*"
 }
+now() { date +%s%N; }
+# true_since NANOSECONDS MOST WHAT COMMAND...: waits until the command is true, at most MOST milliseconds after then.
+true_since() {
+    local since=$1 most=$2 what=$3 took
+    shift 3
+    until_true 60 "$@"
+    took=$((($(now) - since) / 1000000))
+    echo "$what after $took ms"
+    [ "$took" -le "$most" ] || fail "$what only after $took ms"
+}
 
 never_said() { ! grep -qE -- "$1" "$work/last.err" || fail "a line matches '$1'"; }
 
