@@ -53,6 +53,12 @@ class Course {
         return left() > Duration::zero();
     }
 
+    /// False if the peer gave up when the patience of this end was used up as well.
+    [[nodiscard]] bool has_time_after(const Attempt& attempt) const {
+        const Instant since = moved(attempt) ? std::max(moved_, attempt.last_moved) : moved_;
+        return attempt.end != Attempt::End::lost || monotonic_now() + kFirstPause < since + setup_.patience;
+    }
+
     void count() { ++reconnects_; }
 
     /// Remaining patience.
@@ -124,7 +130,7 @@ FinalReport keep_trying(const ReconnectSetup& setup,
         return one.end != Attempt::End::final && (setup.resumable || one.untouched);
     };
     if (last.end == Attempt::End::unreachable || !repeats(last)) return std::move(last.report);
-    while (repeats(last)) {
+    while (repeats(last) && course.has_time_after(last)) {
         course.take(last);
         if (!course.wait()) return course.give_up();
         last = attempt(course.left());

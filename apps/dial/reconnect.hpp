@@ -23,7 +23,7 @@ namespace udtx::apps {
 struct Attempt {
     enum class End {
         final,        ///< another attempt cannot help
-        lost,         ///< the connection existed and timed out
+        lost,         ///< the connection existed, and an end waited in vain for the other
         sent_away,    ///< the server is being stopped: its successor may serve the transfer
         unreachable,  ///< no connection was made
     };

@@ -201,6 +201,21 @@ TEST_CASE("the log of a server tells of handshakes that failed, and of the paths
     sending->cancel();
 }
 
+TEST_CASE("a client that a server has given up knows that it may come back") {
+    Served served([](transfer::ServerOptions& options) { options.link.patience = 300ms; });
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 2'000'000);
+    auto sending = transfer::start_send(slow_push(served, home));
+    REQUIRE(sending);
+    REQUIRE(soon([&] { return sending->progress().bytes_done > 0; }));
+    sending->set_max_rate(Rate::bits_per_second(1000));  // ten seconds a packet
+    const Outcome outcome = sending->wait();
+    REQUIRE_FALSE(outcome.status);
+    CHECK(outcome.status.error().code == ErrorCode::timeout);
+    CHECK(sending->lost());
+    CHECK_FALSE(sending->cancelled());
+}
+
 TEST_CASE("a server that is drained lets nobody in, and waits for who is in") {
     Served served;
     const TemporaryDirectory home;

@@ -168,8 +168,8 @@ class UDTX_EXPORT Transfer {
     [[nodiscard]] std::optional<Duration> connected_for() const;
     /// Time from the first packet to the end of the handshake; nullopt before that, and on the side that waits.
     [[nodiscard]] std::optional<Duration> handshake_time() const;
-    /// True if the connection was established and then lost, or if the server is being stopped (`going_away`). The
-    /// same transfer continues when it is started again.
+    /// True if the connection was established and then lost, if the peer gave up because nothing moved (`timeout`), or
+    /// if the server is being stopped (`going_away`). The same transfer continues when it is started again.
     [[nodiscard]] bool lost() const;
     /// Time since the last progress.
     [[nodiscard]] Duration idle() const;

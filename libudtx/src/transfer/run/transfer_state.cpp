@@ -224,7 +224,11 @@ std::optional<Duration> TransferState::handshake_time() const {
 bool TransferState::lost() const {
     if (link_->lost()) return true;
     const auto status = job_->result().status;
-    return !waits_ && !status && status.error().code == ErrorCode::going_away;
+    if (waits_ || status) return false;
+    // The peer has waited in vain for this end, whose path, disk or process stood still. Its close may arrive before
+    // this end notices the silence.
+    const bool peer_gave_up = status.error().code == ErrorCode::timeout && connected_for() && !cancelled();
+    return peer_gave_up || status.error().code == ErrorCode::going_away;
 }
 
 Duration TransferState::elapsed() const { return (job_done_ ? job_end_.load() : monotonic_now()) - start_; }
