@@ -110,7 +110,8 @@ TEST_CASE("with a shared key a small file is confirmed two round trips after the
         SIM_CHECK(s, rig.sender->job().result().status.ok());
         SIM_CHECK(s, read_file(target) == "x");
         INFO(what);
-        CHECK(took < kRoundTrip * 22 / 10);
+        // The disk threads take real time, a part of which passes in the simulator. A third round trip would take 600 ms.
+        CHECK(took < kRoundTrip * 27 / 10);
         return rig.sender->job().result();
     };
     CHECK(confirmed_after("an empty place", nullptr, true).files == 1);
