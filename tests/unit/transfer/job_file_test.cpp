@@ -176,9 +176,27 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     REQUIRE(begin(*again, newer, false));
     CHECK(again->fill(newer, kHead, pieces_of(kHead)).value());
     again->named("d/f");
-    REQUIRE(again->finish());
+    // It is not the last one: the shard that failed has to run again, too, whichever begins first.
+    const auto waiting = again->finish(false, 0ms);
+    REQUIRE(waiting);
+    CHECK_FALSE(waiting->complete());
     again->remove();
+    CHECK(rig.exists());
+    const auto repeated = rig.shard(1, 2);
+    CHECK(repeated->finish()->complete());
+    repeated->remove();
     CHECK_FALSE(rig.exists());
+}
+
+TEST_CASE("the last shard fails again if only it runs again") {
+    const JobRig rig;
+    const auto [first, second] = rig.both();
+    REQUIRE(begin(*first, kFile, true));
+    REQUIRE(first->finish());
+    REQUIRE_FALSE(second->finish(false, 0ms));
+    CHECK_FALSE(rig.shard(1, 2)->finish(false, 0ms));
+    // Other shards that run again wait for it, also if it begins later than they end.
+    CHECK(rig.shard(0, 2)->finish(false, 0ms));
 }
 
 TEST_CASE("of many that fill a file at a time one sees that nothing is missing") {

@@ -351,7 +351,12 @@ Result<JobState> JobFile::finish(bool unchanged, std::chrono::milliseconds wait)
                 return JobState{shard_.delivered_run, shard_.index, shard_.count, image_.done(), 0};
             }
             if (!image_.all_done() || image_.files.empty()) return state_of_image();
-            if (std::chrono::steady_clock::now() >= until) return missing_in(image_.files.begin()->second);
+            if (std::chrono::steady_clock::now() >= until) {
+                // It has to run again. Until then no other shard is the last one.
+                locked.add(job_record::ShardState{shard_.index, State::begun});
+                static_cast<void>(locked.write());
+                return missing_in(image_.files.begin()->second);
+            }
         }
         std::this_thread::sleep_for(kBetweenLooks);
     }
