@@ -18,8 +18,9 @@ until_true 20 has_parts
 for at in "$work/dst" "$work/dst/at/src"; do
     clean 0 "$at"
     said "kept .*: a transfer is running"
+    said "0 files, 0 B removed"
 done
-has_parts || fail "clean took what a transfer needs"
+until_true 20 has_parts  # between two files there is none
 kill -KILL "$receiver" "$sender"
 wait "$receiver" "$sender" 2>/dev/null || true
 
