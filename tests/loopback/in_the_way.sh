@@ -58,6 +58,39 @@ for fault in renameat2,renameat=EBUSY renameat2=EIO renameat=EIO unlinkat=EIO un
     done
 done
 
+# --- the rest of a directory that could not be deleted is in the way of nothing that comes later under its name
+as_kind() {
+    rm -rf "$work/kinds"
+    mkdir "$work/kinds"
+    case $1 in
+        file) echo "$2" >"$work/kinds/name" ;;
+        link) ln -s "$2" "$work/kinds/name" ;;
+        directory) mkdir -p "$work/kinds/name" ;;
+    esac
+}
+for first in file link; do
+    for later in file link directory; do
+        occupy
+        as_kind $first one
+        recv_meets unlinkat EPERM:when=2
+        start_recv "rest-$first-$later" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"
+        expect 23 "$send" --delete --psk-file "$work/psk" "$work/kinds/" "$url:$port/"
+        wait "$receiver" || true
+        recv=$honest
+        [ -n "$(find "$work/dst" -path '*.part/[123]')" ] || fail "no rest of the directory: $(ls -lA "$work/dst")"
+        as_kind $later two
+        start_recv "beside-$first-$later" --one-off --dir "$work/dst" --psk-file "$work/psk"
+        expect 0 "$send" --psk-file "$work/psk" "$work/kinds/" "$url:$port/"
+        wait_for 0 "$receiver"
+        diff -r --no-dereference "$work/kinds/name" "$work/dst/name" || fail "$first, then $later"
+        [ -n "$(find "$work/dst" -path '*.part/[123]')" ] || fail "the rest of the directory is gone without --delete"
+        start_recv "cleared-$first-$later" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"
+        expect 0 "$send" --delete --psk-file "$work/psk" "$work/kinds/" "$url:$port/"
+        wait_for 0 "$receiver"
+        [ "$(ls -A "$work/dst")" = name ] || fail "$first, then $later: left $(ls -lA "$work/dst")"
+    done
+done
+
 # --- and without faults
 for source in src links; do
     occupy

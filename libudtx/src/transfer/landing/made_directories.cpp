@@ -12,6 +12,7 @@
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/owner_rights.hpp"
+#include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
 
@@ -102,6 +103,7 @@ int MadeDirectories::make_or_open(int parent, const SplitName& split, const mess
     const auto rename = [&](const std::string& from, const std::string& to) {
         return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
     };
+    if (error = vacate(parent, aside); error != 0) return error;
     error = rename(split.leaf, aside);
     // A sandbox gives no new names to special files. They hold no data.
     struct stat st = {};

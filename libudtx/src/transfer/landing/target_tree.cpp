@@ -213,8 +213,10 @@ Result<void> TargetTree::make_link(const std::string& path, int parent, const st
                                    const std::function<int()>& make) const {
     if (again(make) == 0) return {};
     // With a journal, only this transfer uses the name: an existing link was left by a killed run.
-    const bool left = errno == EEXIST && resume && ::unlinkat(parent, temporary.c_str(), 0) == 0;
-    return left && again(make) == 0 ? Result<void>() : io_error("cannot make link", path, errno);
+    int error = errno;
+    if (error == EEXIST && resume) error = vacate(parent, temporary);
+    if (error == 0 && again(make) != 0) error = errno;
+    return error == 0 ? Result<void>() : io_error("cannot make link", path, error);
 }
 
 void TargetTree::sync_names() {

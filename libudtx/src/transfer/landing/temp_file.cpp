@@ -25,6 +25,7 @@
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/own_file.hpp"
 #include "transfer/file/owner_rights.hpp"
+#include "transfer/landing/landing.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
 
@@ -109,6 +110,16 @@ int try_rename(int directory, const std::string& from, const std::string& to) {
     return error;
 }
 
+int vacate(int directory, const std::string& temporary) {
+    if (::unlinkat(directory, temporary.c_str(), 0) == 0 || errno == ENOENT) return 0;
+    const int error = errno;
+    struct stat st = {};
+    const bool moves = ::fstatat(directory, temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    if (!moves) return error;
+    const std::string aside = temp_name(random_number());
+    return again([&] { return ::renameat(directory, temporary.c_str(), directory, aside.c_str()); }) == 0 ? 0 : errno;
+}
+
 Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                   const FileAttributes& attributes, Existing existing) {
     SplitName split = split_leaf(path);
@@ -119,9 +130,9 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     std::string temporary = temp_name(unique);
     UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     if (!fd && errno == EEXIST && existing == Existing::replace) {
-        if (::unlinkat(directory.get(), temporary.c_str(), 0) != 0) {
+        if (error = vacate(directory.get(), temporary); error != 0) {
             return io_error("cannot remove what an earlier run left of '" + escape_name(path) + "',",
-                            path_in(split.directory, temporary), errno);
+                            path_in(split.directory, temporary), error);
         }
         fd.reset(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     }

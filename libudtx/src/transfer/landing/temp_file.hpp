@@ -34,6 +34,10 @@ struct FileAttributes {
 /// errno the file may be gone.
 [[nodiscard]] int try_rename(int directory, const std::string& from, const std::string& to);
 
+/// Frees the name of a temporary entry, at which an earlier run left one. A directory, which a file or link replaced
+/// and which could not be deleted, gets another such name. Returns 0 or an errno.
+[[nodiscard]] int vacate(int directory, const std::string& temporary);
+
 class TempFile {
   public:
     enum class Existing { refuse, replace };
