@@ -101,14 +101,16 @@ if [ "$(id -u)" -eq 0 ] && has_fuse; then
     is unchanged 7
     is resumed_bytes 0
     # A disk that ignores times: everything arrives, and existing files are compared by content.
+    # Over a slow path small files come before they are asked for. This one is too large for that.
+    head -c 500000 /dev/urandom >"$src/large"
     fuse ignore
     on ignore
     copy 0 "$src/" "$url/a"
-    is files 6
-    said "the time of 6 entries could not be preserved"
+    is files 7
+    said "the time of 7 entries could not be preserved"
     copy 0 "$src/" "$url/a"
-    is sent_bytes 0
-    cmp "$src/now" "$work/ignore/a/now" || fail "the contents differ"
+    [ "$(json_field "$work/last.out" sent_bytes)" -lt 1000 ] || fail "data that is there was sent again"
+    cmp "$src/large" "$work/ignore/a/large" && cmp "$src/now" "$work/ignore/a/now" || fail "the contents differ"
     # A source whose times differ from one look to the next: a second reading tells that nothing was changed.
     fuse replicas
     head -c 3000000 /dev/urandom >"$work/replicas.d/file"
