@@ -56,6 +56,7 @@ TransportConfig draw_config(Dice& dice, bool hours_long, proto::Experiment& expe
     config.keep_alive = dice.one_of(std::array<Duration, 2>{seconds(1), seconds(5)});
     config.stream_window = std::uint64_t{1} << (16 + dice.below(8));
     config.connection_window = config.stream_window << dice.below(3);
+    config.max_memory = config.connection_window;
     config.send_buffer = std::uint64_t{1} << (16 + dice.below(8));
     config.max_streams = static_cast<std::uint32_t>(dice.one_of(std::array<std::uint64_t, 3>{4, 32, 256}));
     config.rekey_after_packets = static_cast<std::uint64_t>(dice.magnitude(hours_long ? 16 : 256, 1U << 18U));

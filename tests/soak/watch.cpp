@@ -58,7 +58,9 @@ void Watch::look_at_memory(std::size_t sessions) {
     const std::uint64_t elsewhere = heap_before_ + world_.scenario().network().packet_memory();
     const std::uint64_t held = heap > elsewhere ? heap - elsewhere : 0;
     const std::uint64_t windows = plan_.client.connection_window + plan_.server.connection_window;
-    const std::uint64_t allowed = kFixedMemory + (1 + sessions) * kMemoryForWindow * windows;
+    // Each end may let the windows of all its connections together grow.
+    const std::uint64_t growth = plan_.client.max_memory + plan_.server.max_memory;
+    const std::uint64_t allowed = kFixedMemory + kMemoryForWindow * ((1 + sessions) * windows + growth);
     most_memory_bytes_ = std::max(most_memory_bytes_, held);
     most_memory_ = std::max(most_memory_, static_cast<double>(held) / static_cast<double>(allowed));
     if (held <= allowed || memory_told_) return;
