@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -293,6 +294,54 @@ TEST_CASE("a shard that the others refuse is refused before it changes anything"
     CHECK(JobFile::check(rig.root(), {kJob, 0, 2, 7, 0, 1}, kJobHash).error().message.find("--exclude") !=
           std::string::npos);
     CHECK(fs::file_size(rig.path()) == size);
+}
+
+TEST_CASE("a foreign file at the name of a job's file keeps its content and bars the shard") {
+    const JobRig rig;
+    const fs::path victim = rig.temp / "victim";
+    const auto put = [&](std::size_t bytes) { write_file(victim, std::string(bytes, 'v')); };
+    std::size_t bytes = 0;
+    SECTION("a hard link") {
+        bytes = GENERATE(1U, 28U, 127U, 128U, 129U, 5000U);
+        put(bytes);
+        fs::create_hard_link(victim, rig.path());
+    }
+    SECTION("another user's file") {
+        if (::geteuid() != 0) return;
+        bytes = 28;
+        put(bytes);
+        fs::rename(victim, rig.path());
+        REQUIRE(::chown(rig.path().c_str(), 65534, 65534) == 0);
+        fs::create_symlink(rig.path(), victim);
+    }
+    SECTION("a symbolic link") {
+        put(bytes = 28);
+        fs::create_symlink(victim, rig.path());
+    }
+    SECTION("a directory") {
+        put(bytes = 28);
+        fs::create_directory(rig.path());
+    }
+    SECTION("a FIFO") {
+        put(bytes = 28);
+        REQUIRE(::mkfifo(rig.path().c_str(), 0600) == 0);
+    }
+    const JobShard shard{kJob, 0, 2, 7};
+    const auto checked = JobFile::check(rig.root(), shard, kJobHash);
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error().message.find("delete it") != std::string::npos);
+    CHECK_FALSE(rig.open(shard));
+    CHECK(read_file(victim) == std::string(bytes, 'v'));
+}
+
+TEST_CASE("a torn end of a job's file is only looked over until a shard joins") {
+    const JobRig rig;
+    { const auto first = rig.shard(0, 2); }
+    const auto size = fs::file_size(rig.path());
+    std::ofstream(rig.path(), std::ios::app) << "torn";
+    CHECK(JobFile::check(rig.root(), {kJob, 1, 2, 7}, kJobHash).ok());
+    CHECK_FALSE(JobFile::check(rig.root(), {kJob, 1, 2, 8}, kJobHash));
+    CHECK(fs::file_size(rig.path()) == size + 4);
 }
 
 TEST_CASE("a job's file without its head is not taken for a new one") {

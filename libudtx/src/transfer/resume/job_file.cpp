@@ -53,6 +53,8 @@ Error cannot_use(std::uint64_t job, int error) {
     Error out = io_error("cannot use the file that the shards of this job share,", job_file_name(job), error);
     if (error == EMLINK)
         out.message += " (it has a second name, a hard link, and that file must not change: delete it)";
+    if (error == EPERM || error == ELOOP || error == EISDIR || error == ENXIO)
+        out.message += " (it is not a regular file of the receiver's user: delete it)";
     return out;
 }
 
@@ -103,7 +105,7 @@ int lock_within(int fd, std::chrono::steady_clock::duration most) {
 /// While it exists, no other process or thread uses the file, and everything that they wrote has been read.
 class JobFile::Locked {
   public:
-    enum class Missing : std::uint8_t { fail, make };
+    enum class Missing : std::uint8_t { fail, make, look };  ///< look: fails, and nothing is written in any case
     explicit Locked(JobFile& job, Missing missing = Missing::fail)
         : job_(job), guard_(job.mutex_), error_(take(missing)) {}
     ~Locked() {
@@ -131,7 +133,7 @@ class JobFile::Locked {
     [[nodiscard]] int take(Missing missing) {
         for (int tries = 0; tries < 100; ++tries) {
             int error = 0;
-            if (!job_.fd_ && missing == Missing::fail) return ENOENT;
+            if (!job_.fd_ && missing != Missing::make) return ENOENT;
             if (!job_.fd_) {
                 job_.fd_ = open_own(job_.root_, job_file_name(job_.shard_.job), error);
                 job_.slots_.reset();
@@ -145,25 +147,26 @@ class JobFile::Locked {
                 job_.fd_.reset();
                 return error;
             }
-            if (st.st_nlink == 0 && missing == Missing::fail) {
+            const bool cuts = missing != Missing::look;
+            if (st.st_nlink == 0 && missing != Missing::make) {
                 // What was in it says whether the last shard has removed it.
-                static_cast<void>(read_on(static_cast<std::uint64_t>(st.st_size)));
+                static_cast<void>(read_on(static_cast<std::uint64_t>(st.st_size), cuts));
                 return ENOENT;
             }
-            if (st.st_nlink > 0) return read_on(static_cast<std::uint64_t>(st.st_size));
+            if (st.st_nlink > 0) return read_on(static_cast<std::uint64_t>(st.st_size), cuts);
             job_.fd_.reset();
         }
         return EBUSY;
     }
-    /// Reads what other shards wrote, and cuts off a torn end.
-    [[nodiscard]] int read_on(std::uint64_t size) {
+    /// Reads what other shards wrote. If it `cuts`, it cuts off a torn end.
+    [[nodiscard]] int read_on(std::uint64_t size, bool cuts) {
         if (size < job_.end_ || size > kMaxJobFileBytes) return EIO;
         std::vector<std::byte> bytes(static_cast<std::size_t>(size - job_.end_));
         std::size_t count = 0;
         if (const int error = read_all_at(job_.fd_.get(), bytes, job_.end_, count); error != 0) return error;
         job_.end_ += job_.image_.read(std::span(bytes).first(count), job_.end_);
         if (!job_.image_.has_head && size > kFirstWrite) return EILSEQ;
-        if (job_.end_ < size && set_length(job_.fd_.get(), static_cast<off_t>(job_.end_)) != 0) return errno;
+        if (cuts && job_.end_ < size && set_length(job_.fd_.get(), static_cast<off_t>(job_.end_)) != 0) return errno;
         return 0;
     }
 
@@ -211,7 +214,11 @@ Result<void> JobFile::check(ConfinedDir root, const JobShard& shard, HashAlgorit
     JobFile job(std::move(root), shard, hash);
     int error = 0;
     job.fd_ = job.root_.open_at(job_file_name(shard.job), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
-    const Locked locked(job);
+    struct stat st = {};
+    if (job.fd_) error = ::fstat(job.fd_.get(), &st) == 0 ? unlike_own(st) : errno;
+    // open() gives its owner the rights that an own file may lack.
+    if (error != 0 && error != ENOENT && error != EACCES) return cannot_use(shard.job, error);
+    const Locked locked(job, Locked::Missing::look);
     return locked.error() == 0 && !job.lost_a_top() ? job.fits() : Result<void>();
 }
 
