@@ -1,4 +1,6 @@
 // Transfers with completion tokens: callback, future, coroutine.
+#include "udtx/transfer/async.hpp"
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -12,7 +14,6 @@
 #include <thread>
 
 #include "transfer_fixture.hpp"
-#include "udtx/transfer/async.hpp"
 
 using namespace udtx;
 using namespace udtx::test;
