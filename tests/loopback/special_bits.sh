@@ -24,8 +24,11 @@ for _ in 1 2; do
     masked=$(mode shared/tool)
     said "set-user-ID.*only with --set-id: 1 entry has one, first 'src/shared/tool'"
 done
-expect 0 "$send" -a --set-id --psk-file "$work/psk" "$work/src" "$url"
-said "receiver runs without --allow-set-id"
+for dry in "" -n; do
+    expect 11 "$send" $dry -a --set-id --psk-file "$work/psk" "$work/src" "$url"
+    said "--set-id is not allowed here: start the receiver with --allow-set-id"
+    grep -q "set-id is not allowed here" "$work/strict.log" || fail "the receiver does not say so"
+done
 [ "$(mode shared/tool)" = 755 ] || fail "a file got mode $(mode shared/tool) where that is not allowed"
 alone=$(mode shared/tool)
 
@@ -63,6 +66,12 @@ mkdir "$work/src/open"
 chmod 7777 "$work/src/open"
 expect 0 "$send" -p --psk-file "$work/psk" "$work/src" "$url"
 [ "$(mode open)" = 1777 ] || fail "with -p a directory that was 7777 has $(mode open)"
+said "only with --set-id: 2 entries have one, first 'src/open'"
+chmod 2777 "$work/src/open"
+expect 0 "$send" -p --psk-file "$work/psk" "$work/src" "$url"
+[ "$(mode open)" = 777 ] || fail "with -p a directory that was 2777 has $(mode open)"
+said "only with --set-id: 2 entries have one, first 'src/open'"
+chmod 7777 "$work/src/open"
 expect 0 "$send" -np --json --psk-file "$work/psk" "$work/src" "$url"
 ! grep -q '"open' "$work/last.out" || ! grep -q 'p\.\.\.\.\. src/open' "$work/last.err" || fail "-n says that its mode would change"
 expect 0 "$send" -a --psk-file "$work/psk" "$work/src" "$url"

@@ -193,6 +193,9 @@ Result<void> Announcements::check_offer(const message::Offer& m) const {
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: start the receiver with --allow-delete"};
     }
+    if (m.set_id && !options_.allow_set_id) {
+        return Error{ErrorCode::refused, "--set-id is not allowed here: start the receiver with --allow-set-id"};
+    }
     return {};
 }
 

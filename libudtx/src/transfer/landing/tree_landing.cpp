@@ -357,10 +357,10 @@ bool TreeLanding::open_job() {
 void TreeLanding::begin() {
     const BasisOptions basis = rights_.basis_options(offer_);
     const bool owner = offer_.owner && ::geteuid() == 0;
-    if (offer_.owner && !owner) say(notes_, "owner and group are not preserved: the receiver does not run as root");
-    if (offer_.set_id && !rights_.allow_set_id) {
+    if (offer_.owner && !owner) {
         say(notes_,
-            "set-user-ID and set-group-ID bits of files are not preserved: the receiver runs without --allow-set-id");
+            "owner and group, and set-group-ID where others may write, are not preserved: the receiver does not "
+            "run as root");
     }
     const bool stricter = basis.overwrite < offer_.overwrite;
     if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");

@@ -16,10 +16,10 @@ namespace udtx::transfer {
 
 namespace {
 
-/// True if it has special bits that the receiver is not to set. A directory keeps all but set-user-ID.
-bool loses_bits(const ScannedEntry& entry, bool set_id) {
-    if (set_id || entry.type == EntryType::hard_link || entry.type == EntryType::symlink) return false;
-    return (entry.mode & (entry.type == EntryType::directory ? mode_bits::kSetUser : mode_bits::kSpecial)) != 0;
+/// True if it has special bits that the receiver is not to set.
+bool loses_bits(const ScannedEntry& entry, bool owners) {
+    if (entry.type == EntryType::directory) return mode_bits::of_directory(entry.mode, false, owners) != entry.mode;
+    return entry.type == EntryType::file && (entry.mode & mode_bits::kSpecial) != 0;
 }
 
 }  // namespace
@@ -134,11 +134,12 @@ void EntryAnnouncer::add_belongings(const ScannedEntry& entry, message::Query& q
 }
 
 void EntryAnnouncer::meet(const ScannedEntry& entry) {
-    if (options_.preserve && loses_bits(entry, options_.set_id)) special_bits_.add(entry.path);
+    const bool asks = options_.preserve && !options_.set_id;
+    if (asks && loses_bits(entry, options_.owner)) special_bits_.add(entry.path);
 }
 
 void EntryAnnouncer::tell_left_out() {
-    warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
+    warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits are kept only with --set-id");
     warn_of(capabilities_, "capabilities are never kept");
     warn_of(access_lists_, "access control lists are never kept");
     if (grown_.count > 0) {
