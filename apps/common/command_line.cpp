@@ -88,6 +88,18 @@ std::optional<Error> empty_value(const CLI::App& app) {
     return std::nullopt;
 }
 
+/// CLI11 takes "-22" for a number and therefore for a name, also the rest of "-p22".
+std::optional<std::string> number_as_name(const CLI::App& app, const std::vector<std::string>& arguments) {
+    if (std::find(arguments.begin(), arguments.end(), "--") != arguments.end()) return std::nullopt;
+    for (const CLI::Option* option : app.get_options()) {
+        if (!option->get_positional()) continue;
+        for (const std::string& value : option->results()) {
+            if (value.size() > 1 && value.front() == '-') return value;
+        }
+    }
+    return std::nullopt;
+}
+
 constexpr std::size_t kHelpWidth = 110;    // characters
 constexpr std::size_t kDescriptions = 34;  // column in which descriptions start
 
@@ -189,6 +201,7 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
     }
     std::vector<std::string> extras = app.remaining();
     std::erase(extras, "--");  // CLI11 includes the mark itself
+    if (const auto number = number_as_name(app, arguments)) extras.insert(extras.begin(), *number);
     if (!extras.empty()) return unknown_argument(app, extras, of_others);
     if (auto empty = empty_value(app)) return *empty;
     return EarlyText();

@@ -9,7 +9,7 @@ namespace {
 
 /// Flags, separated by spaces, and the advice for each of them.
 constexpr auto kHabits = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"-z -C --compress --compress-level --compress-choice --zc --zl --skip-compress --old-compress --new-compress",
+    {"-z --compress --compress-level --compress-choice --zc --zl --skip-compress --old-compress --new-compress",
      "udtx does not compress: leave it out"},
     {"-t --times", "udtx always preserves timestamps of files: leave it out"},
     {"--copy-links --copy-unsafe-links --copy-dirlinks -K --keep-dirlinks --munge-links --symbolic-links",
@@ -54,7 +54,7 @@ constexpr auto kHabits = std::to_array<std::pair<std::string_view, std::string_v
     {"-b --backup --backup-dir --suffix --save-before-overwrite",
      "udtx keeps no older versions: copy the destination first"},
     {"-f --filter --include-from", "use --include, --exclude and --exclude-from"},
-    {"--cvs-exclude", "use --exclude-from FILE"},
+    {"-C --cvs-exclude", "use --exclude-from FILE; udtx does not compress"},
     {"-N", "use --include PATTERN"},
     {"--max-size --min-size", "udtx selects by name: use find with --files-from"},
     {"--prune-empty-dirs", "udtx sends empty directories: list the names with --files-from"},

@@ -77,7 +77,8 @@ Manual recv_manual() {
              "then goes to standard error.",
              "Over ssh, udtx-recv starts udtx-send on HOST with a key for this transfer only. DEST works as in scp: an "
              "existing directory receives the sources, a new name becomes the name of the copy, and a name that ends "
-             "in '/' is created as a directory. With \"-\" as DEST one file goes to standard output.",
+             "in '/' is created as a directory. With \"-\" as DEST one file goes to standard output. Without "
+             "DEST the sources are listed.",
              "With udtx://, udtx-recv fetches from a udtx-recv that listens. SRC is relative to the directory of that "
              "server."},
         .tasks = {{"Serve",

@@ -104,12 +104,15 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
     return {};
 }
 
-/// The last target is the destination. The others are sources on one host.
+// Nothing has this name: only udtx makes names of this kind, and it makes no such one.
+constexpr const char* kNowhere = ".udtx-nowhere/";
+
+/// The last target is the destination. The others are sources on one host. A source alone is listed.
 Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     std::vector<std::string> texts = command.targets;
-    if (texts.size() < 2) {
-        return usage("the destination is missing: udtx-recv [flags] " + texts.front() +
-                     " DEST; to list what is there: udtx-recv -n [flags] " + texts.front() + " NEW/");
+    if (texts.size() == 1) {
+        command.tree.dry_run = true;
+        texts.emplace_back(kNowhere);
     }
     command.destination = texts.back();
     texts.pop_back();

@@ -142,9 +142,18 @@ cmp "$dir/lab/a.txt" "$work/by-psk" || fail "not the same"
 expect 1 "$recv" --listen 127.0.0.1:0 --allow-read --dir "$dir" --identity "$work/server" --authorized-keys "$work/allowed"
 said "--allow-read needs --psk-file"
 
+# --- a source alone is listed, whatever the current directory has
+before=$(ls -A)
+for source in lab ""; do
+    expect 0 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/$source"
+    said "dry run, nothing was done: [1-9][0-9]* file"
+    grep -qE '^>f\+\+\+\+\+\+\+\+\+ (.*/)?a.txt$' "$work/last.out" || fail "'$source' is not listed: $(cat "$work/last.out")"
+done
+expect 11 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/nothing"
+[ "$(ls -A)" = "$before" ] || fail "a list has left something: $(ls -A)"
+
 # --- wrong use
 wrong() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
-wrong "the destination is missing" udtx://h/a
 wrong "one run fetches from one server" udtx://h/a udtx://g/b .
 wrong "is on another host" udtx://h/a udtx://h/b
 wrong "neither .*HOST" udtx://h/a far:b .

@@ -116,9 +116,13 @@ expect 0 "$recv" "${from[@]}" --json far:tree big
 diff -r "$home/tree" big || fail "not the same"
 [ "$(json_field "$work/last.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
 
+# --- a source alone is listed
+expect 0 "$recv" "${from[@]}" far:tree
+said "dry run, nothing was done"
+grep -q '^>f+++++++++ tree/' "$work/last.out" || fail "not listed: $(cat "$work/last.out")"
+
 # --- wrong use
 wrong() { expect 1 "$recv" "${@:2}"; said "$1"; }
-wrong "the destination is missing" far:a.txt
 wrong "one run fetches from one host" far:a near:b .
 wrong "is on another host" far:a near:b
 wrong "--listen is for serving" --listen :0 far:a .

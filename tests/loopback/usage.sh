@@ -9,8 +9,8 @@ wrong_recv() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
 
 wrong_send "'--rat'.*--rate" --rat 5M "$work/file" $url
 wrong_send "'--pskfile'.*--psk-file" --pskfile x "$work/file" $url
-for flag in -z -C -avz -rzP --compress; do
-    wrong_send "^udtx-send: unknown flag '(-z|-C|--compress)'; udtx does not compress: leave it out$" "$flag" "$work/file" $url
+for flag in -z -avz -rzP --compress; do
+    wrong_send "^udtx-send: unknown flag '(-z|--compress)'; udtx does not compress: leave it out$" "$flag" "$work/file" $url
 done
 wrong_send "^udtx-send: unknown flag '-Y'; see --help$" -Y "$work/file" $url
 # Flags of rsync, scp and ascp: each message says what to write, and none suggests a deletion.
@@ -42,7 +42,10 @@ expect 1 "$send" h:x h2:
 said "between this machine and another one: run udtx-send where h:x is, or fetch it first"
 expect 1 "$recv" h:x h2:
 said "the destination h2: is on another host"
-wrong_recv "the destination is missing: .* DEST; to list what is there: udtx-recv -n " udtx://127.0.0.1:9/
+for number in -1 -p22 -22; do
+    wrong_send "unknown flag '-(1|2)'" $number "$work/file" $url
+done
+wrong_send "use --exclude-from FILE; udtx does not compress" -C "$work/file" $url
 wrong_send "two hexadecimal digits must follow each %; write %25 for %" "$work/file" "${url}a%zz"
 wrong_send "write %25" "$work/file" "${url}100%"
 for time in 90 1h 2m 1.5min 2d 3s; do
