@@ -55,7 +55,8 @@ void LimitMeter::sample(const LimitSample& sample) {
     if (flushing && !all_sent_at_) all_sent_at_ = sample.at;
     if (sample.at > last_.at) {
         const Duration time = sample.at - last_.at;
-        now_ = sample.outage ? Limit::outage : sends_ ? of_sender(sample, time) : of_receiver(sample, time);
+        const bool stopped = last_.at > Duration::zero() && time >= kStopped;
+        now_ = sample.outage || stopped ? Limit::outage : sends_ ? of_sender(sample, time) : of_receiver(sample, time);
         count(sample, time);
     }
     last_ = sample;

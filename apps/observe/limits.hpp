@@ -64,6 +64,8 @@ class LimitMeter {
     static constexpr double kBusy = 0.9;   ///< share of a tick: no spare time
     static constexpr double kSpare = 0.3;  ///< share of a tick: little to do
     static constexpr double kLossyShare = 0.01;
+    /// Samples are far less apart, unless this process was stopped: then it answered nobody.
+    static constexpr Duration kStopped = std::chrono::seconds(2);
 
     /// `sends`: this end sends the data.
     explicit LimitMeter(bool sends) : sends_(sends) {}

@@ -87,6 +87,24 @@ TEST_CASE("a network that loses one packet in a hundred is told from one that do
     }
 }
 
+TEST_CASE("while the process is stopped, it is an outage") {
+    for (const bool sends : {true, false}) {
+        LimitMeter meter(sends);
+        LimitSample s = start();
+        meter.sample(s);
+        pass(s, SendHold::cap);
+        meter.sample(s);
+        pass(s, SendHold::cap, 66s);
+        meter.sample(s);
+        CHECK(*meter.now() == Limit::outage);
+        pass(s, SendHold::cap);
+        meter.sample(s);
+        REQUIRE_FALSE(meter.shares().empty());
+        CHECK(meter.shares().front().limit == Limit::outage);
+        CHECK(meter.shares().front().share > 0.95);
+    }
+}
+
 TEST_CASE("after the last byte it is the receiver's disk, when that takes longer than a round trip") {
     LimitMeter meter(true);
     LimitSample s = start();
