@@ -87,7 +87,8 @@ Result<JobRecord> JobRecord::open(const Job& job, const transfer::JobShard& shar
     std::string all = job.name + '\n';
     for (const std::string& source : job.sources) all += identity_of(source);
     const std::uint64_t key = transfer::job_number(all, shard.count, job.place);
-    JobRecord record(directory + '/' + to_hex(key), shard, has_receipt);
+    JobRecord record((directory.empty() ? "$XDG_STATE_HOME/udtx/jobs" : directory) + '/' + to_hex(key), shard,
+                     has_receipt);
     std::error_code failed =
         directory.empty() ? std::make_error_code(std::errc::no_such_file_or_directory) : std::error_code();
     if (!failed) std::filesystem::create_directories(directory, failed);
@@ -204,7 +205,15 @@ Result<void> JobRecord::judge(transfer::JobState& job) {
     if ((job.complete() && !found) || (all && found)) {
         return write("complete " + to_hex(job.run) + ' ' + to_hex(cut()) + '\n', true);
     }
-    if (known->ends.size() < shard_.count || elsewhere.empty()) return note(job.run);
+    if (known->ends.size() < shard_.count) return note(job.run);
+    if (elsewhere.empty() && job.done < job.count) {
+        return Error{ErrorCode::refused,
+                     "all shards of this job have ended, but its receiver knows of only " + std::to_string(job.done) +
+                         " of " + std::to_string(job.count) +
+                         ": the destination went back to an earlier state, or is a copy of another one. Run all shards "
+                         "again with one destination"};
+    }
+    if (elsewhere.empty()) return note(job.run);
     return Error{ErrorCode::refused, "all shards of this job have ended, but shard" +
                                          std::string(elsewhere.size() == 1 ? " " : "s ") + list_of(elsewhere) +
                                          " delivered to another directory, or to one that was removed: run all shards "

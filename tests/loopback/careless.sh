@@ -87,6 +87,29 @@ for kind in "drops 3 f1" "pretends 3 f1"; do
     check_dropped fetched
     umount "$work/$name"
 done
+# --- the same for a file that shards fill together, whichever of them ends last
+mkdir "$work/cut"
+head -c 40000000 /dev/urandom >"$work/cut/big"
+expect 0 "$send" plan -N 3 "$work/cut/"
+cp "$work/last.out" "$work/plan"
+for name in drops pretends; do
+    for order in "2 1 0" "0 1 2"; do
+        mkdir "$work/cut.kept"
+        mount_fuse "$work/cut.$name" careless_fs.py "$name" "$work/cut.kept" || skip "$no_fuse"
+        start_recv "cut.$name" --dir "$work/cut.$name" --psk-file "$work/psk"
+        bad=0
+        for k in $order; do
+            timeout 60 "$send" --shard $k/3 --plan "$work/plan" --psk-file "$work/psk" "$work/cut/" "udtx://127.0.0.1:$port/" \
+                >"$work/last.out" 2>"$work/last.err" || bad=$?
+        done
+        [ "$bad" -ne 0 ] || cmp "$work/cut/big" "$work/cut.kept/big" || fail "$name, $order: all shards have code 0"
+        [ ! -e "$work/cut.kept/big" ] || cmp "$work/cut/big" "$work/cut.kept/big" || fail "$name, $order: other bytes have the name"
+        kill "$receiver"
+        wait_for 0 "$receiver"
+        umount "$work/cut.$name"
+        rm -rf "$work/cut.kept"
+    done
+done
 mount_fuse "$work/dropping" careless_fs.py drops "$work/drops.kept" || skip "$no_fuse"
 start_recv stream --dir "$work/dropping" --psk-file "$work/psk"
 expect 11 bash -c "head -c 3000000 /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/stream'"

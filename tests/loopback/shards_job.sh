@@ -83,6 +83,18 @@ expect 0 "$send" --shard 2/$n "${here[@]}"
 grep -q '"complete":true' "$work/last.out" || fail "the job is $(cat "$work/last.out")"
 [ -z "$(find "$work/dst/apart" -name '.udtx-*')" ] || fail "a shard that had nothing to do leaves a job"
 
+# --- the destination goes back to a snapshot between two shards
+back() { expect "$1" "$send" --shard "$2/$n" --psk-file "$work/psk" "$src/" "udtx://$first/back/"; }
+for k in 0 1; do back 0 $k; done
+cp -a "$work/dst/back" "$work/snapshot"
+back 0 2
+rm -r "$work/dst/back"
+mv "$work/snapshot" "$work/dst/back"
+back 11 3
+said 'its receiver knows of only 3 of 4: the destination went back to an earlier state'
+for k in 0 1 2 3; do back 0 $k; done
+diff -r "$src" "$work/dst/back" || fail "the tree differs"
+
 # --- without a record of the job, only receipts can tell
 for state in /proc/none "$work/psk"; do
     XDG_STATE_HOME=$state expect 11 "$send" --shard 0/$n "${here[@]}"

@@ -172,6 +172,13 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 
+# --- an empty directory has the name of the file
+rm -r "$work/dst/src"
+mkdir -p "$work/dst/src/large"
+for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
+ended 0
+all_there
+
 # --- pulled
 mkdir "$work/fetched"
 for k in 0 1 2 3; do

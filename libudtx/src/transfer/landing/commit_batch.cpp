@@ -28,40 +28,6 @@ namespace {
 
 constexpr int kTries = 8;  // so many transfers may open a directory up and restore its mode, one after the other
 
-/// Records a part whose data is on disk. Returns 0 or an errno.
-int fill_part(Commit& commit) {
-    const auto whole = commit.fill(commit.fd.get());
-    if (!whole) {
-        commit.why = whole.error();
-        return EIO;
-    }
-    commit.part_only = !*whole;
-    return 0;
-}
-
-/// Syncs the contents of all files. Files that are already closed are on the root's mount. Sets an error for each
-/// commit that failed. Returns the errno of a disk that cannot sync, or 0.
-int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
-    bool any_closed = false;
-    int unsynced = 0;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (batch[i].type != EntryType::file) continue;
-        int error = batch[i].closing_error;
-        if (batch[i].fd) {
-            error = sync_data(batch[i].fd.get());
-            if (knows_no_sync(error)) unsynced = std::exchange(error, 0);
-            if (error == 0 && batch[i].fill) error = fill_part(batch[i]);
-            if (const int closing = batch[i].fd.close(); error == 0) error = closing;
-        } else {
-            any_closed = true;
-        }
-        if (error != 0) errors[i] = error;
-    }
-    const int error = any_closed ? sync_file_system(root.fd()) : 0;
-    for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;
-    return unsynced;
-}
-
 int rename_replacing(int directory, const char* from, const char* to) {
     return again([&] { return ::renameat(directory, from, directory, to); }) == 0 ? 0 : errno;
 }
@@ -99,8 +65,26 @@ Error not_kept(const Commit& commit, const std::string& how) {
         EIO};
 }
 
-/// Reads the last piece again, or everything if the file takes less space than its bytes.
-std::optional<Error> read_back(int directory, const Commit& commit) {
+enum class ReadBack : std::uint8_t { last, whole };
+
+/// True if the file has all bytes that were written.
+bool is_whole(const Commit& commit, PieceHasher& hasher, int fd) {
+    if (commit.pieces) {
+        return std::ranges::all_of(commit.pieces(), [&](const ProvenPiece& piece) {
+            return hasher.hash(fd, piece.offset, piece.length) == piece.digest;
+        });
+    }
+    FileDigest whole(commit.last->hash, commit.length);
+    for (std::uint64_t at = 0; at < commit.length && hasher.error() == 0;) {
+        const std::uint64_t length = piece_length(at, commit.length - at);
+        if (const auto digest = hasher.hash(fd, at, length)) whole.add(at, length, *digest);
+        at += length;
+    }
+    return whole.finish() == *commit.whole;
+}
+
+/// Reads the last piece again. It reads everything of a `whole` file that takes less space than its bytes.
+std::optional<Error> read_back(int directory, const Commit& commit, ReadBack how) {
     if (!commit.last) return std::nullopt;
     const UniqueFd fd(open_entry(directory, commit.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat st = {};
@@ -110,19 +94,54 @@ std::optional<Error> read_back(int directory, const Commit& commit) {
     const ProvenPiece& last = commit.last->piece;
     bool same = hasher.hash(fd.get(), last.offset, last.length) == last.digest;
     const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
-    if (same && commit.whole && held > 0 && held < commit.length) {
-        FileDigest whole(commit.last->hash, commit.length);
-        for (std::uint64_t at = 0; at < commit.length && hasher.error() == 0;) {
-            const std::uint64_t length = piece_length(at, commit.length - at);
-            if (const auto digest = hasher.hash(fd.get(), at, length)) whole.add(at, length, *digest);
-            at += length;
-        }
-        same = whole.finish() == *commit.whole;
-    }
+    const bool known = how == ReadBack::whole && (commit.whole || commit.pieces);
+    if (same && known && held > 0 && held < commit.length) same = is_whole(commit, hasher, fd.get());
     if (hasher.error() != 0 && hasher.error() != ENODATA) {
         return io_error("cannot read back", commit.path(), hasher.error());
     }
     return same ? std::nullopt : std::optional(not_kept(commit, "reads back as other bytes"));
+}
+
+/// Records a part whose data is on disk. Returns 0 or an errno.
+int fill_part(const ConfinedDir& root, EntryClaims& claims, Commit& commit) {
+    if (claims.may_fold(commit.directory)) {
+        int error = 0;
+        const UniqueFd directory = root.open_directory(commit.directory, error);
+        commit.why = directory ? read_back(directory.get(), commit, ReadBack::last)
+                               : io_error("cannot read back", commit.path(), error);
+        if (commit.why) return EIO;
+    }
+    const auto whole = commit.fill(commit.fd.get());
+    if (!whole) {
+        commit.why = whole.error();
+        return EIO;
+    }
+    commit.part_only = !*whole;
+    return 0;
+}
+
+/// Syncs the contents of all files. Files that are already closed are on the root's mount. Sets an error for each
+/// commit that failed. Returns the errno of a disk that cannot sync, or 0.
+int sync_contents(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
+                  std::vector<std::optional<int>>& errors) {
+    bool any_closed = false;
+    int unsynced = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (batch[i].type != EntryType::file) continue;
+        int error = batch[i].closing_error;
+        if (batch[i].fd) {
+            error = sync_data(batch[i].fd.get());
+            if (knows_no_sync(error)) unsynced = std::exchange(error, 0);
+            if (error == 0 && batch[i].fill) error = fill_part(root, claims, batch[i]);
+            if (const int closing = batch[i].fd.close(); error == 0) error = closing;
+        } else {
+            any_closed = true;
+        }
+        if (error != 0) errors[i] = error;
+    }
+    const int error = any_closed ? sync_file_system(root.fd()) : 0;
+    for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;
+    return unsynced;
 }
 
 /// Looks whether the temporary name leads to the file that was written. Another program may have put a file there: data
@@ -151,7 +170,7 @@ int examine(int directory, Commit& commit, EntryClaims& claims) {
         commit.why =
             not_kept(commit, "has " + std::to_string(size) + " of " + std::to_string(commit.length) + " bytes");
     } else if (!own) {
-        commit.why = read_back(directory, commit);
+        commit.why = read_back(directory, commit, ReadBack::whole);
     }
     return commit.why ? EIO : 0;
 }
@@ -203,7 +222,7 @@ Error why_not(const Commit& commit, int error) {
 void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
                   const CommitCallbacks& callbacks) {
     std::vector<std::optional<int>> errors(batch.size());
-    if (const int unsynced = sync_contents(root, batch, errors); unsynced != 0) {
+    if (const int unsynced = sync_contents(root, claims, batch, errors); unsynced != 0) {
         callbacks.unsynced("this disk cannot sync (" + std::generic_category().message(unsynced) +
                            "): delivered data may be lost if the machine fails now");
     }

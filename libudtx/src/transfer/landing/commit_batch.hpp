@@ -47,9 +47,11 @@ struct Commit {
     UniqueFd fd;  ///< a file that needs its own sync; none: it is closed, and the root's file system is synced
     int closing_error = 0;  ///< errno of a file that is already closed
     std::uint64_t size = 0;
-    std::uint64_t length = 0;            ///< of the finished file: `size` may be that of a part
-    std::optional<LastPiece> last{};     ///< where it is worth reading back
-    std::optional<Digest> whole{};       ///< of a file without holes
+    std::uint64_t length = 0;         ///< of the finished file: `size` may be that of a part
+    std::optional<LastPiece> last{};  ///< where it is worth reading back
+    std::optional<Digest> whole{};    ///< of a file without holes
+    /// All pieces of a file that other shards filled too.
+    std::function<std::vector<ProvenPiece>()> pieces{};
     bool counted = false;                ///< the file existed and was reported before: it only gets another inode
     std::optional<FileTime> time{};      ///< time that the file is to have
     std::optional<FileTime> had{};       ///< time that the disk stored for it, read before the file was closed

@@ -221,7 +221,8 @@ void IncomingFiles::remove_temporary(File& file) {
 }
 
 void IncomingFiles::note_piece(File& file, ProvenPiece piece) {
-    if (piece.offset + piece.length == file.size) file.last = piece;
+    const std::uint64_t end = file.part ? file.part->offset + file.part->length : file.size;
+    if (piece.offset + piece.length == end) file.last = piece;
     if (file.part) file.part_pieces.push_back(std::move(piece));
 }
 
@@ -378,7 +379,9 @@ void IncomingFiles::settle_if_complete(std::uint64_t index, File& file) {
     if (file.part) {
         if (auto open = ensure_open(index, file); !open) return drop(index, open.error());
         tree_.note_working_disk();
-        return commit(index, file, false);
+        // The content is the business of all shards: it is not tested here.
+        const auto way = tree_.make_way(file.path, [] { return Result<void>(); });
+        return way ? commit(index, file, *way) : drop(index, way.error());
     }
     if (!file.completed) {
         auto done = ensure_open(index, file);
@@ -411,6 +414,11 @@ void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_direct
     commit.length = file.size;
     if (file.last) commit.last = LastPiece{tree_.options.hash, std::move(*file.last)};
     if (!file.part && !file.holes) commit.whole = file.end->digest;
+    if (file.part) {
+        commit.pieces = [job = tree_.options.job, version = version_of(file)] {
+            return job->claimed(version, {0, version.size});
+        };
+    }
     commit.fill = fill_of(file);
     commit.time = file.attributes.mtime;
     commit.had = file.had;
