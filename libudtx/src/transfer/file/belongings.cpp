@@ -12,8 +12,10 @@ namespace udtx::transfer {
 
 int set_owner(int fd, const Owner& owner) {
     struct stat st = {};
-    if (::fstat(fd, &st) == 0 && st.st_uid == owner.user && st.st_gid == owner.group) return 0;
-    if (again([&] { return ::fchown(fd, owner.user, owner.group); }) == 0) return 0;
+    const auto is_set = [&] { return ::fstat(fd, &st) == 0 && st.st_uid == owner.user && st.st_gid == owner.group; };
+    if (is_set()) return 0;
+    // Some file systems accept it and do nothing.
+    if (again([&] { return ::fchown(fd, owner.user, owner.group); }) == 0) return is_set() ? 0 : EPERM;
     const int error = errno;
     [[maybe_unused]] const int tried = ::fchown(fd, static_cast<uid_t>(-1), owner.group);
     return error;
@@ -30,8 +32,7 @@ int set_mode(int fd, std::uint32_t mode) {
         if (special) static_cast<void>(::fchmod(fd, static_cast<mode_t>(mode & ~mode_bits::kSpecial)));
         return error;
     }
-    if ((mode & mode_bits::kSpecial) == 0 || is_set()) return 0;
-    return (st.st_mode & mode_bits::kSpecial) == (mode & mode_bits::kSpecial) ? 0 : EPERM;
+    return is_set() ? 0 : EPERM;
 }
 
 }  // namespace udtx::transfer
