@@ -52,7 +52,10 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     options.push = [this](const transfer::Client& client) { return access_.push(client); };
     options.pull = [this](const transfer::Client& client, const transfer::Selection&) { return access_.pull(client); };
     options.connection_failed = [this](const Address& from, const Error& why) { connection_failed(from, why); };
-    options.turned_away = [this](const transfer::Client&, const Error&) { observers_.refused(); };
+    options.turned_away = [this](const transfer::Client& client, const Error& why) {
+        observers_.refused();
+        refusals_.tell(monotonic_now(), "refused " + to_string(client.address) + ": " + why.message);
+    };
     options.log = [this](LogLevel level, const std::string& text) {
         if (level == LogLevel::warning) run_.log.warn(text);
     };

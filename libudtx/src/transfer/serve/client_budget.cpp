@@ -93,7 +93,7 @@ Result<void> ClientBudget::admit(const Connections& connections, std::uint64_t o
     const auto own = [&](const auto& connection) { return here(connection) && connection->owner() == owner; };
     const auto of_one = static_cast<std::size_t>(std::ranges::count_if(connections, own));
     if (of_one >= connections_of_one() && !make_way(connections, owner)) {
-        return Error{ErrorCode::refused,
+        return Error{ErrorCode::network,
                      "this key, or with one pre-shared key this address, has reached its limit of connections (" +
                          std::to_string(connections_of_one()) + "); try again later"};
     }
