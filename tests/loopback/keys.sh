@@ -73,6 +73,15 @@ cmp "$work/large" "$work/both/new/large" || fail "the two transfers made somethi
 [ -z "$(find "$work/both" -name '.udtx-*')" ] || fail "something was left: $(find "$work/both" -name '.udtx-*')"
 fault_case F65 "the same command with another key: starts again, and both transfers complete" "$resumed bytes continued, both whole"
 
+# A key may come from a pipe, also late. One that nobody writes to does not hold the program.
+mkfifo -m 600 "$work/pipe"
+expect 11 "$send" --psk-file "$work/pipe" "$work/file" "udtx://127.0.0.1:$port/"
+said "cannot read key file .*pipe: Connection timed out"
+(sleep 1 && cat "$work/theirs.psk" >"$work/pipe") &
+"$send" keygen "$work/theirs.psk" 2>/dev/null
+expect 40 "$send" --psk-file "$work/pipe" "$work/file" "udtx://127.0.0.1:$port/"
+never_said "cannot read"
+
 # root uses no key file of another user.
 chmod 755 "$work"
 mkdir -m 777 "$work/theirs"

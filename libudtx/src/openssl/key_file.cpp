@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,15 @@ Result<void> check_rights(int fd, const std::filesystem::path& path) {
                                                 ", and make a new key if it may have been read"};
 }
 
+/// A key may come from another program by a pipe. A pipe whose writer says nothing must not hold a server for ever.
+bool writer_continues(int fd) {
+    constexpr int kPatienceMs = 10'000;
+    pollfd writer{fd, POLLIN, 0};
+    const int ready = ::poll(&writer, 1, kPatienceMs);
+    if (ready == 0) errno = ETIMEDOUT;
+    return ready > 0 || (ready < 0 && errno == EINTR);
+}
+
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(fd, text.data(), text.size());
@@ -78,15 +88,19 @@ SecretText::~SecretText() { OPENSSL_cleanse(text_.data(), text_.size()); }
 SecretText::SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
 
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes) {
-    const UniqueFd file(open_file(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd file(open_file(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!file) return io_error("cannot open key file", path);
     const auto rights = access == Access::secret ? check_rights(file.get(), path) : Result<void>();
     if (!rights && rights.error().code != ErrorCode::authentication) return rights.error();
+    struct stat status {};
+    const bool pipe = ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode);
+    if (pipe && !writer_continues(file.get())) return io_error("cannot read key file", path);
     std::string text(max_bytes + 1, '\0');
     std::size_t size = 0;
     while (size < text.size()) {
         const ssize_t n = ::read(file.get(), text.data() + size, text.size() - size);
         if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN && writer_continues(file.get())) continue;
         if (n < 0) {
             const Error error = io_error("cannot read key file", path);
             OPENSSL_cleanse(text.data(), text.size());
