@@ -122,6 +122,21 @@ port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/stream.log")
 expect 11 bash -c "head -c 3000000 /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/'"
 wait_for 11 "$receiver"
 
+# --- the disk accepts modes and owners and sets nothing
+mkdir "$work/nods.kept" "$work/modes" "$work/modes/d"
+echo x >"$work/modes/f"
+chmod 640 "$work/modes/f"
+chmod 711 "$work/modes/d"
+flags=-p
+[ "$(id -u)" -ne 0 ] || { flags=-a && chown 12345 "$work/modes/f"; }
+mount_fuse "$work/nods" careless_fs.py nods "$work/nods.kept" || skip "$no_fuse"
+start_recv nods --dir "$work/nods" --psk-file "$work/psk"
+for _ in 1 2; do
+    expect 23 "$send" $flags --psk-file "$work/psk" "$work/modes/" "udtx://127.0.0.1:$port/"
+    said "mode of [12] (entries|file|directory) could not be set, first"
+    [ $flags = -p ] || said "owner of 1 file could not be set, first 'f'"
+done
+
 # --- the same if one sync of the file system covers many files
 library=$bin/../tests/faults/libfailing_calls.so
 if [ -e "$library" ] && ! sanitized; then

@@ -4,7 +4,7 @@ forgets: when it is unmounted, it loses all that no fsync of the same file or di
 What existed before the mount stays. A sync of the whole file system does not reach it (the kernel prevents that).
 refuses: it has no room for content that begins with "refused", nor for files of that name, and reports that when the
 file is closed. The kind "drops" accepts bytes beyond 1 MB and drops them. The kind "pretends" does so from 1 MB to 1.5 MB and
-beyond 3 MB, and sizes are right."""
+beyond 3 MB, and sizes are right. The kind "nods" accepts modes and owners and sets nothing."""
 import errno
 import os
 import sys
@@ -96,4 +96,12 @@ class Pretending(Dropping):
     right_size = True
 
 
-mount({"forgets": Forgetting, "refuses": Refusing, "drops": Dropping, "pretends": Pretending}[sys.argv[1]](sys.argv[2]), sys.argv[3])
+class Nodding(Passing):
+    def chmod(self, path, mode):
+        pass
+
+    def chown(self, path, uid, gid):
+        pass
+
+
+mount({"forgets": Forgetting, "refuses": Refusing, "drops": Dropping, "pretends": Pretending, "nods": Nodding}[sys.argv[1]](sys.argv[2]), sys.argv[3])

@@ -52,8 +52,12 @@ def check(calls, root):
         return any(event.begun > after and event.ended < before for event in calls
                    if event.call in ("syncfs", "sync") or (event.call in SYNCS and event.path == path))
     end = len(calls) and calls[-1].ended + 1
-    moved = {os.path.join(*NAMES.findall(event.text)[0]) for event in calls
-             if event.call.startswith(("rename", "unlink")) and NAMES.search(event.text)}
+    # A test of the name renames a file to another temporary name and back.
+    moved = set()
+    for event in calls:
+        pairs = [os.path.join(*pair) for pair in NAMES.findall(event.text)]
+        if pairs and event.call.startswith(("rename", "unlink")) and not (len(pairs) == 2 and pairs[1].endswith(".part")):
+            moved.add(pairs[0])
     parts = {event.path: event.ended for event in calls
              if event.call in WRITES and event.path.startswith(root) and event.path.endswith(".part") and event.path not in moved}
     names += len(parts)

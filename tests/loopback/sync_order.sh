@@ -57,3 +57,18 @@ for call in syncfs fdatasync; do
     files=$(json_field "$work/last.out" files)
     [ "$(find "$work/$call" -type f -name 'f*' | wc -l)" -eq "$files" ] || fail "$call: $files files are confirmed, others stand"
 done
+
+# So is that of a part, also if it is too small for a sync while it arrives.
+head -c 9000000 /dev/urandom >"$work/cut"
+mkdir "$work/parts"
+start_recv first --one-off --dir "$work/parts" --psk-file "$work/psk"
+expect 0 "$send" --shard 0/2 --psk-file "$work/psk" "$work/cut" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+part=$(find "$work/parts" -name '*.part')
+[ -n "$part" ] || fail "the file is not cut: $(ls -A "$work/parts")"
+printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -P "%s" -e trace=fdatasync -e inject=fdatasync:error=EIO "%s" "$@"\n' "$part" "$honest" >"$work/recv"
+recv=$work/recv start_recv second --one-off --dir "$work/parts" --psk-file "$work/psk"
+got=0
+timeout 60 "$send" --shard 1/2 --psk-file "$work/psk" "$work/cut" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+[ "$got" -ne 0 ] || fail "a part whose sync failed is confirmed"
+[ ! -e "$work/parts/cut" ] || fail "a file with such a part has its name"

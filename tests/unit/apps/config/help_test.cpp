@@ -73,6 +73,10 @@ TEST_CASE("each error has an exit code with a name and a meaning") {
         CHECK(to_string(code) != "unknown");
         CHECK(meaning_of(code) != "unknown");
     }
+    CHECK(exit_code_for(ErrorCode::partial) == ExitCode::partial);
+    CHECK(exit_code_for(ErrorCode::integrity) == ExitCode::integrity);
+    CHECK(exit_code_for(ErrorCode::refused) == ExitCode::file_io);
+    CHECK(exit_code_for(ErrorCode::network) == ExitCode::network);
 }
 
 TEST_CASE("each command has a manual with an example and its exit codes") {
