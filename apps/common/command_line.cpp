@@ -89,8 +89,7 @@ std::optional<Error> empty_value(const CLI::App& app) {
 }
 
 /// CLI11 takes "-22" for a number and therefore for a name, also the rest of "-p22".
-std::optional<std::string> number_as_name(const CLI::App& app, const std::vector<std::string>& arguments) {
-    if (std::find(arguments.begin(), arguments.end(), "--") != arguments.end()) return std::nullopt;
+std::optional<std::string> number_as_name(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
         if (!option->get_positional()) continue;
         for (const std::string& value : option->results()) {
@@ -187,6 +186,7 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
     if (arguments.size() == 1 && arguments.front() == "help") arguments = {"--help"};
     replace_other_names(arguments);
     if (auto missing = missing_value(app, arguments)) return *missing;
+    const bool names_follow = std::find(arguments.begin(), arguments.end(), "--") != arguments.end();
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes arguments from the back
     try {
         app.parse(std::move(arguments));
@@ -201,7 +201,7 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
     }
     std::vector<std::string> extras = app.remaining();
     std::erase(extras, "--");  // CLI11 includes the mark itself
-    if (const auto number = number_as_name(app, arguments)) extras.insert(extras.begin(), *number);
+    if (const auto number = names_follow ? std::nullopt : number_as_name(app)) extras.insert(extras.begin(), *number);
     if (!extras.empty()) return unknown_argument(app, extras, of_others);
     if (auto empty = empty_value(app)) return *empty;
     return EarlyText();

@@ -7,10 +7,12 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "common/exit_codes.hpp"
@@ -189,6 +191,19 @@ void JobRecord::judge(FinalReport& report) {
 }
 
 Result<void> JobRecord::judge(transfer::JobState& job) {
+    // Shards that run again may begin later than this one ends.
+    constexpr auto kWait = std::chrono::seconds(3);
+    constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+    const auto until = std::chrono::steady_clock::now() + kWait;
+    for (;;) {
+        auto judged = judge_once(job);
+        const bool waits = !judged && judged.error().code == ErrorCode::refused;
+        if (!waits || std::chrono::steady_clock::now() >= until) return judged;
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
+}
+
+Result<void> JobRecord::judge_once(transfer::JobState& job) {
     const Lock lock(file_.get());
     if (!lock.held()) return cannot("lock", errno);
     auto known = read();

@@ -47,6 +47,7 @@ class JobRecord {
     };
     JobRecord(std::string path, const transfer::JobShard& shard, bool has_receipt);
     [[nodiscard]] Result<void> judge(transfer::JobState& job);
+    [[nodiscard]] Result<void> judge_once(transfer::JobState& job);
     /// The last run of the shard no longer counts.
     [[nodiscard]] Result<void> begin();
     [[nodiscard]] Result<Known> read();

@@ -42,6 +42,8 @@ expect 1 "$send" h:x h2:
 said "between this machine and another one: run udtx-send where h:x is, or fetch it first"
 expect 1 "$recv" h:x h2:
 said "the destination h2: is on another host"
+expect 11 "$send" --psk-file "$work/psk" -- -1 $url
+said "cannot send -1: No such file"
 for number in -1 -p22 -22; do
     wrong_send "unknown flag '-(1|2)'" $number "$work/file" $url
 done
