@@ -34,17 +34,20 @@ class JobApp final : public App {
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         if (std::holds_alternative<proto::event::Closed>(event)) closed_ = true;
         job_->on_event(now, connection, event);
+        busy();
         arm(now);
     }
     void on_wake(Instant now, proto::Connection& connection) override {
         armed_ = false;
+        for (; !*woken_ && grace_ > grace_.zero(); --grace_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         if (*woken_ && !heard_at_) heard_at_ = now + late_;
         if (heard_at_ && now >= *heard_at_) {
             heard_at_.reset();
             *woken_ = false;
             job_->on_wake(now, connection);
+            busy();
         } else {
-            std::this_thread::sleep_for(real_moment_);
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
         if (abort_at_ && now >= *abort_at_) {
             abort_at_.reset();
@@ -54,16 +57,18 @@ class JobApp final : public App {
     }
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
         job_->on_placed(id, offset, bytes);
+        busy();
     }
     void abort_at(Instant when) { abort_at_ = when; }
     /// Delays the results of the disk threads by this time: models a slow disk.
     void slow_disk(Duration late) { late_ = late; }
-    /// Gives the disk threads this much real time per 2 ms of virtual time, so that their work takes almost no virtual
-    /// time.
-    void swift_disk(std::chrono::microseconds moment) { real_moment_ = moment; }
+    /// Whenever the disk threads may have got work, they get up to so much real time for it, in which no virtual time
+    /// passes.
+    void swift_disk(std::chrono::milliseconds most) { most_grace_ = grace_ = most; }
     [[nodiscard]] Job& job() noexcept { return *job_; }
 
   private:
+    void busy() { grace_ = most_grace_; }
     void arm(Instant now) {
         if (closed_ || std::exchange(armed_, true)) return;
         wake_at(now + std::chrono::milliseconds(2));
@@ -74,7 +79,8 @@ class JobApp final : public App {
     std::optional<Instant> abort_at_;
     std::optional<Instant> heard_at_;
     Duration late_{};
-    std::chrono::microseconds real_moment_{50};
+    std::chrono::milliseconds most_grace_{};
+    std::chrono::milliseconds grace_{};
     bool armed_ = false;
     bool closed_ = false;
 };
