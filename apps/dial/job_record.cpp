@@ -208,7 +208,8 @@ Result<void> JobRecord::judge_once(transfer::JobState& job) {
     if (!lock.held()) return cannot("lock", errno);
     auto known = read();
     if (!known) return known.error();
-    const bool found = job.run == known->complete.run;  // what it delivered then
+    // It finds what it delivered when the job was complete, and not what another shard has just completed.
+    const bool found = job.run == known->complete.run && job.run == shard_.delivered_run;
     if (found) job.done = job.count;
     known->ends[shard_.index] = {job.run, cut()};
     std::erase_if(known->ends, [](const auto& shard) { return shard.second.run == 0; });
@@ -221,18 +222,17 @@ Result<void> JobRecord::judge_once(transfer::JobState& job) {
         return write("complete " + to_hex(job.run) + ' ' + to_hex(cut()) + '\n', true);
     }
     if (known->ends.size() < shard_.count) return note(job.run);
-    if (elsewhere.empty() && job.done < job.count) {
-        return Error{ErrorCode::refused,
-                     "all shards of this job have ended, but its receiver knows of only " + std::to_string(job.done) +
-                         " of " + std::to_string(job.count) +
-                         ": the destination went back to an earlier state, or is a copy of another one. Run all shards "
-                         "again with one destination"};
+    if (!elsewhere.empty()) {
+        return Error{ErrorCode::refused, "all shards of this job have ended, but shard" +
+                                             std::string(elsewhere.size() == 1 ? " " : "s ") + list_of(elsewhere) +
+                                             " delivered to another directory, or to one that was removed: run all "
+                                             "shards again with one destination"};
     }
-    if (elsewhere.empty()) return note(job.run);
-    return Error{ErrorCode::refused, "all shards of this job have ended, but shard" +
-                                         std::string(elsewhere.size() == 1 ? " " : "s ") + list_of(elsewhere) +
-                                         " delivered to another directory, or to one that was removed: run all shards "
-                                         "again with one destination"};
+    if (job.done == job.count) return note(job.run);
+    return Error{ErrorCode::refused, "all shards of this job have ended, but its receiver knows of only " +
+                                         std::to_string(job.done) + " of " + std::to_string(job.count) +
+                                         ": the destination went back to an earlier state, or is a copy of another "
+                                         "one. Run all shards again with one destination"};
 }
 
 }  // namespace udtx::apps

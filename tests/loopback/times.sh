@@ -109,7 +109,7 @@ if [ "$(id -u)" -eq 0 ] && has_fuse; then
     is files 7
     said "the time of 7 entries could not be preserved"
     copy 0 "$src/" "$url/a"
-    [ "$(json_field "$work/last.out" sent_bytes)" -lt 1000 ] || fail "data that is there was sent again"
+    [ "$(json_field "$work/last.out" sent_bytes)" -le "$(cat "$src"/[!l]* | wc -c)" ] || fail "data that is there was sent again"
     cmp "$src/large" "$work/ignore/a/large" && cmp "$src/now" "$work/ignore/a/now" || fail "the contents differ"
     # A source whose times differ from one look to the next: a second reading tells that nothing was changed.
     fuse replicas
