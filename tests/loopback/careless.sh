@@ -87,7 +87,7 @@ for kind in "drops 3 f1" "pretends 3 f1"; do
     check_dropped fetched
     umount "$work/$name"
 done
-# --- the same for a file that shards fill together, whichever of them ends last
+# --- the same for a file that shards fill together: each of them loses the end of its part
 mkdir "$work/cut"
 head -c 40000000 /dev/urandom >"$work/cut/big"
 expect 0 "$send" plan -N 3 "$work/cut/"
@@ -97,13 +97,13 @@ for name in drops pretends; do
         mkdir "$work/cut.kept"
         mount_fuse "$work/cut.$name" careless_fs.py "$name" "$work/cut.kept" || skip "$no_fuse"
         start_recv "cut.$name" --dir "$work/cut.$name" --psk-file "$work/psk"
-        bad=0
         for k in $order; do
+            got=0
             timeout 60 "$send" --shard $k/3 --plan "$work/plan" --psk-file "$work/psk" "$work/cut/" "udtx://127.0.0.1:$port/" \
-                >"$work/last.out" 2>"$work/last.err" || bad=$?
+                >"$work/last.out" 2>"$work/last.err" || got=$?
+            [ "$got" -ne 0 ] || fail "$name, $order: shard $k has lost data, and code 0"
         done
-        [ "$bad" -ne 0 ] || cmp "$work/cut/big" "$work/cut.kept/big" || fail "$name, $order: all shards have code 0"
-        [ ! -e "$work/cut.kept/big" ] || cmp "$work/cut/big" "$work/cut.kept/big" || fail "$name, $order: other bytes have the name"
+        [ ! -e "$work/cut.kept/big" ] || fail "$name, $order: other bytes have the name"
         kill "$receiver"
         wait_for 0 "$receiver"
         umount "$work/cut.$name"
