@@ -70,7 +70,7 @@ interrupted() {
 }
 
 mishap() { # mishap K: before shard K runs
-    local kind=$((RANDOM % 15)) got=0
+    local kind=$((RANDOM % 17)) got=0 part
     story+=" [$kind]"
     case $kind in
         0) "$recv" clean "$work/dstA" >/dev/null 2>&1 ;;
@@ -103,6 +103,19 @@ mishap() { # mishap K: before shard K runs
             stop A
             rm -rf "$work/dstA"
             listen A "${ports[A]}" ;;
+        15) # another program writes into the unfinished file, and hides it
+            for part in "$work"/dstA/src/.udtx-*.part; do
+                [ -f "$part" ] || continue
+                printf foreign | dd of="$part" bs=1 seek=$((RANDOM * RANDOM % 34000000)) conv=notrunc status=none
+                touch -d 2001-02-03 "$part"
+            done ;;
+        16) # a copy takes its place, as a backup restores it, and lacks some of the data
+            for part in "$work"/dstA/src/.udtx-*.part; do
+                [ -f "$part" ] || continue
+                truncate -s "$(stat -c %s "$part")" "$work/restored"
+                dd if="$part" of="$work/restored" bs=1M count=$((RANDOM % 34)) conv=notrunc status=none
+                mv "$work/restored" "$part"
+            done ;;
     esac
 }
 

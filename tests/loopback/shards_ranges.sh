@@ -172,6 +172,29 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 
+# --- between the shards, another program writes into what some have filled
+rm -r "$work/dst/src"
+for k in 0 1 2; do begin $k -p --plan "$work/plan"; done
+ended 0
+part=("$work"/dst/src/.udtx-*.part)
+printf foreign | dd of="${part[0]}" bs=1 seek=20000000 conv=notrunc status=none
+begin 3 -p --plan "$work/plan"
+ended 11
+grep -q "'src/large': bytes [0-9]* to [0-9]* are missing.*changed. Run all shards again" "$work/shard.3" ||
+    fail "shard 3 says: $(cat "$work/shard.3")"
+[ ! -e "$work/dst/src/large" ] || fail "a file that another program changed has its name"
+for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
+ended 0
+all_there
+# It only looks changed: the data is read, and nothing is sent again.
+rm -r "$work/dst/src"
+for k in 0 1 2; do begin $k -p --plan "$work/plan"; done
+ended 0
+touch "$work"/dst/src/.udtx-*.part
+begin 3 -p --plan "$work/plan"
+ended 0
+all_there
+
 # --- an empty directory has the name of the file
 rm -r "$work/dst/src"
 mkdir -p "$work/dst/src/large"

@@ -15,4 +15,11 @@ struct FileTime {
     friend auto operator<=>(const FileTime&, const FileTime&) noexcept = default;
 };
 
+/// Any write to a file changes one of them.
+struct FileTimes {
+    FileTime modified{};
+    FileTime changed{};  ///< also the attributes
+    friend bool operator==(const FileTimes&, const FileTimes&) noexcept = default;
+};
+
 }  // namespace udtx::transfer

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -76,8 +77,15 @@ const JobFile::Version kFile{"d/f", 20 * kMiB + 5, {100, 5}};
 constexpr FileRange kHead{0, 8 * kMiB};
 constexpr FileRange kTail{8 * kMiB, 12 * kMiB + 5};
 
-Result<void> begin(JobFile& job, const JobFile::Version& version, bool fresh) {
-    return job.begin(version, [&]() -> Result<bool> { return fresh; });
+/// Times of a file that was last written `seconds` after the start.
+FileTimes times(std::int64_t seconds) { return {{1000 + seconds, 0}, {1000 + seconds, 7}}; }
+
+Result<void> begin(JobFile& job, const JobFile::Version& version, bool fresh, std::int64_t written = 0) {
+    return job.begin(version, [&]() -> Result<JobFile::Opened> { return JobFile::Opened{fresh, times(written)}; });
+}
+
+Result<bool> fill(JobFile& job, const JobFile::Version& version, const FileRange& part, std::int64_t written = 0) {
+    return job.fill(version, part, pieces_of(part), times(written));
 }
 
 }  // namespace
@@ -89,7 +97,7 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     REQUIRE(begin(*second, kFile, false));
     CHECK(first->temporary_for("d/f") == second->temporary_for("d/f"));
     CHECK(first->temporary_for("d/f") != first->temporary_for("d/g"));
-    CHECK(second->fill(kFile, kTail, pieces_of(kTail)).value() == false);
+    CHECK(fill(*second, kFile, kTail).value() == false);
     const auto waiting = second->finish();
     REQUIRE(waiting);
     CHECK_FALSE(waiting->complete());
@@ -97,7 +105,7 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     CHECK(waiting->waiting == 1);
     CHECK(first->claimed(kFile, kHead).empty());
     CHECK(first->claimed(kFile, kTail) == pieces_of(kTail));
-    CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == true);
+    CHECK(fill(*first, kFile, kHead).value() == true);
     CHECK(first->claimed(kFile, {0, kFile.size}).size() == 21);
     first->named("d/f");
     CHECK(second->claimed(kFile, kTail).empty());
@@ -158,13 +166,13 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     const JobRig rig;
     const auto [first, second] = rig.both();
     REQUIRE(begin(*first, kFile, true));
-    REQUIRE(first->fill(kFile, kHead, pieces_of(kHead)).ok());
+    REQUIRE(fill(*first, kFile, kHead).ok());
     REQUIRE(first->finish());
     // The file changed at the source, so it starts over.
     JobFile::Version newer = kFile;
     ++newer.mtime.seconds;
     REQUIRE(begin(*second, newer, true));
-    REQUIRE(second->fill(newer, kTail, pieces_of(kTail)).ok());
+    REQUIRE(fill(*second, newer, kTail).ok());
     const auto finished = second->finish(false, 0ms);
     REQUIRE_FALSE(finished);
     CHECK(finished.error().code == ErrorCode::refused);
@@ -175,7 +183,7 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     // The first shard runs again.
     const auto again = rig.shard(0, 2);
     REQUIRE(begin(*again, newer, false));
-    CHECK(again->fill(newer, kHead, pieces_of(kHead)).value());
+    CHECK(fill(*again, newer, kHead).value());
     again->named("d/f");
     // It is not the last one: the shard that failed has to run again, too, whichever begins first.
     const auto waiting = again->finish(false, 0ms);
@@ -213,7 +221,7 @@ TEST_CASE("of many that fill a file at a time one sees that nothing is missing")
     for (std::size_t i = 0; i < kShards; ++i) {
         threads.emplace_back([&, i] {
             const FileRange part{i * kCutBytes, kCutBytes};
-            const auto whole = jobs[i]->fill(file, part, pieces_of(part));
+            const auto whole = fill(*jobs[i], file, part);
             if (whole && *whole) {
                 ++last;
                 jobs[i]->named("f");
@@ -349,7 +357,7 @@ TEST_CASE("a job's file without its head is not taken for a new one") {
     {
         const auto first = rig.shard(0, 2);
         REQUIRE(begin(*first, kFile, true));
-        CHECK(first->fill(kFile, kHead, pieces_of(kHead)).ok());
+        CHECK(fill(*first, kFile, kHead).ok());
         REQUIRE(first->finish());
     }
     std::ifstream in(rig.path(), std::ios::binary);
@@ -368,18 +376,18 @@ TEST_CASE("a newer version of a file begins anew, an older one is refused") {
     JobFile::Version newer = kFile;
     newer.mtime.seconds += 1;
     REQUIRE(begin(*first, kFile, true));
-    CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == false);
+    CHECK(fill(*first, kFile, kHead).value() == false);
     REQUIRE(begin(*second, newer, false));
     CHECK(first->claimed(kFile, kHead).empty());
-    CHECK(first->fill(kFile, kHead, pieces_of(kHead)).error().code == ErrorCode::refused);
-    CHECK(second->fill(newer, kTail, pieces_of(kTail)).value() == false);
+    CHECK(fill(*first, kFile, kHead).error().code == ErrorCode::refused);
+    CHECK(fill(*second, newer, kTail).value() == false);
     const auto older = begin(*first, kFile, false);
     REQUIRE_FALSE(older);
     CHECK(older.error().code == ErrorCode::refused);
     // A file whose temporary file is missing starts over, too.
     REQUIRE(begin(*first, newer, true));
     CHECK(second->claimed(newer, kTail).empty());
-    CHECK(first->fill(newer, kHead, pieces_of(kHead)).value() == false);
+    CHECK(fill(*first, newer, kHead).value() == false);
 }
 
 TEST_CASE("of a job's file that was cut or altered no more is believed than is whole") {
@@ -387,7 +395,7 @@ TEST_CASE("of a job's file that was cut or altered no more is believed than is w
     {
         const auto first = rig.shard(0, 2);
         REQUIRE(begin(*first, kFile, true));
-        CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == false);
+        CHECK(fill(*first, kFile, kHead).value() == false);
     }
     std::ifstream in(rig.path(), std::ios::binary);
     const std::string all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -398,13 +406,57 @@ TEST_CASE("of a job's file that was cut or altered no more is believed than is w
         REQUIRE(again.ok());
         CHECK((*again)->claimed(kFile, kHead).size() == (n == all.size() ? 8 : 0));
         REQUIRE(begin(**again, kFile, false));
-        CHECK((*again)->fill(kFile, kHead, pieces_of(kHead)).value() == false);
+        CHECK(fill(**again, kFile, kHead).value() == false);
         CHECK((*again)->claimed(kFile, kHead) == pieces_of(kHead));
     }
     std::string altered = all;
     altered[altered.size() - 3] = static_cast<char>(altered[altered.size() - 3] ^ 1);
     write_file(rig.path(), altered);
     CHECK(rig.shard(1, 2)->claimed(kFile, kHead).empty());
+}
+
+TEST_CASE("parts that others filled are read again if the file changed while no shard ran") {
+    const JobRig rig;
+    const auto [first, second] = rig.both();
+    const auto runs = [](JobFile& job, std::size_t index, std::uint64_t beat, ShardSlot::State state) {
+        REQUIRE(job.exchange([&](std::vector<ShardSlot>& slots) {
+            slots[index].run = 5;
+            slots[index].beat = beat;
+            slots[index].state = state;
+        }));
+    };
+    REQUIRE(begin(*first, kFile, true));
+    REQUIRE(fill(*first, kFile, kHead, 3));
+    SECTION("nothing changed it") {
+        REQUIRE(begin(*second, kFile, false, 3));
+        CHECK(second->doubtful(kFile, kTail).filled.empty());
+    }
+    SECTION("it was changed") {
+        const auto state = GENERATE(ShardSlot::State::none, ShardSlot::State::done, ShardSlot::State::failed);
+        runs(*first, 0, 9, state);
+        REQUIRE(begin(*second, kFile, false, 4));
+        const auto doubtful = second->doubtful(kFile, kTail);
+        CHECK(doubtful.filled == std::map<std::uint64_t, std::uint64_t>{{kHead.offset, kHead.length}});
+        CHECK(doubtful.pieces == pieces_of(kHead));
+        CHECK(second->doubtful(kFile, kHead).filled.empty());
+        // What does not hold has to come again.
+        REQUIRE(second->begin_again(kFile));
+        CHECK(fill(*second, kFile, kTail).value() == false);
+        CHECK(second->claimed(kFile, kHead).empty());
+        CHECK(second->finish());
+        CHECK(first->finish(false, 0ms).error().message.find("bytes 0 to 8388607 are missing") != std::string::npos);
+    }
+    SECTION("a shard that was killed does not write") {
+        runs(*first, 0, 9, ShardSlot::State::running);
+        REQUIRE(begin(*second, kFile, false, 4));
+        CHECK_FALSE(second->doubtful(kFile, kTail).filled.empty());
+    }
+    SECTION("a shard that runs changes it all the time") {
+        runs(*first, 0, 9, ShardSlot::State::running);
+        REQUIRE(begin(*second, kFile, false, 4));
+        runs(*first, 0, 10, GENERATE(ShardSlot::State::running, ShardSlot::State::done));
+        CHECK(second->doubtful(kFile, kTail).filled.empty());
+    }
 }
 
 TEST_CASE("what is no file of this user's is not used for a job") {

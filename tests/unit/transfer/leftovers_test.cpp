@@ -82,11 +82,12 @@ TEST_CASE("a job that waits for shards stays with its parts of files, unless job
     }
     {
         const auto first = shard(0);
-        REQUIRE(first->begin(file, [&]() -> Result<bool> {
+        REQUIRE(first->begin(file, [&]() -> Result<JobFile::Opened> {
             FileAttributes attributes;
-            return TempFile::create(rig.root(), "d/large", first->temporary_for("d/large"), attributes).ok();
+            REQUIRE(TempFile::create(rig.root(), "d/large", first->temporary_for("d/large"), attributes));
+            return JobFile::Opened{true, {}};
         }));
-        REQUIRE(first->fill(file, {0, kCutBytes}, {}));
+        REQUIRE(first->fill(file, {0, kCutBytes}, {}, {}));
         REQUIRE(first->finish());
     }
     CHECK(rig.clean().removed == 0);

@@ -243,4 +243,9 @@ FileTime mtime_of(const struct stat& st) noexcept {
     return {static_cast<std::int64_t>(st.st_mtim.tv_sec), static_cast<std::uint32_t>(st.st_mtim.tv_nsec)};
 }
 
+FileTimes times_of(const struct stat& st) noexcept {
+    return {mtime_of(st),
+            {static_cast<std::int64_t>(st.st_ctim.tv_sec), static_cast<std::uint32_t>(st.st_ctim.tv_nsec)}};
+}
+
 }  // namespace udtx::transfer

@@ -84,5 +84,6 @@ class DescriptorClaim {
 [[nodiscard]] int set_file_time(int fd, const FileTime& mtime);
 [[nodiscard]] int set_link_time(int directory, const std::string& name, const FileTime& mtime);
 [[nodiscard]] FileTime mtime_of(const struct stat& st) noexcept;
+[[nodiscard]] FileTimes times_of(const struct stat& st) noexcept;
 
 }  // namespace udtx::transfer

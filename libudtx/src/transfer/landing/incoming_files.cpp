@@ -12,6 +12,7 @@
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
 #include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
@@ -227,17 +228,21 @@ void IncomingFiles::note_piece(File& file, ProvenPiece piece) {
 }
 
 Result<void> IncomingFiles::share_temporary(File& file) {
-    const auto open = [&]() -> Result<bool> {
+    const auto open = [&]() -> Result<JobFile::Opened> {
         bool fresh = false;
         auto shared = tree_.lent.with(split_leaf(file.path).directory, [&] {
             return TempFile::share(tree_.root, file.path, file.unsynced.shared, file.attributes, fresh);
         });
         if (!shared) return shared.error();
         file.file.emplace(std::move(shared).value());
-        if (!fresh) return false;
+        struct stat st = {};
+        if (const int error = fresh ? 0 : file.file->look(st); error != 0) {
+            return io_error("cannot examine", file.path, error);
+        }
+        if (!fresh) return JobFile::Opened{false, times_of(st)};
         // Test the name now: the test renames the file for a moment, and later another shard may look for it.
         const auto named = file.file->try_name(tree_.root);
-        return named ? Result<bool>(true) : named.error();
+        return named ? Result<JobFile::Opened>({true}) : named.error();
     };
     return tree_.options.job->begin(version_of(file), open);
 }
@@ -394,11 +399,45 @@ void IncomingFiles::settle_if_complete(std::uint64_t index, File& file) {
     commit(index, file, *way);
 }
 
+bool IncomingFiles::holds(const JobFile::Version& version, const JobFile::Doubtful& others) const {
+    if (others.filled.empty()) return true;
+    int error = 0;
+    const std::string temporary = temp_name(tree_.options.job->temporary_for(version.path));
+    const UniqueFd fd = tree_.root.open_at(path_in(split_leaf(version.path).directory, temporary),
+                                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return false;
+    const auto size = static_cast<std::uint64_t>(st.st_size);  // holes at the end of the file do not count yet
+    PieceHasher hasher(tree_.options.hash);
+    const auto is_hole = [&](std::uint64_t from, std::uint64_t to) {
+        to = std::min(to, size);
+        return from >= to || hasher.is_zero(fd.get(), from, to - from) == true;
+    };
+    auto piece = others.pieces.begin();
+    for (const auto& [offset, length] : others.filled) {
+        std::uint64_t at = offset;
+        for (; piece != others.pieces.end() && piece->offset < offset + length; ++piece) {
+            const bool same =
+                is_hole(at, piece->offset) && hasher.hash(fd.get(), piece->offset, piece->length) == piece->digest;
+            if (!same) return false;
+            at = piece->offset + piece->length;
+        }
+        if (!is_hole(at, offset + length)) return false;
+    }
+    return true;
+}
+
 std::function<Result<bool>(int)> IncomingFiles::fill_of(const File& file) {
     if (!file.part) return {};
     return [this, version = version_of(file), part = *file.part, attributes = file.attributes,
             pieces = file.part_pieces](int fd) -> Result<bool> {
-        const auto whole = tree_.options.job->fill(version, part, pieces);
+        JobFile& job = *tree_.options.job;
+        if (!holds(version, job.doubtful(version, part))) {
+            if (auto again = job.begin_again(version); !again) return again.error();
+        }
+        struct stat st = {};
+        if (::fstat(fd, &st) != 0) return io_error("cannot examine", version.path, errno);
+        const auto whole = job.fill(version, part, pieces, times_of(st));
         if (!whole || !*whole) return whole;
         const auto done = TempFile::complete(fd, version.path, version.size, attributes, tree_.unset_of(version.path));
         if (!done) return done.error();

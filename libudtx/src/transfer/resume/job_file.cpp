@@ -66,11 +66,12 @@ Error gone(std::uint64_t job) {
 
 Error missing_in(const JobImage::SharedFile& file) {
     const FileRange gap = file.first_gap();
-    return {ErrorCode::refused, "'" + escape_name(file.path) + "': bytes " + std::to_string(gap.offset) + " to " +
-                                    std::to_string(gap.offset + gap.length - 1) +
-                                    " are missing, although all shards have ended: the file was started again after "
-                                    "some shards had ended, or their data is gone. Run all shards again; to leave the "
-                                    "file out, first run 'udtx-recv clean --jobs' at the receiver"};
+    return {ErrorCode::refused,
+            "'" + escape_name(file.path) + "': bytes " + std::to_string(gap.offset) + " to " +
+                std::to_string(gap.offset + gap.length - 1) +
+                " are missing, although all shards have ended: the file was started again after "
+                "some shards had ended, or their data is gone or changed. Run all shards again; to leave the "
+                "file out, first run 'udtx-recv clean --jobs' at the receiver"};
 }
 
 /// When the directory was made, if the disk knows; unlike an inode number, that is never the same again.
@@ -286,7 +287,7 @@ bool JobFile::has_parts() const {
 
 std::uint64_t JobFile::temporary_for(const std::string& path) const { return shared_temp_number(shard_.job, path); }
 
-Result<void> JobFile::begin(const Version& version, const std::function<Result<bool>()>& open) {
+Result<void> JobFile::begin(const Version& version, const std::function<Result<Opened>()>& open) {
     Locked locked(*this);
     if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
     const std::uint64_t temporary = temporary_for(version.path);
@@ -298,9 +299,13 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<b
                                              "': another shard sends a newer version of it: run this shard again when "
                                              "its host sees that, too"};
     }
-    const auto fresh = open();
-    if (!fresh) return fresh.error();
-    if (same && !*fresh) return {};
+    const auto opened = open();
+    if (!opened) return opened.error();
+    if (same && !opened->fresh) {
+        const bool changed = at->second.times && *at->second.times != opened->times;
+        if (changed && !changed_.contains(temporary)) static_cast<void>(read_slots(changed_[temporary]));
+        return {};
+    }
     locked.add(job_record::FileBegun{temporary, split_path(version.path), version.size, version.mtime});
     if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
     return {};
@@ -318,7 +323,47 @@ std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRang
     return out;
 }
 
-Result<bool> JobFile::fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces) {
+JobFile::Doubtful JobFile::doubtful(const Version& version, const FileRange& part) {
+    Doubtful out;
+    Locked locked(*this);
+    const std::uint64_t temporary = temporary_for(version.path);
+    const auto changed = changed_.find(temporary);
+    const auto at = image_.files.find(temporary);
+    if (locked.error() != 0 || changed == changed_.end() || at == image_.files.end()) return out;
+    std::vector<ShardSlot> now;
+    const std::vector<ShardSlot>& then = changed->second;
+    // A shard that was alive at that time has written the file, or reports since then.
+    bool any_alive = false;
+    if (read_slots(now) == 0) {
+        for (std::size_t i = 0; i < then.size(); ++i) {
+            const bool ran = i != shard_.index && then[i].state == ShardSlot::State::running;
+            any_alive = any_alive || (ran && then[i].run == now[i].run && then[i].beat != now[i].beat);
+        }
+    }
+    if (any_alive) return out;
+    const auto is_own = [&](std::uint64_t offset) {
+        return offset >= part.offset && offset < part.offset + part.length;
+    };
+    for (const auto& [offset, length] : at->second.filled) {
+        if (!is_own(offset)) out.filled[offset] = length;
+    }
+    for (const auto& [offset, piece] : at->second.pieces) {
+        if (!is_own(offset)) out.pieces.push_back(piece);
+    }
+    return out;
+}
+
+Result<void> JobFile::begin_again(const Version& version) {
+    Locked locked(*this);
+    if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
+    locked.add(
+        job_record::FileBegun{temporary_for(version.path), split_path(version.path), version.size, version.mtime});
+    const int error = locked.write();
+    return error == 0 ? Result<void>() : cannot_use(shard_.job, error);
+}
+
+Result<bool> JobFile::fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces,
+                           const FileTimes& times) {
     Locked locked(*this);
     if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
     const std::uint64_t temporary = temporary_for(version.path);
@@ -328,7 +373,7 @@ Result<bool> JobFile::fill(const Version& version, const FileRange& part, const 
                      "'" + escape_name(version.path) + "' was started again by another shard: run this shard again"};
     }
     for (const ProvenPiece& piece : pieces) locked.add(job_record::PartPiece{temporary, piece});
-    locked.add(job_record::PartFilled{temporary, part});
+    locked.add(job_record::PartFilled{temporary, part, times});
     if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
     return at->second.is_whole();
 }
@@ -378,19 +423,25 @@ void JobFile::remove() {
     remove_from(root_.fd(), job_file_name(shard_.job));
 }
 
-Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)>& change) {
-    Locked locked(*this);
-    int error = locked.error();
-    if (error == 0 && !slots_) {
-        slots_ = open_own(root_, shard_slots_name(shard_.job), error);
-        if (error != 0) slots_.reset();
-    }
-    if (error != 0) return cannot_use(shard_.job, error);
+int JobFile::read_slots(std::vector<ShardSlot>& slots) {
+    int error = 0;
+    if (!slots_) slots_ = open_own(root_, shard_slots_name(shard_.job), error);
+    if (error != 0) slots_.reset();
+    if (!slots_) return error;
     std::vector<std::byte> bytes(kSlotBytes * shard_.count);
     std::size_t count = 0;
     error = read_all_at(slots_.get(), bytes, 0, count);
-    std::vector<ShardSlot> slots;
+    slots.clear();
     for (std::size_t i = 0; i < shard_.count; ++i) slots.push_back(slot_at(bytes.data() + kSlotBytes * i));
+    return error;
+}
+
+Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)>& change) {
+    Locked locked(*this);
+    std::vector<ShardSlot> slots;
+    int error = locked.error();
+    if (error == 0) error = read_slots(slots);
+    if (slots.empty()) return cannot_use(shard_.job, error);
     change(slots);
     std::array<std::byte, kSlotBytes> own{};
     put_slot(own.data(), slots[shard_.index]);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -48,14 +49,29 @@ class JobFile {
     [[nodiscard]] bool has_parts() const;
     /// The number that makes the temporary name of such a file.
     [[nodiscard]] std::uint64_t temporary_for(const std::string& path) const;
-    /// `open` opens or creates the temporary file and returns true if it is new. No other shard does that at the same
-    /// time. refused: the shards have different versions of the file, and this is the older one.
-    Result<void> begin(const Version& version, const std::function<Result<bool>()>& open);
+    /// The temporary file of such a file.
+    struct Opened {
+        bool fresh = false;  ///< it is new
+        FileTimes times{};
+    };
+    /// `open` opens or creates the temporary file. No other shard does that at the same time. refused: the shards have
+    /// different versions of the file, and this is the older one.
+    Result<void> begin(const Version& version, const std::function<Result<Opened>()>& open);
     /// The pieces of that part that are on disk, according to the file.
     [[nodiscard]] std::vector<ProvenPiece> claimed(const Version& version, const FileRange& part);
+    /// What other shards filled, if something else than a shard may have changed it before begin(): the file then had
+    /// other times than after the latest part, and no shard was running.
+    struct Doubtful {
+        std::map<std::uint64_t, std::uint64_t> filled{};  ///< lengths of parts, by offset, without this shard's
+        std::vector<ProvenPiece> pieces{};                ///< of them; the rest is a hole
+    };
+    [[nodiscard]] Doubtful doubtful(const Version& version, const FileRange& part);
+    /// Declares what the shards filled void: another program changed it. They have to run again.
+    Result<void> begin_again(const Version& version);
     /// Records that this part has these pieces and that they are synced. True: the file is complete. refused: the file
     /// was started again meanwhile, for another version.
-    Result<bool> fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces);
+    Result<bool> fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces,
+                      const FileTimes& times);
     /// Records that the file has its final name.
     void named(const std::string& path);
     /// Exchanges the state of the runs of all shards. `change` gets all slots and may change this shard's own, while no
@@ -81,6 +97,8 @@ class JobFile {
     /// Compares the shard with the Head.
     [[nodiscard]] Result<void> fits() const;
     [[nodiscard]] JobState state_of_image() const;
+    /// Reads the slots of all shards. Returns 0 or an errno. Call it with the lock of the file.
+    [[nodiscard]] int read_slots(std::vector<ShardSlot>& slots);
 
     const ConfinedDir root_;
     const JobShard shard_;
@@ -91,6 +109,8 @@ class JobFile {
     JobImage image_;
     std::uint64_t end_ = 0;  // up to here the file was read
     bool may_find_ = true;   // no run of this shard has begun to deliver something for this run of the job
+    // Files that were changed when this shard began with them, with the shards that seemed to run at that time.
+    std::map<std::uint64_t, std::vector<ShardSlot>> changed_;
 };
 
 }  // namespace udtx::transfer

@@ -43,7 +43,7 @@ bool put_job(Writer& out, const job_record::PartPiece& r) {
 }
 bool put_job(Writer& out, const job_record::PartFilled& r) {
     return put_job_type(out, JobRecordType::part_filled) && out.u64(r.temporary) && out.varint(r.part.offset) &&
-           out.varint(r.part.length);
+           out.varint(r.part.length) && put_time(out, r.times.modified) && put_time(out, r.times.changed);
 }
 bool put_job(Writer& out, const job_record::FileNamed& r) {
     return put_job_type(out, JobRecordType::file_named) && out.u64(r.temporary);
@@ -95,6 +95,8 @@ job_record::PartFilled parse_filled(Fields& in) {
     r.temporary = in.u64();
     r.part.offset = in.varint(kMaxFileBytes);
     r.part.length = in.varint(kMaxFileBytes);
+    r.times.modified = in.time();
+    r.times.changed = in.time();
     return r;
 }
 
@@ -162,6 +164,7 @@ class JobReplay {
                           r.part.length <= file->size - r.part.offset;
         if (!fits) return false;
         file->filled[r.part.offset] = r.part.length;
+        file->times = r.times;
         file->pieces.erase(file->pieces.lower_bound(r.part.offset),
                            file->pieces.lower_bound(r.part.offset + r.part.length));
         file->pieces.merge(file->next_pieces);

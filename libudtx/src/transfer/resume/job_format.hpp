@@ -6,11 +6,11 @@
 //
 // | type | record     | fields                                                                              |
 // |------|------------|-------------------------------------------------------------------------------------|
-// | 1    | Head       | varint version (2), u64 job, varint count of shards, u64 Split::digest(), hash,     |
+// | 1    | Head       | varint version (3), u64 job, varint count of shards, u64 Split::digest(), hash,     |
 // |      |            | u64 selection_number(), u64 run                                                     |
 // | 2    | FileBegun  | u64 temporary, path, varint size, time                                              |
 // | 3    | PartPiece  | u64 temporary, varint offset, varint length, digest                                 |
-// | 4    | PartFilled | u64 temporary, varint offset, varint length                                         |
+// | 4    | PartFilled | u64 temporary, varint offset, varint length, times mtime and ctime of the file      |
 // | 5    | FileNamed  | u64 temporary                                                                       |
 // | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything, 2 it delivered  |
 // |      |            | everything in another run of the job and found it unchanged                         |
@@ -42,7 +42,7 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kJobFileVersion = 2;
+inline constexpr std::uint64_t kJobFileVersion = 3;
 // Enough for about 2 TB of files that are cut.
 inline constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
 
@@ -73,6 +73,7 @@ struct PartPiece {
 struct PartFilled {
     std::uint64_t temporary = 0;
     FileRange part{};
+    FileTimes times{};  ///< after that
 };
 /// The file has its final name.
 struct FileNamed {
@@ -112,6 +113,7 @@ class JobImage {
         std::map<std::uint64_t, std::uint64_t> filled{};     ///< lengths of parts, by offset
         std::map<std::uint64_t, ProvenPiece> pieces{};       ///< pieces of these parts, by offset
         std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< pieces of a part that has no PartFilled yet
+        std::optional<FileTimes> times{};                    ///< when the latest part was filled
         [[nodiscard]] bool is_whole() const { return first_gap().length == 0; }
         /// The first range that no filled part covers.
         [[nodiscard]] FileRange first_gap() const;
