@@ -62,17 +62,22 @@ done
 # So is that of a part, also if it is too small for a sync while it arrives. Shard 0 tells the name of the file.
 head -c 9000000 /dev/urandom >"$work/cut"
 mkdir "$work/parts"
-start_recv first --one-off --dir "$work/parts" --psk-file "$work/psk"
-expect 0 "$send" --shard 0/2 --psk-file "$work/psk" "$work/cut" "udtx://127.0.0.1:$port/"
-wait_for 0 "$receiver"
-part=$(find "$work/parts" -name '*.part')
-[ -n "$part" ] || fail "the file is not cut: $(ls -A "$work/parts")"
-printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -P "%s" -e trace=fdatasync -e inject=fdatasync:error=EIO "%s" "$@"\n' "$part" "$honest" >"$work/recv"
-for first in no yes; do # completes the file, or leaves that to shard 0
-    [ $first = no ] || expect 0 "$recv" clean --jobs "$work/parts"
-    recv=$work/recv start_recv "second.$first" --one-off --dir "$work/parts" --psk-file "$work/psk"
+part_of() { # part_of SHARD: sends that part to a new receiver; its code goes to $got
+    recv=${2:-$honest} start_recv "part.$1.$last" --one-off --dir "$work/parts" --psk-file "$work/psk"
     got=0
-    timeout 60 "$send" --shard 1/2 --psk-file "$work/psk" "$work/cut" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
-    [ "$got" -ne 0 ] || fail "a part whose sync failed is confirmed (first: $first)"
+    timeout 60 "$send" --job "last.$last" --shard "$1/2" --psk-file "$work/psk" "$work/cut" "udtx://127.0.0.1:$port/" \
+        >"$work/last.out" 2>"$work/last.err" || got=$?
+}
+for last in yes no; do # the failing part completes the file, or is the first one
+    part_of 0
+    part=$(find "$work/parts" -name '*.part')
+    [ $got -eq 0 ] && [ -n "$part" ] || fail "code $got, and the file is not cut: $(ls -A "$work/parts")"
+    [ $last = yes ] || expect 0 "$recv" clean --jobs "$work/parts"
+    printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -P "%s" -e trace=fdatasync -e inject=fdatasync:error=EIO "%s" "$@"\n' \
+        "$part" "$honest" >"$work/recv"
+    part_of 1 "$work/recv"
+    [ "$got" -ne 0 ] || fail "a part whose sync failed is confirmed (last: $last)"
+    said 'Input/output error'
     [ ! -e "$work/parts/cut" ] || fail "a file with such a part has its name"
+    expect 0 "$recv" clean --jobs "$work/parts"
 done
