@@ -57,6 +57,44 @@ for how in grows shrinks is_overwritten keeps_its_time is_touched is_replaced; d
     echo "$how: exit code $got"
 done
 [ $told -ge 2 ] || fail "only $told changes were noticed"
+
+# A file that is sent as a stream is complete, as it was at one moment, or fails at both ends.
+start_recv streams --dir "$work/dst" --allow-read --psk-file "$work/psk"
+for how in grows shrinks is_overwritten keeps_its_time is_touched is_replaced; do
+    for way in push pull; do
+        rm -rf "$work/src" "$work/dst"/*
+        mkdir "$work/src"
+        cp "$work/old" "$work/src/file"
+        cp "$work/new" "$work/src/other"
+        touch -d '1 hour ago' "$work/src/file"
+        touch -r "$work/src/file" "$work/src/other"
+        if [ $way = push ]; then
+            "$send" --json --rate 320M --psk-file "$work/psk" - "udtx://127.0.0.1:$port/file" <"$work/src/file" >"$work/last.out" 2>"$work/last.err" &
+            copy=$work/dst/file
+        else
+            mv "$work/src" "$work/dst/src"
+            ln -s dst/src "$work/src"
+            "$recv" --rate 320M --psk-file "$work/psk" "udtx://127.0.0.1:$port/src/file" - >"$work/copy" 2>"$work/last.err" &
+            copy=$work/copy
+        fi
+        tool=$!
+        receivers+=("$tool")
+        sleep 0.7
+        change $how
+        got=0
+        wait "$tool" || got=$?
+        case $how,$got in
+            grows,0 | is_touched,0) cmp -n $size "$work/old" "$copy" || fail "$way, stream, $how: not what was there" ;;
+            is_replaced,0) cmp "$work/old" "$copy" || fail "$way, stream, $how: a mixture arrived" ;;
+            shrinks,11 | is_overwritten,11 | keeps_its_time,11)
+                said "changed while it was read"
+                [ $way = pull ] || [ ! -e "$copy" ] || fail "$way, stream, $how: it has its name all the same"
+                ;;
+            *) fail "$way, stream, $how: exit code $got: $(cat "$work/last.err")" ;;
+        esac
+        echo "stream, $way, $how: exit code $got"
+    done
+done
 fault_case F57 "a source grows, shrinks, is overwritten or replaced: \"changed\" or complete, never mixed" "$told reported, $((6 - told)) complete, 0 mixed"
 
 # --- names that have become something else since they were found
