@@ -7,6 +7,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kReasons = 10;  // that the receiver gets
+constexpr auto kBetweenWakes = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -18,6 +19,18 @@ Progress JobReport::progress() const {
 Outcome JobReport::outcome() const {
     const std::lock_guard lock(mutex_);
     return outcome_;
+}
+
+bool JobReport::worked() {
+    ++steps_;
+    peer_worked();
+    const auto now = std::chrono::steady_clock::now();
+    auto before = woken_.load();
+    return now - before >= kBetweenWakes && woken_.compare_exchange_strong(before, now);
+}
+
+void JobReport::peer_worked() {
+    edit([](Progress& progress, Outcome&) { ++progress.steps; });
 }
 
 void JobReport::set_place(PlaceOf place) {

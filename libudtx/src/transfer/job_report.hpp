@@ -1,6 +1,9 @@
 // Progress and outcome of a job, shared by its threads.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -45,6 +48,13 @@ class JobReport {
     void warn(std::string text);
     /// Records an entry that was delivered, but without this attribute.
     void lacks(const Unset& unset);
+    /// This end does work that may show in no other member of Progress. True, from time to time: wake the protocol
+    /// thread, so that it tells the peer.
+    [[nodiscard]] bool worked();
+    /// How often this end has worked.
+    [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+    /// The peer works.
+    void peer_worked();
     /// Calls fn(Progress&, Outcome&) under the lock.
     template <class Fn>
     void edit(Fn&& fn) {
@@ -55,6 +65,8 @@ class JobReport {
   private:
     void tell(FileEvent event, std::optional<std::size_t> source = {}) const;
 
+    std::atomic<std::uint64_t> steps_{0};
+    std::atomic<std::chrono::steady_clock::time_point> woken_{};
     FileCallback tell_;
     FileEvent::Direction direction_ = FileEvent::Direction::receive;
     mutable std::mutex mutex_;

@@ -18,7 +18,7 @@
 namespace udtx::transfer {
 
 /// Version of the transfer messages and of pack(). Both ends need the same version.
-inline constexpr std::uint64_t kTransferVersion = 11;
+inline constexpr std::uint64_t kTransferVersion = 12;
 
 /// Hash of pieces and files. xxh3_128 is fast, and detects faults of memory and disk. sha256 also resists forgery,
 /// which matters for receipts. In transit the AEAD of the packets protects the data. The values are those on the wire.

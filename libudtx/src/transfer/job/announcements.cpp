@@ -88,6 +88,7 @@ Result<void> Announcements::handle(const Message& message) {
     if (const auto* paths = std::get_if<message::Paths>(&message)) return handle(*paths);
     if (finish_) return broken("the sender continued after FINISH");
     if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
+    if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
     if (offer_->mode != TransferMode::tree) return broken("the sender sent files in a stream");
     if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
@@ -99,7 +100,6 @@ Result<void> Announcements::handle(const Message& message) {
     if (const auto* note = std::get_if<message::Note>(&message)) return handle(*note);
     if (const auto* unset = std::get_if<message::Unset>(&message)) return handle(*unset);
     if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
-    if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
     if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
     return broken("the sender sent a receiver's message");
@@ -147,7 +147,10 @@ Result<void> Announcements::handle(const message::Unset& m) {
 }
 
 Result<void> Announcements::handle(const message::Found& m) {
-    if (offer_->dry_run) return broken("totals of a dry run");
+    report_.peer_worked();
+    const bool counts = offer_->mode == TransferMode::tree && !offer_->dry_run;
+    if (!counts && m != message::Found{}) return broken("totals of a dry run or of a stream");
+    if (!counts) return {};
     found_ = m;
     tell_totals();
     return {};

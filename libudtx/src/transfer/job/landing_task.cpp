@@ -46,6 +46,8 @@ void LandingTask::start(const ConfinedDir* base, const message::Offer& offer, st
 
 DiskStep LandingTask::step() {
     const DiskStep next = work();
+    const bool goes_on = next.then == DiskStep::Then::again;
+    if (goes_on && report_.worked()) feedback_.edit([](ReceiveFeedback::News&) {});
     feedback_.tell_released();
     return next;
 }

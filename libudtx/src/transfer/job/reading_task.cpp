@@ -105,9 +105,13 @@ void ReadingTask::read_tree(bool far) {
 
 void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) {
     const auto step = [this, work = std::move(work)] {
-        if (!trouble()) return work();
-        waker_.wake();
-        return DiskStep::over();
+        if (trouble()) {
+            waker_.wake();
+            return DiskStep::over();
+        }
+        const DiskStep next = work();
+        if (next.then == DiskStep::Then::again && report_.worked()) waker_.wake();
+        return next;
     };
     const auto failed = [this](Error error) {
         const std::lock_guard lock(trouble_mutex_);

@@ -121,8 +121,11 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (winding_up_) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
     if (now >= next_delivered_) {
-        if (const message::Totals so_far = totals_of(report_); so_far != told_) {
+        const bool works = now >= next_step_ && report_.steps() != told_steps_;
+        if (const message::Totals so_far = totals_of(report_); so_far != told_ || works) {
             next_delivered_ = now + report_pace(connection, kDeliveredInterval);
+            next_step_ = now + report_pace(connection, kStepInterval);
+            told_steps_ = report_.steps();
             told_ = so_far;
             send(now, connection, message::Delivered{so_far});
         }

@@ -145,6 +145,8 @@ class ReceiveJob final : public Job {
     bool ended_ = false;
     Instant next_delivered_;
     message::Totals told_;
+    std::uint64_t told_steps_ = 0;
+    Instant next_step_;
     LoadMeter load_;
     Instant next_load_;
     std::optional<Rate> cap_;  // sent as soon as the sender can be told

@@ -23,6 +23,7 @@ Result<void> Replies::take(const Message& message) {
     }
     if (const auto* delivered = std::get_if<message::Delivered>(&message)) {
         note(delivered->totals);
+        report_.peer_worked();
     } else if (const auto* stopped = std::get_if<message::Stopped>(&message)) {
         on_stopped(*stopped);
     } else if (const auto* resume = std::get_if<message::Resume>(&message)) {

@@ -7,6 +7,9 @@
 
 namespace udtx::transfer {
 
+/// An end that works without other news says so.
+inline constexpr Duration kStepInterval = std::chrono::seconds(1);
+
 /// On a narrow return path each packet takes long, and acknowledgements need that path.
 inline Duration report_pace(const proto::Connection& connection, Duration least) {
     constexpr int kRoundTripsApart = 8;

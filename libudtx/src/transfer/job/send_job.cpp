@@ -251,13 +251,22 @@ std::vector<SenderPath> SendJob::look_at_paths(const proto::Connection& connecti
 }
 
 void SendJob::tell_found(Instant now, proto::Connection& connection) {
-    if (settled_ || giving_up_ || replies_.all_sent() || !data_ || reading_.stream() || options_.dry_run) return;
-    if ((told_.final && now < next_found_) || connection.write_capacity(*control_) == 0) return;
-    const Progress progress = report_.progress();
-    const message::Found found{progress.files_total, progress.bytes_total, progress.totals_final};
+    if (settled_ || giving_up_ || replies_.all_sent() || !data_) return;
+    // Data shows by itself that this end works.
+    if (std::exchange(shown_bytes_, queued_bytes_) != queued_bytes_) next_step_ = now + kStepInterval;
+    const bool works = now >= next_step_ && report_.steps() != told_steps_;
+    if ((told_.final && now < next_found_ && !works) || connection.write_capacity(*control_) == 0) return;
+    message::Found found = told_;
+    if (!reading_.stream() && !options_.dry_run) {
+        const Progress progress = report_.progress();
+        found = {progress.files_total, progress.bytes_total, progress.totals_final};
+    }
     // The final totals are sent at once.
-    if (found == told_ || (now < next_found_ && found.final == told_.final)) return;
+    const bool is_news = found != told_ && (now >= next_found_ || found.final != told_.final);
+    if (!is_news && !works) return;
     next_found_ = now + report_pace(connection, kFoundInterval);
+    next_step_ = now + report_pace(connection, kStepInterval);
+    told_steps_ = report_.steps();
     told_ = found;
     MessageWriter out;
     out.put(found);

@@ -103,6 +103,9 @@ class SendJob final : public Job {
     std::uint64_t queued_bytes_ = 0;
     message::Found told_;
     Instant next_found_;
+    std::uint64_t told_steps_ = 0;
+    std::uint64_t shown_bytes_ = 0;
+    Instant next_step_;
     Instant next_paths_;
     bool reads_ = false;
     bool settled_ = false;

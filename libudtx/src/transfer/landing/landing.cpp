@@ -51,6 +51,7 @@ void LandingLinks::skipped(EntryType type) const {
 
 bool LandingLinks::checked(std::uint64_t bytes) const {
     report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
+    if (report.worked()) wake();
     return !queue.closed();
 }
 

@@ -16,7 +16,7 @@ class StallWatch {
         // delivered.
         const std::uint64_t sent = progress.bytes_done > 0 ? 0 : progress.bytes_sent;
         const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done,
-                        sent,           progress.bytes_kept};
+                        sent,           progress.bytes_kept, progress.steps};
         if (!last_ || *last_ != mark) {
             last_ = mark;
             since_ = now;
@@ -32,6 +32,7 @@ class StallWatch {
         std::uint64_t bytes_done = 0;
         std::uint64_t bytes_sent = 0;
         std::uint64_t bytes_kept = 0;
+        std::uint64_t steps = 0;
         friend bool operator==(const Mark&, const Mark&) = default;
     };
     std::optional<Mark> last_;
