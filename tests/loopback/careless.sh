@@ -110,11 +110,21 @@ for name in drops pretends; do
         rm -rf "$work/cut.kept"
     done
 done
-mount_fuse "$work/dropping" careless_fs.py drops "$work/drops.kept" || skip "$no_fuse"
-start_recv stream --dir "$work/dropping" --psk-file "$work/psk"
-expect 11 bash -c "head -c 3000000 /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/stream'"
-[ ! -e "$work/dropping/stream" ] || fail "a stream of which a part is missing has its name"
-"$bin/udtx-recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/dropping/stream" 2>"$work/stream.log" &
+# --- a stream: its end is missing, or something before it
+for name in pretends drops; do
+    mount_fuse "$work/stream.$name" careless_fs.py "$name" "$work/$name.kept" || skip "$no_fuse"
+    start_recv "stream.$name" --dir "$work/stream.$name" --psk-file "$work/psk"
+    for bytes in 2000000 3000000 5000000; do
+        expect 11 bash -c "head -c $bytes /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/stream'"
+        [ ! -e "$work/stream.$name/stream" ] || fail "a stream of which a part is missing has its name"
+    done
+    head -c 1000000 /dev/urandom >"$work/short"
+    expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$work/short"
+    cmp "$work/short" "$work/stream.$name/stream" || fail "a stream that was kept differs"
+    rm "$work/stream.$name/stream"
+done
+dropping=$work/stream.drops
+"$bin/udtx-recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$dropping/stream" 2>"$work/stream.log" &
 receiver=$!
 receivers+=("$receiver")
 until_true 60 grep -q listening "$work/stream.log"

@@ -65,49 +65,69 @@ Error not_kept(const Commit& commit, const std::string& how) {
         EIO};
 }
 
-enum class ReadBack : std::uint8_t { last, whole };
+/// Reads data back that a disk has accepted.
+class ReadBack {
+  public:
+    enum class Amount : std::uint8_t { last, whole };
+    ReadBack(const Commit& commit, const CommitCallbacks& callbacks)
+        : commit_(commit), callbacks_(callbacks), hasher_(commit.last->hash) {}
 
-/// True if the file has all bytes that were written.
-bool is_whole(const Commit& commit, PieceHasher& hasher, int fd) {
-    if (commit.pieces) {
-        return std::ranges::all_of(commit.pieces(), [&](const ProvenPiece& piece) {
-            return hasher.hash(fd, piece.offset, piece.length) == piece.digest;
-        });
+    /// Reads the last piece. It reads the `whole` file if that takes less space than its bytes.
+    [[nodiscard]] std::optional<Error> run(int directory, Amount amount) {
+        const UniqueFd fd(
+            open_entry(directory, commit_.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        struct stat st = {};
+        if (!fd && errno == EACCES) return std::nullopt;  // its own mode forbids it
+        if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot read back", commit_.path(), errno);
+        bool same = holds(fd.get(), commit_.last->piece);
+        const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
+        const bool known = amount == Amount::whole && (commit_.whole || commit_.pieces || commit_.sequence);
+        if (same && known && held > 0 && held < commit_.length) same = is_whole(fd.get());
+        if (hasher_.error() != 0 && hasher_.error() != ENODATA) {
+            return io_error("cannot read back", commit_.path(), hasher_.error());
+        }
+        return same ? std::nullopt : std::optional(not_kept(commit_, "reads back as other bytes"));
     }
-    FileDigest whole(commit.last->hash, commit.length);
-    for (std::uint64_t at = 0; at < commit.length && hasher.error() == 0;) {
-        const std::uint64_t length = piece_length(at, commit.length - at);
-        if (const auto digest = hasher.hash(fd, at, length)) whole.add(at, length, *digest);
-        at += length;
-    }
-    return whole.finish() == *commit.whole;
-}
 
-/// Reads the last piece again. It reads everything of a `whole` file that takes less space than its bytes.
-std::optional<Error> read_back(int directory, const Commit& commit, ReadBack how) {
-    if (!commit.last) return std::nullopt;
-    const UniqueFd fd(open_entry(directory, commit.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat st = {};
-    if (!fd && errno == EACCES) return std::nullopt;  // its own mode forbids it
-    if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot read back", commit.path(), errno);
-    PieceHasher hasher(commit.last->hash);
-    const ProvenPiece& last = commit.last->piece;
-    bool same = hasher.hash(fd.get(), last.offset, last.length) == last.digest;
-    const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
-    const bool known = how == ReadBack::whole && (commit.whole || commit.pieces);
-    if (same && known && held > 0 && held < commit.length) same = is_whole(commit, hasher, fd.get());
-    if (hasher.error() != 0 && hasher.error() != ENODATA) {
-        return io_error("cannot read back", commit.path(), hasher.error());
+  private:
+    [[nodiscard]] bool holds(int fd, const ProvenPiece& piece) {
+        callbacks_.worked();
+        return hasher_.hash(fd, piece.offset, piece.length) == piece.digest;
     }
-    return same ? std::nullopt : std::optional(not_kept(commit, "reads back as other bytes"));
+    [[nodiscard]] bool is_whole(int fd) {
+        if (commit_.pieces) {
+            const std::vector<ProvenPiece> pieces = commit_.pieces();
+            return std::ranges::all_of(pieces, [&](const ProvenPiece& piece) { return holds(fd, piece); });
+        }
+        Hasher sequence(commit_.last->hash);
+        FileDigest whole(commit_.last->hash, commit_.length);
+        for (std::uint64_t at = 0; at < commit_.length && hasher_.error() == 0;) {
+            const std::uint64_t length = piece_length(at, commit_.length - at);
+            callbacks_.worked();
+            const auto digest = hasher_.hash(fd, at, length, commit_.sequence ? &sequence : nullptr);
+            if (digest) whole.add(at, length, *digest);
+            at += length;
+        }
+        if (commit_.sequence) return sequence.finish() == *commit_.sequence;
+        return whole.finish() == *commit_.whole;
+    }
+
+    const Commit& commit_;
+    const CommitCallbacks& callbacks_;
+    PieceHasher hasher_;
+};
+
+std::optional<Error> read_back(int directory, const Commit& commit, const CommitCallbacks& callbacks,
+                               ReadBack::Amount amount) {
+    return commit.last ? ReadBack(commit, callbacks).run(directory, amount) : std::nullopt;
 }
 
 /// Records a part whose data is on disk. Returns 0 or an errno.
-int fill_part(const ConfinedDir& root, EntryClaims& claims, Commit& commit) {
+int fill_part(const ConfinedDir& root, EntryClaims& claims, const CommitCallbacks& callbacks, Commit& commit) {
     if (claims.may_fold(commit.directory)) {
         int error = 0;
         const UniqueFd directory = root.open_directory(commit.directory, error);
-        commit.why = directory ? read_back(directory.get(), commit, ReadBack::last)
+        commit.why = directory ? read_back(directory.get(), commit, callbacks, ReadBack::Amount::last)
                                : io_error("cannot read back", commit.path(), error);
         if (commit.why) return EIO;
     }
@@ -122,8 +142,8 @@ int fill_part(const ConfinedDir& root, EntryClaims& claims, Commit& commit) {
 
 /// Syncs the contents of all files. Files that are already closed are on the root's mount. Sets an error for each
 /// commit that failed. Returns the errno of a disk that cannot sync, or 0.
-int sync_contents(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
-                  std::vector<std::optional<int>>& errors) {
+int sync_contents(const ConfinedDir& root, EntryClaims& claims, const CommitCallbacks& callbacks,
+                  std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
     bool any_closed = false;
     int unsynced = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -132,7 +152,7 @@ int sync_contents(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
         if (batch[i].fd) {
             error = sync_data(batch[i].fd.get());
             if (knows_no_sync(error)) unsynced = std::exchange(error, 0);
-            if (error == 0 && batch[i].fill) error = fill_part(root, claims, batch[i]);
+            if (error == 0 && batch[i].fill) error = fill_part(root, claims, callbacks, batch[i]);
             if (const int closing = batch[i].fd.close(); error == 0) error = closing;
         } else {
             any_closed = true;
@@ -146,7 +166,7 @@ int sync_contents(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
 
 /// Looks whether the temporary name leads to the file that was written. Another program may have put a file there: data
 /// that was not verified must not get a final name. Or the disk lost data without an error.
-int examine(int directory, Commit& commit, EntryClaims& claims) {
+int examine(int directory, Commit& commit, EntryClaims& claims, const CommitCallbacks& callbacks) {
     if (commit.type != EntryType::file && !commit.is) return 0;
     // A file system that is not one of the system's own may make up inode numbers, which prove nothing then.
     const bool own = !claims.may_fold(commit.directory);
@@ -170,12 +190,12 @@ int examine(int directory, Commit& commit, EntryClaims& claims) {
         commit.why =
             not_kept(commit, "has " + std::to_string(size) + " of " + std::to_string(commit.length) + " bytes");
     } else if (!own) {
-        commit.why = read_back(directory, commit, ReadBack::whole);
+        commit.why = read_back(directory, commit, callbacks, ReadBack::Amount::whole);
     }
     return commit.why ? EIO : 0;
 }
 
-int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& claims) {
+int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& claims, const CommitCallbacks& callbacks) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
     if (fd < 0 || commit.temporary.empty()) return error;
@@ -183,7 +203,7 @@ int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     commit.taken = !there;
     if (commit.taken) return EEXIST;
     if (claims.may_fold(commit.directory)) keep_time(fd, commit);
-    if (error = examine(fd, commit, claims); error != 0) return error;
+    if (error = examine(fd, commit, claims, callbacks); error != 0) return error;
     const char* from = commit.temporary.c_str();
     const char* to = commit.name.c_str();
     const auto rename = [&] {
@@ -222,7 +242,7 @@ Error why_not(const Commit& commit, int error) {
 void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
                   const CommitCallbacks& callbacks) {
     std::vector<std::optional<int>> errors(batch.size());
-    if (const int unsynced = sync_contents(root, claims, batch, errors); unsynced != 0) {
+    if (const int unsynced = sync_contents(root, claims, callbacks, batch, errors); unsynced != 0) {
         callbacks.unsynced("this disk cannot sync (" + std::generic_category().message(unsynced) +
                            "): delivered data may be lost if the machine fails now");
     }
@@ -230,7 +250,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
     ChangedDirectories directories(root);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (errors[i] || batch[i].part_only) continue;
-        if (const int error = rename_one(batch[i], directories, claims); error != 0) errors[i] = error;
+        if (const int error = rename_one(batch[i], directories, claims, callbacks); error != 0) errors[i] = error;
     }
     const int sync_error = directories.sync();
     for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -47,9 +47,10 @@ struct Commit {
     UniqueFd fd;  ///< a file that needs its own sync; none: it is closed, and the root's file system is synced
     int closing_error = 0;  ///< errno of a file that is already closed
     std::uint64_t size = 0;
-    std::uint64_t length = 0;         ///< of the finished file: `size` may be that of a part
-    std::optional<LastPiece> last{};  ///< where it is worth reading back
-    std::optional<Digest> whole{};    ///< of a file without holes
+    std::uint64_t length = 0;          ///< of the finished file: `size` may be that of a part
+    std::optional<LastPiece> last{};   ///< where it is worth reading back
+    std::optional<Digest> whole{};     ///< of a file without holes
+    std::optional<Digest> sequence{};  ///< of all bytes, for a stream
     /// All pieces of a file that other shards filled too.
     std::function<std::vector<ProvenPiece>()> pieces{};
     bool counted = false;                ///< the file existed and was reported before: it only gets another inode
@@ -77,6 +78,7 @@ struct CommitCallbacks {
     std::function<void(const Commit&, Error)> failed;
     std::function<void()> batch_over = [] {};
     std::function<void(const std::string& warning)> unsynced = [](const std::string&) {};  ///< at most once a batch
+    std::function<void()> worked = [] {};                                                  ///< a piece was read back
 };
 
 /// Syncs contents, renames, syncs directories, and only then reports entries as delivered. Removes the temporary files

@@ -145,6 +145,7 @@ class StreamLanding : public Landing {
         if (const auto* bytes = std::get_if<op::StreamBytes>(&op)) {
             if (const auto written = write(bytes->data.bytes(), check_.bytes()); !written) return fail(written.error());
             check_.passed(bytes->data.bytes());
+            last_ = bytes->data;
         } else if (const auto* finish = std::get_if<op::Finish>(&op)) {
             const auto digest = check_.compare(finish->finish);
             if (!digest) return fail(digest.error());
@@ -169,6 +170,7 @@ class StreamLanding : public Landing {
     const LandingLinks links_;
     StreamCheck check_;
     const std::string name_;
+    Chunk last_;  // the bytes at the end
 
   private:
     bool over_ = false;
@@ -210,7 +212,7 @@ class FileLanding final : public StreamLanding {
   public:
     FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
                 const LandingLinks& links)
-        : StreamLanding(links, offer.hash, offer.destination.back()), room_(rights.room) {
+        : StreamLanding(links, offer.hash, offer.destination.back()), hash_(offer.hash), room_(rights.room) {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
     ~FileLanding() override {
@@ -247,6 +249,11 @@ class FileLanding final : public StreamLanding {
         std::vector<Commit> batch;
         batch.push_back(file_->into_commit(0, check_.bytes(), false));
         file_.reset();
+        Hasher hasher(hash_);
+        const auto end = last_.bytes();
+        hasher.update(end);
+        batch.back().last = LastPiece{hash_, {check_.bytes() - end.size(), end.size(), hasher.finish()}};
+        batch.back().sequence = digest;
         batch.back().keep_existing = keep_existing_;
         CommitCallbacks callbacks;
         callbacks.delivered = [&](const Commit& commit) {
@@ -255,11 +262,13 @@ class FileLanding final : public StreamLanding {
         };
         callbacks.failed = [&](const Commit&, const Error& error) { fail(error); };
         callbacks.unsynced = [&](const std::string& warning) { links_.note(warning); };
+        callbacks.worked = [&] { static_cast<void>(links_.checked(0)); };
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);
         commit_batch(*root_, claims, batch, callbacks);
     }
 
+    const HashAlgorithm hash_;
     const RoomLimits room_;
     std::optional<ConfinedDir> root_;
     bool keep_existing_ = false;

@@ -19,9 +19,10 @@ std::optional<std::span<const std::byte>> PieceHasher::read(int fd, std::uint64_
     return room;
 }
 
-std::optional<Digest> PieceHasher::hash(int fd, std::uint64_t offset, std::uint64_t length) {
+std::optional<Digest> PieceHasher::hash(int fd, std::uint64_t offset, std::uint64_t length, Hasher* sequence) {
     const auto bytes = read(fd, offset, length);
     if (!bytes) return std::nullopt;
+    if (sequence != nullptr) sequence->update(*bytes);
     hasher_.reset();
     hasher_.update(*bytes);
     return hasher_.finish();

@@ -16,7 +16,9 @@ class PieceHasher {
     explicit PieceHasher(HashAlgorithm hash) : hasher_(hash) {}
 
     /// Digest of at most kPieceBytes. nullopt: they cannot be read, or the file ends earlier: see error().
-    [[nodiscard]] std::optional<Digest> hash(int fd, std::uint64_t offset, std::uint64_t length);
+    /// `sequence`: also gets these bytes.
+    [[nodiscard]] std::optional<Digest> hash(int fd, std::uint64_t offset, std::uint64_t length,
+                                             Hasher* sequence = nullptr);
     /// True if all bytes of a range of any length are zero; nullopt as for hash().
     [[nodiscard]] std::optional<bool> is_zero(int fd, std::uint64_t offset, std::uint64_t length);
     /// Result of the latest call: 0, an errno, or ENODATA if the file ends too early.
