@@ -8,9 +8,9 @@ namespace {
 constexpr std::string_view kScheme = "udtx://";
 
 Error no_url(std::string_view text, std::string_view why) {
-    return {ErrorCode::invalid_argument,
-            "destination '" + std::string(text) +
-                "' is neither [user@]HOST:PATH nor udtx://HOST:PORT/[subdir]: " + std::string(why)};
+    return {
+        ErrorCode::invalid_argument,
+        "'" + std::string(text) + "' is neither [user@]HOST:PATH nor udtx://HOST:PORT/[subdir]: " + std::string(why)};
 }
 
 std::optional<unsigned> hex_digit(char c) noexcept {

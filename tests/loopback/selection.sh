@@ -68,7 +68,7 @@ expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/dry"
 [ ! -e "$work/dst/dry" ] || fail "a dry run made something"
 grep -q '^<f+++++++++ src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
 said "dry run, nothing was done: 10 files"
-until_true 60 grep -q "dry run, nothing was done: " "$work/r.log"
+until_true 60 grep -q "dry run, nothing was done$" "$work/r.log"
 if [ -c /dev/full ]; then
     code=0
     "$send" -n --psk-file "$work/psk" "$src" "$url/dry" >/dev/full 2>"$work/last.err" || code=$?

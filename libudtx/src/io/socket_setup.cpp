@@ -85,7 +85,7 @@ Result<int> family_of(int fd) {
                       ::getsockname(fd, local.get(), &local.length) == 0;
     const int family = good ? local.get()->sa_family : AF_UNSPEC;
     if (family == AF_INET || family == AF_INET6) return family;
-    return Error{ErrorCode::network, "descriptor " + std::to_string(fd) + " is not a UDP socket"};
+    return Error{ErrorCode::network, "the inherited descriptor is not a UDP socket"};
 }
 
 }  // namespace
