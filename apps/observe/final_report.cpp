@@ -232,7 +232,7 @@ std::string describe_delivery(const FinalReport& report) {
 
 std::string summary_line(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
-    // Of a dry run only the end that has planned it knows the counts.
+    // Only the end that plans a dry run knows the counts.
     const std::uint64_t planned = outcome.files + outcome.directories + outcome.links;
     if (report.dry_run && planned == 0 && left_and_deleted(outcome).empty()) return "dry run, nothing was done";
     std::string line = (report.dry_run ? "dry run, nothing was done: " : "") + counted_files(outcome.files);
