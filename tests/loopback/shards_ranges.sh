@@ -172,15 +172,17 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 
-# --- between the shards, another program writes into what some have filled
+# --- between the shards, another program writes into what some have filled: data, or a hole
 rm -r "$work/dst/src"
 for k in 0 1 2; do begin $k -p --plan "$work/plan"; done
 ended 0
-part=("$work"/dst/src/.udtx-*.part)
-printf foreign | dd of="${part[0]}" bs=1 seek=20000000 conv=notrunc status=none
+for part in "$work"/dst/src/.udtx-*.part; do
+    printf foreign | dd of="$part" bs=1 seek=1000000 conv=notrunc status=none
+    touch -d 2001-02-03 "$part"
+done
 begin 3 -p --plan "$work/plan"
 ended 11
-grep -q "'src/large': bytes [0-9]* to [0-9]* are missing.*changed. Run all shards again" "$work/shard.3" ||
+grep -qE "'src/(large|sparse)': bytes [0-9]* to [0-9]* are missing.*changed. Run all shards again" "$work/shard.3" ||
     fail "shard 3 says: $(cat "$work/shard.3")"
 [ ! -e "$work/dst/src/large" ] || fail "a file that another program changed has its name"
 for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -119,6 +118,20 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     // The next run starts with a new file.
     CHECK_FALSE(rig.shard(1, 2)->has_parts());
     CHECK(rig.exists());
+}
+
+TEST_CASE("a shard that fills its part once more when another one has completed the file has delivered it") {
+    const JobRig rig;
+    const auto [first, second] = rig.both();
+    REQUIRE(begin(*first, kFile, true));
+    REQUIRE(begin(*second, kFile, false));
+    REQUIRE(fill(*first, kFile, kHead));
+    REQUIRE(fill(*second, kFile, kTail).value() == true);
+    second->named("d/f");
+    CHECK(fill(*first, kFile, kHead).value() == false);
+    JobFile::Version newer = kFile;
+    ++newer.mtime.seconds;
+    CHECK(fill(*first, newer, kHead).error().code == ErrorCode::refused);
 }
 
 TEST_CASE("shards that run again and find what they delivered stay in the earlier run, and leave no job") {
@@ -415,47 +428,139 @@ TEST_CASE("of a job's file that was cut or altered no more is believed than is w
     CHECK(rig.shard(1, 2)->claimed(kFile, kHead).empty());
 }
 
-TEST_CASE("parts that others filled are read again if the file changed while no shard ran") {
-    const JobRig rig;
-    const auto [first, second] = rig.both();
-    const auto runs = [](JobFile& job, std::size_t index, std::uint64_t beat, ShardSlot::State state) {
+namespace {
+
+/// Three shards of a job, of which the first has filled its part at time 3.
+struct DoubtRig : JobRig {
+    std::unique_ptr<JobFile> first = shard(0, 3);
+    std::unique_ptr<JobFile> second = shard(1, 3);
+    std::unique_ptr<JobFile> third = shard(2, 3);
+    FileRange middle{8 * kMiB, 8 * kMiB};
+    FileRange end{16 * kMiB, 4 * kMiB + 5};
+    std::uint64_t beats_ = 0;
+
+    DoubtRig() {
+        REQUIRE(begin(*first, kFile, true));
+        REQUIRE(fill(*first, kFile, kHead, 3).value() == false);
+    }
+    /// A report of a shard that has received so many bytes.
+    void beats(JobFile& job, std::size_t index, std::uint64_t bytes,
+               ShardSlot::State state = ShardSlot::State::running) {
         REQUIRE(job.exchange([&](std::vector<ShardSlot>& slots) {
-            slots[index].run = 5;
-            slots[index].beat = beat;
+            slots[index].run = 5 + index;
+            slots[index].beat = ++beats_;
+            slots[index].bytes_done = bytes;
             slots[index].state = state;
         }));
-    };
-    REQUIRE(begin(*first, kFile, true));
-    REQUIRE(fill(*first, kFile, kHead, 3));
-    SECTION("nothing changed it") {
-        REQUIRE(begin(*second, kFile, false, 3));
-        CHECK(second->doubtful(kFile, kTail).filled.empty());
     }
-    SECTION("it was changed") {
-        const auto state = GENERATE(ShardSlot::State::none, ShardSlot::State::done, ShardSlot::State::failed);
-        runs(*first, 0, 9, state);
-        REQUIRE(begin(*second, kFile, false, 4));
-        const auto doubtful = second->doubtful(kFile, kTail);
-        CHECK(doubtful.filled == std::map<std::uint64_t, std::uint64_t>{{kHead.offset, kHead.length}});
-        CHECK(doubtful.pieces == pieces_of(kHead));
-        CHECK(second->doubtful(kFile, kHead).filled.empty());
-        // What does not hold has to come again.
-        REQUIRE(second->begin_again(kFile));
-        CHECK(fill(*second, kFile, kTail).value() == false);
-        CHECK(second->claimed(kFile, kHead).empty());
-        CHECK(second->finish());
-        CHECK(first->finish(false, 0ms).error().message.find("bytes 0 to 8388607 are missing") != std::string::npos);
+    [[nodiscard]] std::size_t doubted_by(JobFile& job, const FileRange& own) const {
+        const auto parts = job.doubtful(kFile, own);
+        REQUIRE(parts);
+        for (const JobFile::FilledPart& filled : *parts) CHECK(filled.pieces == pieces_of(filled.part));
+        return parts->size();
     }
-    SECTION("a shard that was killed does not write") {
-        runs(*first, 0, 9, ShardSlot::State::running);
-        REQUIRE(begin(*second, kFile, false, 4));
-        CHECK_FALSE(second->doubtful(kFile, kTail).filled.empty());
+};
+
+}  // namespace
+
+TEST_CASE("parts that others filled are believed if nothing changed the file since then") {
+    DoubtRig rig;
+    REQUIRE(begin(*rig.second, kFile, false, 3));
+    CHECK(rig.doubted_by(*rig.second, rig.middle) == 0);
+    // A shard that leaves the file tells its times.
+    rig.second->leave(kFile, times(4));
+    REQUIRE(begin(*rig.third, kFile, false, 4));
+    CHECK(rig.doubted_by(*rig.third, rig.end) == 0);
+}
+
+TEST_CASE("times in whole seconds prove nothing") {
+    DoubtRig rig;
+    const FileTimes whole{{1000, 0}, {1000, 0}};
+    REQUIRE(begin(*rig.second, kFile, false, 3));
+    REQUIRE(rig.second->fill(kFile, rig.middle, pieces_of(rig.middle), whole).ok());
+    REQUIRE(rig.third->begin(kFile, [&]() -> Result<JobFile::Opened> { return JobFile::Opened{false, whole}; }));
+    CHECK(rig.doubted_by(*rig.third, rig.end) == 2);
+}
+
+TEST_CASE("parts that others filled are read again if the file changed while no shard wrote it") {
+    DoubtRig rig;
+    const auto state = GENERATE(ShardSlot::State::none, ShardSlot::State::done, ShardSlot::State::failed);
+    rig.beats(*rig.first, 0, 9, state);
+    REQUIRE(begin(*rig.second, kFile, false, 4));
+    CHECK(rig.doubted_by(*rig.second, rig.middle) == 1);
+    SECTION("and they hold") {
+        REQUIRE(rig.second->judge(kFile, {}));
+        CHECK(rig.doubted_by(*rig.second, rig.middle) == 0);
+        CHECK(fill(*rig.second, kFile, rig.middle, 5).value() == false);
+        REQUIRE(begin(*rig.third, kFile, false, 5));
+        CHECK(rig.doubted_by(*rig.third, rig.end) == 0);
+        CHECK(fill(*rig.third, kFile, rig.end, 6).value() == true);
     }
-    SECTION("a shard that runs changes it all the time") {
-        runs(*first, 0, 9, ShardSlot::State::running);
-        REQUIRE(begin(*second, kFile, false, 4));
-        runs(*first, 0, 10, GENERATE(ShardSlot::State::running, ShardSlot::State::done));
-        CHECK(second->doubtful(kFile, kTail).filled.empty());
+    SECTION("and one does not: only its shard has to run again") {
+        REQUIRE(rig.second->judge(kFile, {kHead.offset}));
+        CHECK(fill(*rig.second, kFile, rig.middle, 5).value() == false);
+        CHECK(rig.second->claimed(kFile, kHead).empty());
+        CHECK(rig.second->claimed(kFile, rig.middle) == pieces_of(rig.middle));
+        REQUIRE(begin(*rig.third, kFile, false, 5));
+        CHECK(fill(*rig.third, kFile, rig.end, 6).value() == false);
+        for (const auto& shard : {rig.first.get(), rig.second.get()}) REQUIRE(shard->finish());
+        const auto last = rig.third->finish(false, 0ms);
+        REQUIRE_FALSE(last);
+        CHECK(last.error().message.find("bytes 0 to 8388607 are missing") != std::string::npos);
+        const auto again = rig.shard(0, 3);
+        REQUIRE(begin(*again, kFile, false, 6));
+        CHECK(fill(*again, kFile, kHead, 7).value() == true);
+    }
+    SECTION("and another version is sent meanwhile") {
+        JobFile::Version newer = kFile;
+        ++newer.mtime.seconds;
+        REQUIRE(begin(*rig.third, newer, false, 4));
+        CHECK(rig.second->judge(kFile, {kHead.offset}).error().code == ErrorCode::refused);
+    }
+}
+
+TEST_CASE("a shard that writes the file explains its times, unless it has begun with other times itself") {
+    DoubtRig rig;
+    SECTION("it writes") {
+        REQUIRE(begin(*rig.second, kFile, false, 3));
+        rig.beats(*rig.second, 1, 1);
+        REQUIRE(begin(*rig.third, kFile, false, 4));
+        rig.beats(*rig.second, 1, 2, GENERATE(ShardSlot::State::running, ShardSlot::State::failed));
+        CHECK(rig.doubted_by(*rig.third, rig.end) == 0);
+    }
+    SECTION("its sender was killed") {
+        REQUIRE(begin(*rig.second, kFile, false, 3));
+        rig.beats(*rig.second, 1, 1);
+        REQUIRE(begin(*rig.third, kFile, false, 4));
+        rig.beats(*rig.second, 1, 1);
+        CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
+    }
+    SECTION("it was killed") {
+        REQUIRE(begin(*rig.second, kFile, false, 3));
+        rig.beats(*rig.second, 1, 1);
+        REQUIRE(begin(*rig.third, kFile, false, 4));
+        CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
+    }
+    SECTION("both begin after somebody else has written") {
+        rig.beats(*rig.second, 1, 1);
+        rig.beats(*rig.third, 2, 1);
+        REQUIRE(begin(*rig.second, kFile, false, 4));
+        REQUIRE(begin(*rig.third, kFile, false, 4));
+        rig.beats(*rig.second, 1, 2);
+        rig.beats(*rig.third, 2, 2);
+        CHECK(rig.doubted_by(*rig.second, rig.middle) == 1);
+        CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
+        // One of them may fail and come back.
+        rig.second->leave(kFile, times(5));
+        const auto again = rig.shard(1, 3);
+        REQUIRE(begin(*again, kFile, false, 5));
+        CHECK(rig.doubted_by(*again, rig.middle) == 1);
+    }
+    SECTION("it runs, but writes other files") {
+        rig.beats(*rig.second, 1, 1);
+        REQUIRE(begin(*rig.third, kFile, false, 4));
+        rig.beats(*rig.second, 1, 2);
+        CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
     }
 }
 

@@ -265,7 +265,7 @@ void SendJob::tell_found(Instant now, proto::Connection& connection) {
     const bool is_news = found != told_ && (now >= next_found_ || found.final != told_.final);
     if (!is_news && !works) return;
     next_found_ = now + report_pace(connection, kFoundInterval);
-    next_step_ = now + report_pace(connection, kStepInterval);
+    next_step_ = now + kStepInterval;
     told_steps_ = report_.steps();
     told_ = found;
     MessageWriter out;

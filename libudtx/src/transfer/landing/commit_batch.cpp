@@ -83,6 +83,7 @@ class ReadBack {
         const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
         const bool known = amount == Amount::whole && (commit_.whole || commit_.pieces || commit_.sequence);
         if (same && known && held > 0 && held < commit_.length) same = is_whole(fd.get());
+        if (stopped_) return io_error("cannot read back", commit_.path(), ECANCELED);
         if (hasher_.error() != 0 && hasher_.error() != ENODATA) {
             return io_error("cannot read back", commit_.path(), hasher_.error());
         }
@@ -90,20 +91,23 @@ class ReadBack {
     }
 
   private:
+    [[nodiscard]] bool may_go_on() {
+        stopped_ = stopped_ || !callbacks_.worked();
+        return !stopped_;
+    }
     [[nodiscard]] bool holds(int fd, const ProvenPiece& piece) {
-        callbacks_.worked();
-        return hasher_.hash(fd, piece.offset, piece.length) == piece.digest;
+        return may_go_on() && hasher_.hash(fd, piece.offset, piece.length) == piece.digest;
     }
     [[nodiscard]] bool is_whole(int fd) {
         if (commit_.pieces) {
             const std::vector<ProvenPiece> pieces = commit_.pieces();
-            return std::ranges::all_of(pieces, [&](const ProvenPiece& piece) { return holds(fd, piece); });
+            return !pieces.empty() &&
+                   std::ranges::all_of(pieces, [&](const ProvenPiece& piece) { return holds(fd, piece); });
         }
         Hasher sequence(commit_.last->hash);
         FileDigest whole(commit_.last->hash, commit_.length);
-        for (std::uint64_t at = 0; at < commit_.length && hasher_.error() == 0;) {
+        for (std::uint64_t at = 0; at < commit_.length && hasher_.error() == 0 && may_go_on();) {
             const std::uint64_t length = piece_length(at, commit_.length - at);
-            callbacks_.worked();
             const auto digest = hasher_.hash(fd, at, length, commit_.sequence ? &sequence : nullptr);
             if (digest) whole.add(at, length, *digest);
             at += length;
@@ -115,6 +119,7 @@ class ReadBack {
     const Commit& commit_;
     const CommitCallbacks& callbacks_;
     PieceHasher hasher_;
+    bool stopped_ = false;
 };
 
 std::optional<Error> read_back(int directory, const Commit& commit, const CommitCallbacks& callbacks,
@@ -250,6 +255,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
     ChangedDirectories directories(root);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (errors[i] || batch[i].part_only) continue;
+        static_cast<void>(callbacks.worked());
         if (const int error = rename_one(batch[i], directories, claims, callbacks); error != 0) errors[i] = error;
     }
     const int sync_error = directories.sync();

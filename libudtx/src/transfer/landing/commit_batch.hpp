@@ -78,7 +78,7 @@ struct CommitCallbacks {
     std::function<void(const Commit&, Error)> failed;
     std::function<void()> batch_over = [] {};
     std::function<void(const std::string& warning)> unsynced = [](const std::string&) {};  ///< at most once a batch
-    std::function<void()> worked = [] {};                                                  ///< a piece was read back
+    std::function<bool()> worked = [] { return true; };  ///< a piece is read back; false: stop
 };
 
 /// Syncs contents, renames, syncs directories, and only then reports entries as delivered. Removes the temporary files

@@ -51,7 +51,7 @@ class DryLanding final : public Landing {
               root_, true, claims_,
               {[&links = links_](const std::string& path) { links.erased(path); },
                [&links = links_](const std::string& path, const Error& error) { links.failed(kNoEntry, path, error); },
-               [&links = links_] { return !links.queue.closed(); }}) {}
+               [&links = links_] { return links.checked(0); }}) {}
 
     void take(ReceiveOp op) override { std::visit(*this, std::move(op)); }
     bool go_on() override {

@@ -22,10 +22,12 @@ constexpr const char* kIsMountPoint = "is not deleted: it is a mount point";
 
 using Unknown = std::function<void(const std::string& name, int error_number)>;
 
+/// Stops early if `go_on`, which is called for each name, returns false.
 std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string>& names, Look look,
-                                    const Unknown& unknown) {
+                                    const Unknown& unknown, const std::function<bool()>& go_on) {
     std::vector<ListedEntry> out;
     for (const std::string& name : names) {
+        if (!go_on()) break;
         ListedEntry entry{name, {}};
         const int error = look_at_entry(directory, name.c_str(), entry.facts, look);
         if (error == 0) {
@@ -197,11 +199,11 @@ void Eraser::look_through(Spellings spellings) {
     const auto unknown = [&](const std::string& name, int number) {
         left(path_in(found.spellings.front(), name), number);
     };
-    found.listed = entries_of(found.fd.get(), names, Look::cached, unknown);
+    found.listed = entries_of(found.fd.get(), names, Look::cached, unknown, callbacks_.go_on);
     if (folds_) {
         found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
         if (!found.otherwise->all_numbered()) {
-            found.listed = entries_of(found.fd.get(), names, Look::fresh, unknown);
+            found.listed = entries_of(found.fd.get(), names, Look::fresh, unknown, callbacks_.go_on);
             found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
         }
         for (const std::string& path : found.otherwise->doubtful()) go_into({path});

@@ -11,8 +11,8 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/landing/part_check.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
 #include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
@@ -139,10 +139,12 @@ void IncomingFiles::make_hole(std::uint64_t index, const Extent& extent) {
     File& file = *found;
     file.holes = true;
     // A new file has no data there, unless it will be a clone of an older version.
-    const bool old = tree_.basis.knows(file.path) || (file.file && file.file->has_old_content()) ||
+    const bool old = file.part || tree_.basis.knows(file.path) || (file.file && file.file->has_old_content()) ||
                      (tree_.resume && tree_.resume->has_partial(file.path));
     if (!old) return;
     auto made = ensure_open(index, file);
+    // Another shard, or another program, may have written into a file that this shard did not make.
+    if (made && file.part && !file.file->has_old_content()) return;
     if (made) made = file.file->clear(extent.offset, extent.length);
     if (!made) drop(index, made.error());
 }
@@ -240,6 +242,8 @@ Result<void> IncomingFiles::share_temporary(File& file) {
             return io_error("cannot examine", file.path, error);
         }
         if (!fresh) return JobFile::Opened{false, times_of(st)};
+        // What an answer has reported is not in a new file.
+        if (tree_.resume) tree_.resume->forget_partial(file.path);
         // Test the name now: the test renames the file for a moment, and later another shard may look for it.
         const auto named = file.file->try_name(tree_.root);
         return named ? Result<JobFile::Opened>({true}) : named.error();
@@ -399,33 +403,21 @@ void IncomingFiles::settle_if_complete(std::uint64_t index, File& file) {
     commit(index, file, *way);
 }
 
-bool IncomingFiles::holds(const JobFile::Version& version, const JobFile::Doubtful& others) const {
-    if (others.filled.empty()) return true;
-    int error = 0;
-    const std::string temporary = temp_name(tree_.options.job->temporary_for(version.path));
-    const UniqueFd fd = tree_.root.open_at(path_in(split_leaf(version.path).directory, temporary),
-                                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
+Result<void> IncomingFiles::check_others(const JobFile::Version& version, const FileRange& part) {
+    JobFile& job = *tree_.options.job;
+    const auto others = job.doubtful(version, part);
+    if (!others) return others.error();
+    if (others->empty()) return {};
+    const std::string temporary = temp_name(job.temporary_for(version.path));
+    const auto bad = changed_parts(tree_.root, path_in(split_leaf(version.path).directory, temporary),
+                                   tree_.options.hash, *others, [this] { return tree_.callbacks.checked(0); });
+    return bad ? job.judge(version, *bad) : Result<void>(bad.error());
+}
+
+void IncomingFiles::note_left(const File& file) {
+    const UniqueFd fd = file.file->open_again(tree_.root);
     struct stat st = {};
-    if (!fd || ::fstat(fd.get(), &st) != 0) return false;
-    const auto size = static_cast<std::uint64_t>(st.st_size);  // holes at the end of the file do not count yet
-    PieceHasher hasher(tree_.options.hash);
-    const auto is_hole = [&](std::uint64_t from, std::uint64_t to) {
-        to = std::min(to, size);
-        return from >= to || hasher.is_zero(fd.get(), from, to - from) == true;
-    };
-    auto piece = others.pieces.begin();
-    for (const auto& [offset, length] : others.filled) {
-        std::uint64_t at = offset;
-        for (; piece != others.pieces.end() && piece->offset < offset + length; ++piece) {
-            static_cast<void>(tree_.callbacks.checked(0));  // the peer learns that this takes its time
-            const bool same =
-                is_hole(at, piece->offset) && hasher.hash(fd.get(), piece->offset, piece->length) == piece->digest;
-            if (!same) return false;
-            at = piece->offset + piece->length;
-        }
-        if (!is_hole(at, offset + length)) return false;
-    }
-    return true;
+    if (fd && ::fstat(fd.get(), &st) == 0) tree_.options.job->leave(version_of(file), times_of(st));
 }
 
 std::function<Result<bool>(int)> IncomingFiles::fill_of(const File& file) {
@@ -433,9 +425,7 @@ std::function<Result<bool>(int)> IncomingFiles::fill_of(const File& file) {
     return [this, version = version_of(file), part = *file.part, attributes = file.attributes,
             pieces = file.part_pieces](int fd) -> Result<bool> {
         JobFile& job = *tree_.options.job;
-        if (!holds(version, job.doubtful(version, part))) {
-            if (auto again = job.begin_again(version); !again) return again.error();
-        }
+        if (const auto checked = check_others(version, part); !checked) return checked.error();
         struct stat st = {};
         if (::fstat(fd, &st) != 0) return io_error("cannot examine", version.path, errno);
         const auto whole = job.fill(version, part, pieces, times_of(st));
@@ -563,6 +553,7 @@ void IncomingFiles::drop(std::uint64_t index, const Error& error) {
 bool IncomingFiles::may_continue(File& file) {
     if (!tree_.resume || !file.file || !tree_.resume->leave(file.path, *file.file, file.unsynced)) return false;
     if (!file.part && file.reserved > 0) file.file->give_back_space(tree_.root);
+    if (file.part) note_left(file);
     return true;
 }
 

@@ -111,8 +111,10 @@ class IncomingFiles {
     Result<void> complete(File& file);
     void settle_if_complete(std::uint64_t index, File& file);
     void commit(std::uint64_t index, File& file, bool replaces_directory);
-    /// Reads what other shards filled. False: another program changed it.
-    [[nodiscard]] bool holds(const JobFile::Version& version, const JobFile::Doubtful& others) const;
+    /// Reads what other shards filled, if another program may have changed it.
+    Result<void> check_others(const JobFile::Version& version, const FileRange& part);
+    /// Records that this run writes no more into a file that other shards fill too.
+    void note_left(const File& file);
     /// The function that reports a part to the other shards, when the part is on disk.
     [[nodiscard]] std::function<Result<bool>(int)> fill_of(const File& file);
     /// Ends a file that was not sent because it exists. Returns its path if it stays.

@@ -60,7 +60,7 @@ TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, TreeWr
 
 CommitCallbacks TargetTree::on_commit() {
     CommitCallbacks out;
-    out.worked = [this] { static_cast<void>(callbacks.checked(0)); };
+    out.worked = [this] { return callbacks.checked(0); };
     out.delivered = [this](const Commit& commit) {
         if (commit.type == EntryType::file) under_way.end(commit.path());
         if (commit.fill && !commit.part_only) options.job->named(commit.path());

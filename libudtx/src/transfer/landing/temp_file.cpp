@@ -168,7 +168,16 @@ Result<TempFile> TempFile::share(const ConfinedDir& root, const std::string& pat
                                  const FileAttributes& attributes, bool& fresh) {
     auto file = create(root, path, unique, attributes);
     fresh = file.ok();
-    if (!fresh && file.error().system_error == EEXIST) file = adopt(root, path, unique);
+    if (!fresh && file.error().system_error == EEXIST) {
+        file = adopt(root, path, unique);
+        if (!file) {
+            Error failed = file.error();
+            failed.message +=
+                " (its unfinished file '" + temp_name(unique) +
+                "' is a link, has a second name or is another user's: delete it, and run all shards again)";
+            return failed;
+        }
+    }
     if (file) file->shared_ = true;
     return file;
 }
@@ -264,6 +273,11 @@ Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
     }
 #endif
     const std::vector<std::byte> zeros(64U << 10U);
+    // Beyond its end the file has no data.
+    struct stat st = {};
+    if (::fstat(fd_.get(), &st) != 0) return error("cannot write", errno);
+    const std::uint64_t size = std::max(offset, static_cast<std::uint64_t>(st.st_size));
+    length = std::min(length, size - offset);
     while (length > 0) {
         const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(length, zeros.size()));
         if (auto written = write(offset, std::span(zeros).first(n)); !written) return written;

@@ -64,6 +64,11 @@ Error gone(std::uint64_t job) {
                                     "run all shards again"};
 }
 
+Error begun_again(const JobFile::Version& version) {
+    return {ErrorCode::refused,
+            "'" + escape_name(version.path) + "' was started again by another shard: run this shard again"};
+}
+
 Error missing_in(const JobImage::SharedFile& file) {
     const FileRange gap = file.first_gap();
     return {ErrorCode::refused,
@@ -90,6 +95,9 @@ std::optional<FileTime> time_made(int parent, const std::string& name, int& erro
 #endif
     return std::nullopt;
 }
+
+/// A disk with times in whole seconds hides a write in the second of another one.
+bool tells_writes(const FileTimes& times) { return times.modified.nanoseconds != 0 || times.changed.nanoseconds != 0; }
 
 int lock_within(int fd, std::chrono::steady_clock::duration most) {
     const auto until = std::chrono::steady_clock::now() + most;
@@ -301,12 +309,17 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
     }
     const auto opened = open();
     if (!opened) return opened.error();
-    if (same && !opened->fresh) {
-        const bool changed = at->second.times && *at->second.times != opened->times;
-        if (changed && !changed_.contains(temporary)) static_cast<void>(read_slots(changed_[temporary]));
-        return {};
+    bool sure = true;
+    if (!same || opened->fresh) {
+        changed_.erase(temporary);
+        locked.add(job_record::FileBegun{temporary, split_path(version.path), version.size, version.mtime});
+    } else {
+        const JobImage::SharedFile& file = at->second;
+        if (file.writers.contains(shard_.index)) return {};
+        sure = !file.times || (*file.times == opened->times && tells_writes(opened->times));
+        if (!sure && read_slots(changed_[temporary]) != 0) changed_[temporary].clear();
     }
-    locked.add(job_record::FileBegun{temporary, split_path(version.path), version.size, version.mtime});
+    locked.add(job_record::FileOpened{temporary, shard_.index, sure});
     if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
     return {};
 }
@@ -315,51 +328,97 @@ std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRang
     std::vector<ProvenPiece> out;
     Locked locked(*this);
     if (locked.error() != 0) return out;
-    const auto at = image_.files.find(temporary_for(version.path));
-    if (at == image_.files.end() || at->second.size != version.size || at->second.mtime != version.mtime) return out;
-    const auto& pieces = at->second.pieces;
+    const JobImage::SharedFile* const file = find(version);
+    if (file == nullptr) return out;
+    const auto& pieces = file->pieces;
     const auto end = pieces.lower_bound(part.offset + part.length);
     for (auto piece = pieces.lower_bound(part.offset); piece != end; ++piece) out.push_back(piece->second);
     return out;
 }
 
-JobFile::Doubtful JobFile::doubtful(const Version& version, const FileRange& part) {
-    Doubtful out;
-    Locked locked(*this);
-    const std::uint64_t temporary = temporary_for(version.path);
-    const auto changed = changed_.find(temporary);
-    const auto at = image_.files.find(temporary);
-    if (locked.error() != 0 || changed == changed_.end() || at == image_.files.end()) return out;
-    std::vector<ShardSlot> now;
-    const std::vector<ShardSlot>& then = changed->second;
-    // A shard that was alive at that time has written the file, or reports since then.
-    bool any_alive = false;
-    if (read_slots(now) == 0) {
-        for (std::size_t i = 0; i < then.size(); ++i) {
-            const bool ran = i != shard_.index && then[i].state == ShardSlot::State::running;
-            any_alive = any_alive || (ran && then[i].run == now[i].run && then[i].beat != now[i].beat);
-        }
-    }
-    if (any_alive) return out;
-    const auto is_own = [&](std::uint64_t offset) {
-        return offset >= part.offset && offset < part.offset + part.length;
-    };
-    for (const auto& [offset, length] : at->second.filled) {
-        if (!is_own(offset)) out.filled[offset] = length;
-    }
-    for (const auto& [offset, piece] : at->second.pieces) {
-        if (!is_own(offset)) out.pieces.push_back(piece);
+const JobImage::SharedFile* JobFile::find(const Version& version) const {
+    const auto at = image_.files.find(temporary_for(version.path));
+    const bool same = at != image_.files.end() && at->second.size == version.size && at->second.mtime == version.mtime;
+    return same ? &at->second : nullptr;
+}
+
+JobFile::OtherWriter JobFile::other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) const {
+    const auto file = image_.files.find(temporary);
+    const std::vector<ShardSlot>& then = changed_.at(temporary);
+    OtherWriter out = OtherWriter::none;
+    for (const auto& [index, sure] : file->second.writers) {
+        const auto i = static_cast<std::size_t>(index);
+        if (!sure || i == shard_.index || i >= then.size() || then[i].state != ShardSlot::State::running) continue;
+        // Its data arrives. A receiver whose sender has died still reports for a while.
+        if (then[i].run == now[i].run && then[i].bytes_done != now[i].bytes_done) return OtherWriter::alive;
+        out = OtherWriter::possible;
     }
     return out;
 }
 
-Result<void> JobFile::begin_again(const Version& version) {
+bool JobFile::clear_up(Locked& locked, const std::vector<ShardSlot>& now) {
+    const auto cleared = [&](const auto& changed) {
+        if (!image_.files.contains(changed.first)) return true;
+        if (other_writer(changed.first, now) != OtherWriter::alive) return false;
+        locked.add(job_record::FileOpened{changed.first, shard_.index, true});
+        return true;
+    };
+    return std::erase_if(changed_, cleared) > 0;
+}
+
+Result<std::vector<JobFile::FilledPart>> JobFile::doubtful(const Version& version, const FileRange& part) {
+    std::vector<FilledPart> out;
+    for (const auto until = std::chrono::steady_clock::now() + kShardLease;;) {
+        {
+            Locked locked(*this);
+            std::vector<ShardSlot> now;
+            int error = locked.error();
+            if (error == 0) error = read_slots(now);
+            if (error == 0 && clear_up(locked, now)) error = locked.write();
+            if (error != 0) return cannot_use(shard_.job, error);
+            const std::uint64_t temporary = temporary_for(version.path);
+            const JobImage::SharedFile* const file = find(version);
+            if (file == nullptr || !changed_.contains(temporary)) return out;
+            const bool waits =
+                other_writer(temporary, now) == OtherWriter::possible && std::chrono::steady_clock::now() < until;
+            if (!waits) {
+                for (const auto& [offset, length] : file->filled) {
+                    if (offset >= part.offset && offset < part.offset + part.length) continue;
+                    FilledPart filled{{offset, length}};
+                    const auto end = file->pieces.lower_bound(offset + length);
+                    for (auto piece = file->pieces.lower_bound(offset); piece != end; ++piece) {
+                        filled.pieces.push_back(piece->second);
+                    }
+                    out.push_back(std::move(filled));
+                }
+                return out;
+            }
+        }
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
+}
+
+Result<void> JobFile::judge(const Version& version, const std::vector<std::uint64_t>& bad) {
     Locked locked(*this);
     if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
-    locked.add(
-        job_record::FileBegun{temporary_for(version.path), split_path(version.path), version.size, version.mtime});
+    const std::uint64_t temporary = temporary_for(version.path);
+    const JobImage::SharedFile* const file = find(version);
+    if (file == nullptr) return begun_again(version);
+    for (const std::uint64_t offset : bad) {
+        if (file->filled.contains(offset)) locked.add(job_record::PartVoid{temporary, offset});
+    }
+    locked.add(job_record::FileOpened{temporary, shard_.index, true});
+    changed_.erase(temporary);
     const int error = locked.write();
     return error == 0 ? Result<void>() : cannot_use(shard_.job, error);
+}
+
+void JobFile::leave(const Version& version, const FileTimes& times) {
+    Locked locked(*this);
+    const JobImage::SharedFile* const file = locked.error() == 0 ? find(version) : nullptr;
+    if (file == nullptr || changed_.contains(temporary_for(version.path))) return;
+    locked.add(job_record::FileLeft{temporary_for(version.path), times});
+    static_cast<void>(locked.write());  // without it, the next shard reads what others filled
 }
 
 Result<bool> JobFile::fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces,
@@ -367,15 +426,16 @@ Result<bool> JobFile::fill(const Version& version, const FileRange& part, const 
     Locked locked(*this);
     if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
     const std::uint64_t temporary = temporary_for(version.path);
-    const auto at = image_.files.find(temporary);
-    if (at == image_.files.end() || at->second.size != version.size || at->second.mtime != version.mtime) {
-        return Error{ErrorCode::refused,
-                     "'" + escape_name(version.path) + "' was started again by another shard: run this shard again"};
-    }
+    const JobImage::SharedFile* const file = find(version);
+    const auto named = image_.named.find(temporary);
+    // This part was on record, and another shard has completed the file since then.
+    const JobImage::NamedFile same{version.size, version.mtime};
+    if (file == nullptr && named != image_.named.end() && named->second == same) return false;
+    if (file == nullptr) return begun_again(version);
     for (const ProvenPiece& piece : pieces) locked.add(job_record::PartPiece{temporary, piece});
     locked.add(job_record::PartFilled{temporary, part, times});
     if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
-    return at->second.is_whole();
+    return file->is_whole();
 }
 
 void JobFile::named(const std::string& path) {
@@ -442,6 +502,7 @@ Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)
     int error = locked.error();
     if (error == 0) error = read_slots(slots);
     if (slots.empty()) return cannot_use(shard_.job, error);
+    if (error == 0 && clear_up(locked, slots)) error = locked.write();
     change(slots);
     std::array<std::byte, kSlotBytes> own{};
     put_slot(own.data(), slots[shard_.index]);

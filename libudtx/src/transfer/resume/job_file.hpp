@@ -59,17 +59,22 @@ class JobFile {
     Result<void> begin(const Version& version, const std::function<Result<Opened>()>& open);
     /// The pieces of that part that are on disk, according to the file.
     [[nodiscard]] std::vector<ProvenPiece> claimed(const Version& version, const FileRange& part);
-    /// What other shards filled, if something else than a shard may have changed it before begin(): the file then had
-    /// other times than after the latest part, and no shard was running.
-    struct Doubtful {
-        std::map<std::uint64_t, std::uint64_t> filled{};  ///< lengths of parts, by offset, without this shard's
-        std::vector<ProvenPiece> pieces{};                ///< of them; the rest is a hole
+    /// What a shard filled.
+    struct FilledPart {
+        FileRange part{};
+        std::vector<ProvenPiece> pieces{};  ///< the rest is a hole
     };
-    [[nodiscard]] Doubtful doubtful(const Version& version, const FileRange& part);
-    /// Declares what the shards filled void: another program changed it. They have to run again.
-    Result<void> begin_again(const Version& version);
-    /// Records that this part has these pieces and that they are synced. True: the file is complete. refused: the file
-    /// was started again meanwhile, for another version.
+    /// What other shards filled, if something else than a shard may have changed it: before begin() the file had other
+    /// times than on record, and no shard was writing it that is known to have begun with those times. May take as long
+    /// as kShardLease.
+    Result<std::vector<FilledPart>> doubtful(const Version& version, const FileRange& part);
+    /// These parts, which begin at these offsets, were read and are void: their shards have to run again. All others
+    /// hold. refused: as for fill().
+    Result<void> judge(const Version& version, const std::vector<std::uint64_t>& bad);
+    /// Call it when the file is left before its part is filled.
+    void leave(const Version& version, const FileTimes& times);
+    /// Records that this part has these pieces and that they are synced. True: the file is complete, and the caller
+    /// gives it its name. refused: the file was started again meanwhile, for another version.
     Result<bool> fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces,
                       const FileTimes& times);
     /// Records that the file has its final name.
@@ -99,6 +104,13 @@ class JobFile {
     [[nodiscard]] JobState state_of_image() const;
     /// Reads the slots of all shards. Returns 0 or an errno. Call it with the lock of the file.
     [[nodiscard]] int read_slots(std::vector<ShardSlot>& slots);
+    /// The file of that version. Null: it was begun again for another one.
+    [[nodiscard]] const JobImage::SharedFile* find(const Version& version) const;
+    enum class OtherWriter : std::uint8_t { none, possible, alive };
+    /// Whether a shard that is known to write the file has received data since begin().
+    [[nodiscard]] OtherWriter other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) const;
+    /// Adds what is known now about changed_.
+    [[nodiscard]] bool clear_up(Locked& locked, const std::vector<ShardSlot>& now);
 
     const ConfinedDir root_;
     const JobShard shard_;
@@ -109,7 +121,7 @@ class JobFile {
     JobImage image_;
     std::uint64_t end_ = 0;  // up to here the file was read
     bool may_find_ = true;   // no run of this shard has begun to deliver something for this run of the job
-    // Files that were changed when this shard began with them, with the shards that seemed to run at that time.
+    // Files that had other times than on record when this shard began with them, with the slots at that time.
     std::map<std::uint64_t, std::vector<ShardSlot>> changed_;
 };
 

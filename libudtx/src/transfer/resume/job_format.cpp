@@ -24,10 +24,17 @@ enum class JobRecordType : std::uint8_t {
     part_filled = 4,
     file_named = 5,
     shard_state = 6,
-    top = 7
+    top = 7,
+    file_opened = 8,
+    file_left = 9,
+    part_void = 10
 };
 
 bool put_job_type(Writer& out, JobRecordType type) { return out.u8(static_cast<std::uint8_t>(type)); }
+
+bool put_times(Writer& out, const FileTimes& times) {
+    return put_time(out, times.modified) && put_time(out, times.changed);
+}
 
 bool put_job(Writer& out, const job_record::Head& r) {
     return put_job_type(out, JobRecordType::head) && out.varint(r.version) && out.u64(r.job) && out.varint(r.count) &&
@@ -43,7 +50,7 @@ bool put_job(Writer& out, const job_record::PartPiece& r) {
 }
 bool put_job(Writer& out, const job_record::PartFilled& r) {
     return put_job_type(out, JobRecordType::part_filled) && out.u64(r.temporary) && out.varint(r.part.offset) &&
-           out.varint(r.part.length) && put_time(out, r.times.modified) && put_time(out, r.times.changed);
+           out.varint(r.part.length) && put_times(out, r.times);
 }
 bool put_job(Writer& out, const job_record::FileNamed& r) {
     return put_job_type(out, JobRecordType::file_named) && out.u64(r.temporary);
@@ -55,6 +62,17 @@ bool put_job(Writer& out, const job_record::ShardState& r) {
 
 bool put_job(Writer& out, const job_record::Top& r) {
     return put_job_type(out, JobRecordType::top) && put_path(out, {r.name}) && put_time(out, r.made);
+}
+
+bool put_job(Writer& out, const job_record::FileOpened& r) {
+    return put_job_type(out, JobRecordType::file_opened) && out.u64(r.temporary) && out.varint(r.index) &&
+           out.u8(r.sure ? 1 : 0);
+}
+bool put_job(Writer& out, const job_record::FileLeft& r) {
+    return put_job_type(out, JobRecordType::file_left) && out.u64(r.temporary) && put_times(out, r.times);
+}
+bool put_job(Writer& out, const job_record::PartVoid& r) {
+    return put_job_type(out, JobRecordType::part_void) && out.u64(r.temporary) && out.varint(r.offset);
 }
 
 job_record::Head parse_head(Fields& in) {
@@ -90,13 +108,17 @@ job_record::PartPiece parse_piece(Fields& in) {
     return r;
 }
 
+FileTimes parse_times(Fields& in) {
+    const FileTime modified = in.time();
+    return {modified, in.time()};
+}
+
 job_record::PartFilled parse_filled(Fields& in) {
     job_record::PartFilled r;
     r.temporary = in.u64();
     r.part.offset = in.varint(kMaxFileBytes);
     r.part.length = in.varint(kMaxFileBytes);
-    r.times.modified = in.time();
-    r.times.changed = in.time();
+    r.times = parse_times(in);
     return r;
 }
 
@@ -132,6 +154,24 @@ std::optional<JobRecord> parse_job_record(std::span<const std::byte> body) {
             out = job_record::Top{join_path(path), in.time()};
             break;
         }
+        case JobRecordType::file_opened: {
+            job_record::FileOpened r;
+            r.temporary = in.u64();
+            r.index = in.varint(kMaxShards - 1);
+            r.sure = in.u8(1) == 1;
+            out = r;
+            break;
+        }
+        case JobRecordType::file_left: {
+            const std::uint64_t temporary = in.u64();
+            out = job_record::FileLeft{temporary, parse_times(in)};
+            break;
+        }
+        case JobRecordType::part_void: {
+            const std::uint64_t temporary = in.u64();
+            out = job_record::PartVoid{temporary, in.varint(kMaxFileBytes)};
+            break;
+        }
     }
     return in.complete() ? out : std::nullopt;
 }
@@ -147,6 +187,7 @@ class JobReplay {
         return !std::exchange(image_.has_head, true);
     }
     bool operator()(const job_record::FileBegun& r) {
+        image_.named.erase(r.temporary);
         image_.files[r.temporary] = {join_path(r.path), r.size, r.mtime};
         return image_.has_head;
     }
@@ -171,10 +212,34 @@ class JobReplay {
         file->next_pieces.clear();
         return true;
     }
-    bool operator()(const job_record::FileNamed& r) { return image_.files.erase(r.temporary) > 0; }
+    bool operator()(const job_record::FileOpened& r) {
+        JobImage::SharedFile* const file = find(r.temporary);
+        if (file != nullptr && r.index < image_.shards.size()) file->writers[r.index] = r.sure;
+        return file != nullptr && r.index < image_.shards.size();
+    }
+    bool operator()(const job_record::FileLeft& r) {
+        JobImage::SharedFile* const file = find(r.temporary);
+        if (file != nullptr) file->times = r.times;
+        return file != nullptr;
+    }
+    bool operator()(const job_record::PartVoid& r) {
+        JobImage::SharedFile* const file = find(r.temporary);
+        const auto part = file != nullptr ? file->filled.find(r.offset) : decltype(file->filled.end()){};
+        if (file == nullptr || part == file->filled.end()) return false;
+        file->pieces.erase(file->pieces.lower_bound(r.offset), file->pieces.lower_bound(r.offset + part->second));
+        file->filled.erase(part);
+        return true;
+    }
+    bool operator()(const job_record::FileNamed& r) {
+        const JobImage::SharedFile* const file = find(r.temporary);
+        if (file == nullptr) return false;
+        image_.named[r.temporary] = {file->size, file->mtime};
+        return image_.files.erase(r.temporary) > 0;
+    }
     bool operator()(const job_record::ShardState& r) {
         if (r.index >= image_.shards.size()) return false;
         image_.shards[static_cast<std::size_t>(r.index)] = r.state;
+        for (auto& [temporary, file] : image_.files) file.writers.erase(r.index);
         return true;
     }
 

@@ -15,6 +15,9 @@
 // | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything, 2 it delivered  |
 // |      |            | everything in another run of the job and found it unchanged                         |
 // | 7    | Top        | path of one component, time at which that directory was made                        |
+// | 8    | FileOpened | u64 temporary, varint index of a shard, u8: 1 nothing but a shard has changed it    |
+// | 9    | FileLeft   | u64 temporary, times mtime and ctime of the file                                    |
+// | 10   | PartVoid   | u64 temporary, varint offset of a part                                              |
 //
 // `temporary` makes the name of the temporary file (shared_temp_number()). The first record, and only it, is a Head.
 // The receiver refuses a shard that has another split, hash or selection than the Head. `run` is a random number of
@@ -75,6 +78,22 @@ struct PartFilled {
     FileRange part{};
     FileTimes times{};  ///< after that
 };
+/// This run of a shard writes the file. A ShardState of that index ends it.
+struct FileOpened {
+    std::uint64_t temporary = 0;
+    std::uint64_t index = 0;
+    bool sure = true;  ///< since the latest times on record only shards have written it
+};
+/// A shard stops writing before its part is filled.
+struct FileLeft {
+    std::uint64_t temporary = 0;
+    FileTimes times{};
+};
+/// Another program changed that part.
+struct PartVoid {
+    std::uint64_t temporary = 0;
+    std::uint64_t offset = 0;
+};
 /// The file has its final name.
 struct FileNamed {
     std::uint64_t temporary = 0;
@@ -97,7 +116,8 @@ struct Top {
 }  // namespace job_record
 
 using JobRecord = std::variant<job_record::Head, job_record::FileBegun, job_record::PartPiece, job_record::PartFilled,
-                               job_record::FileNamed, job_record::ShardState, job_record::Top>;
+                               job_record::FileNamed, job_record::ShardState, job_record::Top, job_record::FileOpened,
+                               job_record::FileLeft, job_record::PartVoid>;
 
 /// Appends a record that begins at `offset` of the file.
 void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const JobRecord& record);
@@ -105,6 +125,11 @@ void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const 
 /// The state after all records of the file.
 class JobImage {
   public:
+    struct NamedFile {
+        std::uint64_t size = 0;
+        FileTime mtime{};
+        friend bool operator==(const NamedFile&, const NamedFile&) noexcept = default;
+    };
     /// A file that several shards fill.
     struct SharedFile {
         std::string path;
@@ -113,7 +138,8 @@ class JobImage {
         std::map<std::uint64_t, std::uint64_t> filled{};     ///< lengths of parts, by offset
         std::map<std::uint64_t, ProvenPiece> pieces{};       ///< pieces of these parts, by offset
         std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< pieces of a part that has no PartFilled yet
-        std::optional<FileTimes> times{};                    ///< when the latest part was filled
+        std::optional<FileTimes> times{};                    ///< when the latest part was filled or left
+        std::map<std::uint64_t, bool> writers{};             ///< shards that write it: FileOpened::sure, by index
         [[nodiscard]] bool is_whole() const { return first_gap().length == 0; }
         /// The first range that no filled part covers.
         [[nodiscard]] FileRange first_gap() const;
@@ -126,6 +152,7 @@ class JobImage {
     bool has_head = false;
     job_record::Head head;
     std::map<std::uint64_t, SharedFile> files;                         ///< by the number that makes the temporary name
+    std::map<std::uint64_t, NamedFile> named;                          ///< such files that have their final names
     std::vector<std::optional<job_record::ShardState::State>> shards;  ///< empty: it has not begun
     std::map<std::string, FileTime> tops;                              ///< when these directories were made
     /// True if shards that have run would have to run again without this file.
