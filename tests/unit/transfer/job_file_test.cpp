@@ -525,14 +525,19 @@ TEST_CASE("a shard that writes the file explains its times, unless it has begun 
         REQUIRE(begin(*rig.second, kFile, false, 3));
         rig.beats(*rig.second, 1, 1);
         REQUIRE(begin(*rig.third, kFile, false, 4));
-        rig.beats(*rig.second, 1, 2, GENERATE(ShardSlot::State::running, ShardSlot::State::failed));
+        rig.beats(*rig.second, 1, 2);
+        rig.beats(*rig.third, 2, 1);
+        rig.beats(*rig.second, 1, 3, GENERATE(ShardSlot::State::running, ShardSlot::State::failed));
         CHECK(rig.doubted_by(*rig.third, rig.end) == 0);
     }
     SECTION("its sender was killed") {
         REQUIRE(begin(*rig.second, kFile, false, 3));
         rig.beats(*rig.second, 1, 1);
         REQUIRE(begin(*rig.third, kFile, false, 4));
-        rig.beats(*rig.second, 1, 1);
+        // The first report covers what came before.
+        rig.beats(*rig.second, 1, 2);
+        rig.beats(*rig.third, 2, 1);
+        rig.beats(*rig.second, 1, 2);
         CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
     }
     SECTION("it was killed") {
@@ -546,8 +551,10 @@ TEST_CASE("a shard that writes the file explains its times, unless it has begun 
         rig.beats(*rig.third, 2, 1);
         REQUIRE(begin(*rig.second, kFile, false, 4));
         REQUIRE(begin(*rig.third, kFile, false, 4));
-        rig.beats(*rig.second, 1, 2);
-        rig.beats(*rig.third, 2, 2);
+        for (const std::uint64_t bytes : {2U, 3U, 4U}) {
+            rig.beats(*rig.second, 1, bytes);
+            rig.beats(*rig.third, 2, bytes);
+        }
         CHECK(rig.doubted_by(*rig.second, rig.middle) == 1);
         CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
         // One of them may fail and come back.
@@ -559,7 +566,10 @@ TEST_CASE("a shard that writes the file explains its times, unless it has begun 
     SECTION("it runs, but writes other files") {
         rig.beats(*rig.second, 1, 1);
         REQUIRE(begin(*rig.third, kFile, false, 4));
-        rig.beats(*rig.second, 1, 2);
+        for (const std::uint64_t bytes : {2U, 3U}) {
+            rig.beats(*rig.second, 1, bytes);
+            rig.beats(*rig.third, 2, bytes);
+        }
         CHECK(rig.doubted_by(*rig.third, rig.end) == 1);
     }
 }

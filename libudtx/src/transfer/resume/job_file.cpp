@@ -317,7 +317,12 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
         const JobImage::SharedFile& file = at->second;
         if (file.writers.contains(shard_.index)) return {};
         sure = !file.times || (*file.times == opened->times && tells_writes(opened->times));
-        if (!sure && read_slots(changed_[temporary]) != 0) changed_[temporary].clear();
+        if (!sure) {
+            std::vector<ShardSlot> slots;
+            if (read_slots(slots) != 0) slots.clear();
+            std::vector<Seen>& seen = changed_[temporary];
+            for (const ShardSlot& slot : slots) seen.push_back({slot, false});
+        }
     }
     locked.add(job_record::FileOpened{temporary, shard_.index, sure});
     if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
@@ -342,15 +347,17 @@ const JobImage::SharedFile* JobFile::find(const Version& version) const {
     return same ? &at->second : nullptr;
 }
 
-JobFile::OtherWriter JobFile::other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) const {
+JobFile::OtherWriter JobFile::other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) {
     const auto file = image_.files.find(temporary);
-    const std::vector<ShardSlot>& then = changed_.at(temporary);
+    std::vector<Seen>& seen = changed_.at(temporary);
     OtherWriter out = OtherWriter::none;
     for (const auto& [index, sure] : file->second.writers) {
         const auto i = static_cast<std::size_t>(index);
-        if (!sure || i == shard_.index || i >= then.size() || then[i].state != ShardSlot::State::running) continue;
-        // Its data arrives. A receiver whose sender has died still reports for a while.
-        if (then[i].run == now[i].run && then[i].bytes_done != now[i].bytes_done) return OtherWriter::alive;
+        if (!sure || i == shard_.index || i >= seen.size()) continue;
+        if (seen[i].slot.state != ShardSlot::State::running || seen[i].slot.run != now[i].run) continue;
+        // A receiver whose sender has died still reports for a while, but no data arrives there.
+        if (seen[i].since && seen[i].slot.bytes_done != now[i].bytes_done) return OtherWriter::alive;
+        if (!seen[i].since && seen[i].slot.beat != now[i].beat) seen[i] = {now[i], true};
         out = OtherWriter::possible;
     }
     return out;

@@ -108,7 +108,7 @@ class JobFile {
     [[nodiscard]] const JobImage::SharedFile* find(const Version& version) const;
     enum class OtherWriter : std::uint8_t { none, possible, alive };
     /// Whether a shard that is known to write the file has received data since begin().
-    [[nodiscard]] OtherWriter other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) const;
+    [[nodiscard]] OtherWriter other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now);
     /// Adds what is known now about changed_.
     [[nodiscard]] bool clear_up(Locked& locked, const std::vector<ShardSlot>& now);
 
@@ -121,8 +121,13 @@ class JobFile {
     JobImage image_;
     std::uint64_t end_ = 0;  // up to here the file was read
     bool may_find_ = true;   // no run of this shard has begun to deliver something for this run of the job
-    // Files that had other times than on record when this shard began with them, with the slots at that time.
-    std::map<std::uint64_t, std::vector<ShardSlot>> changed_;
+    /// A report of another shard.
+    struct Seen {
+        ShardSlot slot;
+        bool since = false;  ///< made after begin(); what arrives later arrives while the shard writes
+    };
+    // Files that had other times than on record when this shard began with them.
+    std::map<std::uint64_t, std::vector<Seen>> changed_;
 };
 
 }  // namespace udtx::transfer
