@@ -534,7 +534,7 @@ TEST_CASE("a shard that writes the file explains its times, unless it has begun 
         REQUIRE(begin(*rig.second, kFile, false, 3));
         rig.beats(*rig.second, 1, 1);
         REQUIRE(begin(*rig.third, kFile, false, 4));
-        // The first report covers what came before.
+        // The first report also covers earlier data.
         rig.beats(*rig.second, 1, 2);
         rig.beats(*rig.third, 2, 1);
         rig.beats(*rig.second, 1, 2);

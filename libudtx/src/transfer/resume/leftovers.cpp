@@ -251,8 +251,7 @@ class Cleaner {
         if (doomed_.count(path) > 0) return;
         if (const auto spared = spared_.find(path); spared != spared_.end()) return keep(path, spared->second);
         if (S_ISDIR(st.st_mode))
-            return keep(path,
-                        "a run that deletes has not deleted all of it: repeat that run, or delete the directory");
+            return keep(path, "a run that deletes has not deleted all of it: repeat that run, or delete the directory");
         if (!is_ours(st) && !is_temporary_link(name, st))
             return keep(path, "it is not a file of this user's transfers");
         // As late as possible: every transfer locks the directory before it begins a file.
