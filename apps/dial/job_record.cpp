@@ -210,6 +210,8 @@ Result<void> JobRecord::judge_once(transfer::JobState& job) {
     if (!known) return known.error();
     // It finds what it delivered when the job was complete, and not what another shard has just completed.
     const bool found = job.run == known->complete.run && job.run == shard_.delivered_run;
+    // Another shard was the last one of this run, and has said so while this one ended.
+    if (!found && job.run == known->complete.run) return {};
     if (found) job.done = job.count;
     known->ends[shard_.index] = {job.run, cut()};
     std::erase_if(known->ends, [](const auto& shard) { return shard.second.run == 0; });
