@@ -45,6 +45,13 @@ all_there() {
     [ "$(stat -c '%a %Y' "$src/large")" = "$(stat -c '%a %Y' "$work/dst/src/large")" ] || fail "the large file has another mode or time"
     nothing_left
 }
+# deliver_first K...: these shards deliver into an empty destination, by the plan.
+deliver_first() {
+    local k
+    rm -r "$work/dst/src"
+    for k; do begin "$k" -p --plan "$work/plan"; done
+    ended 0
+}
 declare -A shard
 
 # --- all at once, without a plan: each shard scans the tree
@@ -158,9 +165,7 @@ ended 0
 all_there
 
 # --- the file changes after some shards have ended: the last shard fails and names the remedy
-rm -r "$work/dst/src"
-for k in 0 1; do begin $k -p --plan "$work/plan"; done
-ended 0
+deliver_first 0 1
 touch -d 2001-02-03T04:05:08 "$src/large"
 begin 2 -p --plan "$work/plan"
 ended 0
@@ -173,9 +178,7 @@ ended 0
 all_there
 
 # --- between the shards, another program writes into what some have filled: data, or a hole
-rm -r "$work/dst/src"
-for k in 0 1 2; do begin $k -p --plan "$work/plan"; done
-ended 0
+deliver_first 0 1 2
 for part in "$work"/dst/src/.udtx-*.part; do
     printf foreign | dd of="$part" bs=1 seek=1000000 conv=notrunc status=none
     touch -d 2001-02-03 "$part"
@@ -189,9 +192,7 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 # It only looks changed: the data is read, and nothing is sent again.
-rm -r "$work/dst/src"
-for k in 0 1 2; do begin $k -p --plan "$work/plan"; done
-ended 0
+deliver_first 0 1 2
 touch "$work"/dst/src/.udtx-*.part
 begin 3 -p --plan "$work/plan"
 ended 0
