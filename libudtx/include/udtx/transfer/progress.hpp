@@ -66,7 +66,7 @@ struct Progress {
     std::uint64_t bytes_sent = 0;          ///< sender: bytes passed to the transport
     std::uint64_t bytes_total = 0;         ///< bytes found so far, without holes
     std::uint64_t bytes_kept = 0;          ///< bytes that the receiver already has, or that are being compared with it
-    std::uint64_t steps = 0;               ///< grows while an end compares or reads once more, and no member above does
+    std::uint64_t steps = 0;               ///< grows while an end works, also if it only compares or reads once more
     bool totals_final = false;             ///< true: all sources have been scanned
     std::optional<ReceiverLoad> receiver;  ///< sender: the receiver's last report
     std::optional<JobProgress> job;        ///< receiver of a shard: the progress of the job

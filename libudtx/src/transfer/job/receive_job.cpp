@@ -120,8 +120,8 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (ended_) return;
     if (winding_up_) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
-    if (now >= next_delivered_) {
-        const bool works = !confirm_sent_ && now >= next_step_ && report_.steps() != told_steps_;
+    const bool works = !confirm_sent_ && now >= next_step_ && report_.steps() != told_steps_;
+    if (now >= next_delivered_ || works) {
         if (const message::Totals so_far = totals_of(report_); so_far != told_ || works) {
             next_delivered_ = now + report_pace(connection, kDeliveredInterval);
             next_step_ = now + kStepInterval;
