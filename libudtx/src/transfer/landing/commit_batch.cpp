@@ -108,12 +108,14 @@ class ReadBack {
         FileDigest whole(commit_.last->hash, commit_.length);
         for (std::uint64_t at = 0; at < commit_.length && hasher_.error() == 0 && may_go_on();) {
             const std::uint64_t length = piece_length(at, commit_.length - at);
-            const auto digest = hasher_.hash(fd, at, length, commit_.sequence ? &sequence : nullptr);
-            if (digest) whole.add(at, length, *digest);
+            if (commit_.sequence) {
+                static_cast<void>(hasher_.add_to(sequence, fd, at, length));
+            } else if (const auto digest = hasher_.hash(fd, at, length)) {
+                whole.add(at, length, *digest);
+            }
             at += length;
         }
-        if (commit_.sequence) return sequence.finish() == *commit_.sequence;
-        return whole.finish() == *commit_.whole;
+        return commit_.sequence ? sequence.finish() == *commit_.sequence : whole.finish() == *commit_.whole;
     }
 
     const Commit& commit_;

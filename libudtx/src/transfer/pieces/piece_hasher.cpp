@@ -19,13 +19,18 @@ std::optional<std::span<const std::byte>> PieceHasher::read(int fd, std::uint64_
     return room;
 }
 
-std::optional<Digest> PieceHasher::hash(int fd, std::uint64_t offset, std::uint64_t length, Hasher* sequence) {
+std::optional<Digest> PieceHasher::hash(int fd, std::uint64_t offset, std::uint64_t length) {
     const auto bytes = read(fd, offset, length);
     if (!bytes) return std::nullopt;
-    if (sequence != nullptr) sequence->update(*bytes);
     hasher_.reset();
     hasher_.update(*bytes);
     return hasher_.finish();
+}
+
+bool PieceHasher::add_to(Hasher& sequence, int fd, std::uint64_t offset, std::uint64_t length) {
+    const auto bytes = read(fd, offset, length);
+    if (bytes) sequence.update(*bytes);
+    return bytes.has_value();
 }
 
 std::optional<bool> PieceHasher::is_zero(int fd, std::uint64_t offset, std::uint64_t length) {

@@ -16,9 +16,9 @@ class PieceHasher {
     explicit PieceHasher(HashAlgorithm hash) : hasher_(hash) {}
 
     /// Digest of at most kPieceBytes. nullopt: they cannot be read, or the file ends earlier: see error().
-    /// `sequence`: also gets these bytes.
-    [[nodiscard]] std::optional<Digest> hash(int fd, std::uint64_t offset, std::uint64_t length,
-                                             Hasher* sequence = nullptr);
+    [[nodiscard]] std::optional<Digest> hash(int fd, std::uint64_t offset, std::uint64_t length);
+    /// Adds at most kPieceBytes to the hash of a longer sequence. False: as nullopt of hash().
+    [[nodiscard]] bool add_to(Hasher& sequence, int fd, std::uint64_t offset, std::uint64_t length);
     /// True if all bytes of a range of any length are zero; nullopt as for hash().
     [[nodiscard]] std::optional<bool> is_zero(int fd, std::uint64_t offset, std::uint64_t length);
     /// Result of the latest call: 0, an errno, or ENODATA if the file ends too early.

@@ -62,7 +62,7 @@ DiskStep PipeReader::end_of_input() {
     if (same_content(begun_->st, now)) return finish(digest);
     if (now.st_size < begun_->st.st_size) return changed();
     // It may have grown only.
-    again_.emplace(SecondReading{digest, Hasher(hash_), make_page_block(kPieceBytes), 0});
+    again_.emplace(SecondReading{digest, PieceHasher(hash_), Hasher(hash_), 0});
     return DiskStep::again();
 }
 
@@ -72,14 +72,11 @@ DiskStep PipeReader::read_again() {
     while (again.done < bytes_) {
         if (packer_.closed()) return DiskStep::over();
         if (slice.over()) return DiskStep::again();
-        const auto length = static_cast<std::size_t>(std::min(bytes_ - again.done, kPieceBytes));
-        const std::span<std::byte> room(again.block.get(), length);
-        std::size_t count = 0;
-        if (const int error = read_all_at(fd_, room, begun_->offset + again.done, count); error != 0) {
-            return fail(io_error("cannot read", name_, error));
+        const std::uint64_t length = std::min(bytes_ - again.done, kPieceBytes);
+        if (!again.reader.add_to(again.hasher, fd_, begun_->offset + again.done, length)) {
+            const int error = again.reader.error();
+            return error == ENODATA ? changed() : fail(io_error("cannot read", name_, error));
         }
-        if (count < length) return changed();
-        again.hasher.update(room);
         again.done += length;
     }
     return again.hasher.finish() == again.first ? finish(again.first) : changed();

@@ -7,11 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "base/page_block.hpp"
-
 #include "transfer/checksum.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/job_report.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/stop_event.hpp"
 
@@ -37,8 +36,8 @@ class PipeReader {
     /// What was read is compared with what the file has now.
     struct SecondReading {
         Digest first;
+        PieceHasher reader;
         Hasher hasher;
-        PageBlock block;
         std::uint64_t done = 0;
     };
     [[nodiscard]] DiskStep end_of_input();
