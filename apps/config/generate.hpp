@@ -1,4 +1,4 @@
-// Makes the manual page and shell completion from the definitions that --help uses.
+// A manual page in roff (man(7)).
 #pragma once
 
 #include <functional>
@@ -6,8 +6,19 @@
 #include <string_view>
 
 #include "common/command_line.hpp"
-#include "common/manual.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace udtx::apps {
+
+[[nodiscard]] std::string man_page(const CLI::App& app, const Manual& manual);
+
+}  // namespace udtx::apps
+
+// Makes the manual page and shell completion from the definitions that --help uses.
 
 namespace CLI {
 class App;

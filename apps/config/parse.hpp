@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "common/manual.hpp"
-#include "common/origins.hpp"
-#include "common/url.hpp"
-#include "config/layers.hpp"
+#include "common/locations.hpp"
+#include "config/settings.hpp"
 
 namespace CLI {
 class App;
@@ -61,5 +59,20 @@ Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& 
 /// Like parse_configured(), with the given layers in place of this process's environment.
 Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,
                                      const std::function<std::string()>& target, const Layers& layers);
+
+}  // namespace udtx::apps
+
+// --show-config: prints every setting with its value and the value's origin.
+
+namespace CLI {
+class App;
+}
+
+namespace udtx::apps {
+
+/// One line per setting: "key value  # origin". Without the origins the output is a configuration
+/// file.
+[[nodiscard]] std::string show_config(const CLI::App& app, const Configured& configured, const Layers& layers,
+                                      const ComputedDefault& computed);
 
 }  // namespace udtx::apps

@@ -1,18 +1,41 @@
-// Computes the current rate cap from the user's cap (given at the start or later through the control socket), the
-// schedule, and the share of the host's rate.
+// Shares one rate among all transfers of a user on this host (--host-rate): each transfer takes an equal part. Each
+// transfer has a file that its process locks. The lock ends with the process, also after a crash.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
-#include "control/host_share.hpp"
-#include "options/schedule.hpp"
+#include "options/rate_options.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
+#include "udtx/result.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::apps {
+
+class HostShare {
+  public:
+    /// From now on the other transfers that use this directory count this one.
+    static Result<std::unique_ptr<HostShare>> join(const std::string& directory);
+    ~HostShare();
+    HostShare(const HostShare&) = delete;
+    HostShare& operator=(const HostShare&) = delete;
+
+    /// Number of running transfers, including this one. Removes the files of ended processes.
+    [[nodiscard]] std::size_t count() const;
+
+  private:
+    HostShare(std::string directory, std::string name, UniqueFd lock);
+    std::string directory_;
+    std::string name_;
+    UniqueFd lock_;
+};
+
+// Computes the current rate cap from the user's cap (given at the start or later through the control socket), the
+// schedule, and the share of the host's rate.
 
 class RateGovernor {
   public:

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "common/exit_codes.hpp"
-#include "common/json_writer.hpp"
+#include "common/text.hpp"
 #include "udtx/transfer/shard.hpp"
 
 namespace udtx::apps {

@@ -1,4 +1,5 @@
-// All observers of one transfer, and all that may change its cap: JSON stream, metrics, control socket, schedule.
+// Adds up a transfer over all its connections. Data that an earlier connection delivered counts once, although a later
+// connection finds it at the receiver.
 #pragma once
 
 #include <memory>
@@ -9,17 +10,32 @@
 #include "control/control_socket.hpp"
 #include "control/observer_services.hpp"
 #include "control/rate_governor.hpp"
-#include "control/transfer_card.hpp"
-#include "dial/account.hpp"
 #include "observe/http_server.hpp"
 #include "observe/observer.hpp"
-#include "observe/progress_display.hpp"
-#include "observe/silence.hpp"
+#include "observe/progress.hpp"
 #include "options/common_options.hpp"
 #include "page/live_page.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
+
+class Account {
+  public:
+    /// Converts the current connection's figures to those of the whole transfer.
+    [[nodiscard]] transfer::Progress whole(transfer::Progress now) const;
+    [[nodiscard]] transfer::Outcome whole(transfer::Outcome now) const;
+    /// Call it when a connection has ended, with its figures converted by whole().
+    void carry(const transfer::Progress& progress, const transfer::Outcome& outcome);
+
+  private:
+    bool carried_ = false;
+    transfer::Progress progress_;
+    transfer::Outcome outcome_;
+};
+
+// All observers of one transfer, and all that may change its cap: JSON stream, metrics, control socket, schedule.
 
 /// Observes a transfer by the side that connected, over all its connections. Use it on one thread; the servers' threads
 /// only call latest() and the control handler.

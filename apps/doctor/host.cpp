@@ -1,24 +1,178 @@
 #include "doctor/host.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "common/process.hpp"
+#include "common/text.hpp"
+#include "common/units.hpp"
+#include "observe/final_report.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/diagnosis.hpp"
+#include "udtx/monotonic_clock.hpp"
+
 #ifdef __linux__
 #include <sys/timex.h>
 #endif
 
-#include <algorithm>
-#include <array>
-#include <fstream>
-#include <string>
-#include <thread>
-#include <utility>
-
-#include "common/units.hpp"
-#include "doctor/disk.hpp"
-#include "doctor/network.hpp"
-#include "observe/output.hpp"
-#include "udtx/diagnosis.hpp"
-#include "udtx/monotonic_clock.hpp"
-
 namespace udtx::apps {
+
+ExitCode code_of(const std::vector<Finding>& findings) {
+    const auto failed = [](const Finding& finding) { return finding.code != ExitCode::ok; };
+    const auto first = std::find_if(findings.begin(), findings.end(), failed);
+    return first == findings.end() ? ExitCode::ok : first->code;
+}
+
+std::string findings_text(const std::vector<Finding>& findings) {
+    std::string text;
+    for (const Finding& finding : findings) {
+        text += (finding.good ? "good  " : "FIX   ") + finding.what + "\n";
+        if (!finding.remedy.empty()) text += "      " + finding.remedy + "\n";
+    }
+    return text;
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+    JsonWriter json;
+    json.begin_array();
+    for (const Finding& finding : findings) {
+        json.begin_object().key("good").boolean(finding.good).key("what").string(finding.what);
+        json.key("remedy").string(finding.remedy).end_object();
+    }
+    json.end_array();
+    return json.text();
+}
+
+namespace {
+
+constexpr unsigned kLeastMtu = 1280;
+
+Finding examine_buffers(const UdpSupport& udp) {
+    const auto kib = [](std::size_t bytes) { return format_count(bytes / 1024) + " KiB"; };
+    return {udp.buffer_commands.empty(),
+            "UDP buffers: receive " + kib(udp.receive_buffer) + ", send " + kib(udp.send_buffer),
+            udp.buffer_commands.empty() ? "" : "fix with: sudo " + udp.buffer_commands};
+}
+
+Finding examine_offload(bool good, const char* what) {
+    return {good, std::string(what) + (good ? ": the kernel has it" : ": the kernel does not have it"),
+            good ? "" : "use Linux 5.0 or later; without it one processor reaches about 2 Gbit/s"};
+}
+
+void examine_interfaces(std::vector<Finding>& findings) {
+    std::error_code none;
+    for (std::filesystem::directory_iterator at("/sys/class/net", none), end; at != end; at.increment(none)) {
+        const std::filesystem::path path = at->path();
+        const std::string name = path.filename().string();
+        std::ifstream state_file(path / "operstate");
+        std::string state;
+        state_file >> state;
+        const auto mtu = mtu_of(name);
+        if (!mtu || state == "down") continue;
+        Finding finding{*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu), ""};
+        if (!finding.good) finding.remedy = "udtx needs 1280; fix with: sudo ip link set " + name + " mtu 1500";
+        if (finding.good && *mtu < kUsualMtu) finding.what += " (less than usual: a tunnel?)";
+        findings.push_back(std::move(finding));
+    }
+}
+
+}  // namespace
+
+std::vector<Finding> examine_network() {
+    std::vector<Finding> findings;
+    const auto udp = examine_udp();
+    if (!udp) return {{false, udp.error().message, ""}};
+    findings.push_back(examine_buffers(*udp));
+#ifdef __linux__
+    findings.push_back(examine_offload(udp->segmentation_offload, "UDP segmentation offload (GSO)"));
+    findings.push_back(examine_offload(udp->receive_offload, "UDP receive offload (GRO)"));
+    examine_interfaces(findings);
+#endif
+    return findings;
+}
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = 256U << 20U;
+constexpr Duration kMostTime = std::chrono::seconds(2);
+
+/// Aligned to a page, because the kernel copies that fastest.
+struct alignas(4096) Block {
+    std::array<std::byte, 1U << 20U> bytes;
+};
+
+std::string speed_text(const char* what, std::uint64_t bytes, Duration time) {
+    return std::string(what) + " " + format_byte_rate(Rate::from_bytes(bytes, std::max(time, Duration(1))));
+}
+
+/// Calls `step(offset)` once per block until enough is done. Returns the bytes, or the first errno as a negative
+/// number.
+template <class Step>
+std::int64_t repeat(std::uint64_t most, Step&& step) {
+    const Instant start = monotonic_now();
+    std::uint64_t done = 0;
+    while (done < most && monotonic_now() - start < kMostTime) {
+        const ssize_t n = step(static_cast<off_t>(done));
+        if (n < 0) return -errno;
+        if (n == 0) break;
+        done += static_cast<std::uint64_t>(n);
+    }
+    return static_cast<std::int64_t>(done);
+}
+
+Finding unwritable(const std::string& directory, int error) {
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
+            missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
+                    : "make room, or let this user write there",
+            ExitCode::file_io};
+}
+
+}  // namespace
+
+std::vector<Finding> examine_disk(const std::string& directory) {
+    std::string name = directory + "/.udtx-doctor-XXXXXX";
+    const UniqueFd fd(::mkstemp(name.data()));
+    if (!fd) return {unwritable(directory, errno)};
+    ::unlink(name.c_str());
+    const auto memory = std::make_unique<Block>();
+    const std::span block(memory->bytes);
+    // A disk that compresses would store zeros without work.
+    std::minstd_rand random(1);
+    for (std::byte& byte : block) byte = static_cast<std::byte>(random());
+    Instant start = monotonic_now();
+    const std::int64_t written =
+        repeat(kMostBytes, [&](off_t at) { return ::pwrite(fd.get(), block.data(), block.size(), at); });
+    if (written < 0) return {unwritable(directory, static_cast<int>(-written))};
+    const bool synced = ::fdatasync(fd.get()) == 0;
+    const Duration write_time = monotonic_now() - start;
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    start = monotonic_now();
+    const std::int64_t read = repeat(static_cast<std::uint64_t>(written),
+                                     [&](off_t at) { return ::pread(fd.get(), block.data(), block.size(), at); });
+    const Duration read_time = monotonic_now() - start;
+    if (!synced || read < 0) return {unwritable(directory, errno)};
+    return {{true,
+             "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +
+                 " with sync, " + speed_text("reads", static_cast<std::uint64_t>(read), read_time) +
+                 " (perhaps from memory)",
+             ""}};
+}
+
 namespace {
 
 /// Time for measuring each cipher.

@@ -1,8 +1,14 @@
 #include "observe/final_report.hpp"
 
-#include <algorithm>
+#include <unistd.h>
 
-#include "common/json_writer.hpp"
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "observe/observer.hpp"
@@ -398,6 +404,115 @@ void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     add_some(total.failed, next.failed);
     add_some(total.warnings, next.warnings);
     for (const transfer::Unset& unset : next.unset) transfer::add(total.unset, unset);
+}
+
+namespace {
+
+constexpr std::size_t kListed = 10;
+
+/// Prints some of `items`, then how many of the `count` items are left out.
+template <class Item, class Print>
+void list(Log& log, const std::vector<Item>& items, std::uint64_t count, const ShowOptions& options, Print&& print) {
+    const std::size_t shown = options.verbose ? items.size() : std::min(items.size(), kListed);
+    for (std::size_t i = 0; i < shown; ++i) log.warn(options.from + print(items[i]));
+    if (count <= shown) return;
+    log.warn(options.from + "... and " + format_count(count - shown) + " more" +
+             (options.verbose || items.size() <= shown ? "" : "; -v lists them"));
+}
+
+}  // namespace
+
+void show_report(Log& log, const FinalReport& report, const ShowOptions& options) {
+    const transfer::Outcome& outcome = report.outcome;
+    list(log, outcome.warnings, outcome.warnings.size(), options, [](const std::string& warning) { return warning; });
+    // A single failure is printed as the error line. So is a single kind of attribute that could not be set, if nothing
+    // failed.
+    for (const transfer::Unset& unset : outcome.unset) {
+        if (outcome.unset.size() + outcome.failed_count > 1) log.warn(options.from + describe(unset));
+    }
+    if (outcome.failed.size() > 1) {
+        list(log, outcome.failed, outcome.failed_count, options,
+             [&](const transfer::FailedFile& file) { return std::string(options.failed) + ": " + describe(file); });
+    }
+    if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
+        log.info(options.from + summary_line(report));
+        const std::string line = transport_line(report);
+        if (!line.empty() && options.transport) log.info(options.from + line);
+        if (!line.empty() && !options.transport) log.detail(options.from + line);
+        // A receiver of many transfers would print this line for each, so there it is a detail.
+        if (const std::string limits = limit_line(report.limits); !limits.empty()) {
+            options.transport ? log.info(options.from + limits) : log.detail(options.from + limits);
+        }
+        for (const std::string& path : path_lines(report)) log.detail(options.from + path);
+        if (options.stats) {
+            for (const std::string& stat : stats_lines(report)) log.info(options.from + stat);
+        }
+    }
+    if (!report.error.empty()) log.error(options.from + report.error);
+}
+
+std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
+    // A refusal or a failed verification would occur again.
+    const ErrorCode code = outcome.status.ok() ? ErrorCode::interrupted : outcome.status.error().code;
+    const bool line = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
+                      code == ErrorCode::udp_blocked;
+    const bool disk = code == ErrorCode::file_io && outcome.files + outcome.kept_bytes + outcome.sent_bytes > 0;
+    const bool stopped = code == ErrorCode::interrupted || code == ErrorCode::going_away;
+    const bool helps = interrupted || stopped || line || disk;
+    return outcome.continues && helps ? "; the same command continues from here" : "";
+}
+
+std::string partial_message(const FinalReport& report, const char* failed, bool quiet) {
+    const transfer::Outcome& outcome = report.outcome;
+    if (outcome.failed_count == 0) {
+        const std::size_t kinds = outcome.unset.size();
+        if (kinds == 1) return describe(outcome.unset.front());
+        return "everything was delivered, but " + std::to_string(kinds) + " kinds of attributes could not be set" +
+               (quiet && kinds > 0 ? ", the first is: " + describe(outcome.unset.front()) : "");
+    }
+    if (outcome.failed_count == 1 && outcome.failed.size() == 1) {
+        return std::string(failed) + ": " + describe(outcome.failed.front());
+    }
+    std::string message = std::string(failed) + ": " + format_count(outcome.failed_count) +
+                          (outcome.failed_count == 1 ? " entry" : " entries");
+    if (quiet && !outcome.failed.empty()) message += ", the first is " + describe(outcome.failed.front());
+    return message;
+}
+
+ExitCode print_output(Log& log, std::string_view text, ExitCode code) {
+    const int failed = write_all(STDOUT_FILENO, text);
+    if (failed == 0) return code;
+    // EBADF: standard output was closed at the start of the program.
+    log.error("cannot write to standard output: " +
+              (failed == EBADF ? std::string("it is closed") : std::generic_category().message(failed)));
+    return code == ExitCode::ok ? ExitCode::file_io : code;
+}
+
+ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool json) {
+    log.error(message);
+    return json ? print_output(log, error_json(code, message) + "\n", code) : code;
+}
+
+void check_log(Log& log, FinalReport& report) {
+    const auto written = log.file_status();
+    if (written || report.code != ExitCode::ok) return;
+    report.code = ExitCode::file_io;
+    report.error = written.error().message;
+    log.error(report.error);
+}
+
+Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options) {
+    if (options.receipt_text.empty()) return std::optional<transfer::ReceiptFile>();
+    auto receipt = transfer::ReceiptFile::create(options.receipt_text);
+    if (!receipt) return Error{receipt.error().code, "--receipt: " + receipt.error().message};
+    return std::optional(std::move(*receipt));
+}
+
+void judge_receipt(FinalReport& report) {
+    const Result<void>& receipt = report.outcome.receipt;
+    if (receipt || report.code != ExitCode::ok) return;
+    report.code = exit_code_for(receipt.error().code);
+    report.error = "everything was delivered, but " + receipt.error().message;
 }
 
 }  // namespace udtx::apps

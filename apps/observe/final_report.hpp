@@ -3,16 +3,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/exit_codes.hpp"
-#include "observe/limits.hpp"
+#include "common/log.hpp"
+#include "observe/observer.hpp"
 #include "options/common_options.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/time.hpp"
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/progress.hpp"
+#include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {
 
@@ -67,5 +70,39 @@ void close_books(FinalReport& report);
 [[nodiscard]] std::string describe(const transfer::FailedFile& file);
 /// Adds the counts of `next` to `total`.
 void accumulate(transfer::Outcome& total, const transfer::Outcome& next);
+
+// The lines that a tool prints at the end of a transfer.
+
+struct ShowOptions {
+    std::string from;                      ///< put before each line: names the transfer
+    const char* failed = "not delivered";  ///< put before each file that failed
+    bool verbose = false;                  ///< lists all failures
+    bool stats = false;                    ///< prints all figures
+    bool transport = true;                 ///< prints the line about the path; otherwise only with -v
+};
+
+/// Prints warnings, single failures, the summary, and the error as the last line.
+void show_report(Log& log, const FinalReport& report, const ShowOptions& options);
+/// Addition to the error line of an aborted transfer: says that the same command continues, if so. `interrupted`: a
+/// signal ended this side.
+[[nodiscard]] std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted);
+/// The error line of a transfer that delivered some entries but not all. `quiet`: this line is the only output.
+[[nodiscard]] std::string partial_message(const FinalReport& report, const char* failed, bool quiet);
+
+// Prints the output at the end of a run, and sets the exit code if printing fails.
+
+/// Prints to standard output. If that fails, logs an error and turns success into file_io.
+[[nodiscard]] ExitCode print_output(Log& log, std::string_view text, ExitCode code);
+/// Ends a run that has not started: prints one line, and the object of --json if `json`.
+[[nodiscard]] ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool json);
+/// Turns success into file_io if the log could not be written.
+void check_log(Log& log, FinalReport& report);
+
+// --receipt: the file is written during the transfer, and gets its name when the transfer is confirmed.
+
+/// Empty if the user did not ask for a receipt.
+[[nodiscard]] Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options);
+/// Reports a fault of the receipt. The files remain delivered.
+void judge_receipt(FinalReport& report);
 
 }  // namespace udtx::apps

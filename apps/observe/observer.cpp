@@ -3,13 +3,177 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
-#include "common/json_writer.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
-#include "observe/job_view.hpp"
 
 namespace udtx::apps {
+namespace {
+
+using Names = std::array<const char*, kLimits>;
+constexpr Names kNames{"sender_disk", "input",      "receiver_disk", "receive_window", "network",   "path_loss",
+                       "rate_cap",    "sender_cpu", "receiver_cpu",  "small_data",     "elsewhere", "outage"};
+constexpr Names kTexts{"sender disk", "input pipe", "receiver disk", "receive window", "network",           "path loss",
+                       "rate cap",    "sender CPU", "receiver CPU",  "small data",     "sender or network", "outage"};
+/// Factor per tick by which older packet counts fade. At ten ticks a second, about the last second counts.
+constexpr double kFading = 0.9;
+constexpr double kEnoughPackets = 50.0;
+/// A flush that takes longer than this plus a round trip is slow because of the receiver's disk.
+constexpr Duration kQuickFlush = std::chrono::milliseconds(50);
+
+double part(Duration some, Duration whole) { return to_seconds(some) / to_seconds(whole); }
+
+/// What held bytes back for most of the tick. Time since the hold times were last updated counts for the present hold.
+SendHold longest_hold(const LimitSample& from, const LimitSample& to, Duration time) {
+    HoldTimes spent{};
+    Duration rest = time;
+    for (std::size_t i = 0; i < spent.size(); ++i) {
+        spent[i] = to.held[i] - from.held[i];
+        rest -= spent[i];
+    }
+    if (rest > Duration::zero()) spent[static_cast<std::size_t>(to.hold)] += rest;
+    return static_cast<SendHold>(std::max_element(spent.begin(), spent.end()) - spent.begin());
+}
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100.0)) + " %"; }
+
+}  // namespace
+
+const char* name_of(Limit limit) noexcept { return kNames[static_cast<std::size_t>(limit)]; }
+std::string_view text_of(Limit limit) noexcept { return kTexts[static_cast<std::size_t>(limit)]; }
+
+std::string limit_line(const std::vector<LimitShare>& shares) {
+    constexpr std::size_t kListed = 3;
+    std::string line;
+    for (std::size_t i = 0; i < std::min(shares.size(), kListed); ++i) {
+        line += (i == 0 ? "limited by: " : ", ") + std::string(text_of(shares[i].limit)) + " " +
+                percent(shares[i].share) + (i == 0 ? " of the time" : "");
+    }
+    return line;
+}
+
+void LimitMeter::sample(const LimitSample& sample) {
+    const bool flushing = sample.phase == transfer::Phase::flush || sample.phase == transfer::Phase::verify;
+    if (flushing && !all_sent_at_) all_sent_at_ = sample.at;
+    if (sample.at > last_.at) {
+        const Duration time = sample.at - last_.at;
+        const bool stopped = last_.at > Duration::zero() && time >= kStopped;
+        now_ = sample.outage || stopped ? Limit::outage : sends_ ? of_sender(sample, time) : of_receiver(sample, time);
+        count(sample, time);
+    }
+    last_ = sample;
+}
+
+void LimitMeter::begin_connection() {
+    const Duration at = last_.at;
+    last_ = {};
+    last_.at = at;
+    all_sent_at_.reset();
+}
+
+void LimitMeter::count(const LimitSample& sample, Duration time) {
+    const auto limit = static_cast<std::size_t>(*now_);
+    if (!sample.outage && sample.unanswered) {
+        unanswered_[limit] += time;
+        return;
+    }
+    // If the peer has answered, the unanswered time counts for its own limits. In an outage all of it counts as outage.
+    for (std::size_t i = 0; i < kLimits; ++i) time_[sample.outage ? limit : i] += std::exchange(unanswered_[i], {});
+    time_[limit] += time;
+}
+
+Limit LimitMeter::of_sender(const LimitSample& s, Duration time) {
+    const LimitSample& before = last_;
+    recent_sent_ = recent_sent_ * kFading + static_cast<double>(s.sent_packets - before.sent_packets);
+    recent_lost_ = recent_lost_ * kFading + static_cast<double>(s.lost_packets - before.lost_packets);
+    const bool busy = part(s.protocol - before.protocol, time) >= kBusy;
+    const bool receiver_busy = s.receiver && s.receiver->cpu >= kBusy;
+    switch (longest_hold(before, s, time)) {
+        case SendHold::application:
+            return without_data(s, part(s.others - before.others, time));
+        case SendHold::credit:
+            if (receiver_busy) return Limit::receiver_cpu;
+            return s.receiver && s.receiver->disk < kSpare ? Limit::receive_window : Limit::receiver_disk;
+        case SendHold::cap:
+            return Limit::rate_cap;
+        case SendHold::host:
+            // Data may be sent, but this host has no time for it, or its interface does not accept it.
+            return part(s.protocol - before.protocol, time) >= 0.5 ? Limit::sender_cpu : Limit::network;
+        case SendHold::network:
+            break;
+    }
+    if (busy) return Limit::sender_cpu;
+    if (receiver_busy) return Limit::receiver_cpu;
+    const bool lossy = recent_sent_ >= kEnoughPackets && recent_lost_ >= kLossyShare * recent_sent_;
+    return lossy ? Limit::path_loss : Limit::network;
+}
+
+Limit LimitMeter::without_data(const LimitSample& s, double others) const {
+    if (s.phase == transfer::Phase::transfer && !s.source_read) {
+        if (s.streaming) return Limit::input;
+        return others >= kBusy ? Limit::sender_cpu : Limit::sender_disk;
+    }
+    const bool slow = all_sent_at_ && s.at - *all_sent_at_ > s.rtt + kQuickFlush;
+    return slow ? Limit::receiver_disk : Limit::small_data;
+}
+
+Limit LimitMeter::of_receiver(const LimitSample& s, Duration time) const {
+    if (part(s.writing - last_.writing, time) >= kBusy) return Limit::receiver_disk;
+    if (part(s.protocol - last_.protocol, time) >= kBusy) return Limit::receiver_cpu;
+    return Limit::elsewhere;
+}
+
+std::vector<LimitShare> LimitMeter::shares() const {
+    std::array<Duration, kLimits> times = time_;
+    Duration all{};
+    for (std::size_t i = 0; i < kLimits; ++i) all += times[i] += unanswered_[i];
+    std::vector<LimitShare> out;
+    if (all <= Duration::zero()) return out;
+    for (std::size_t i = 0; i < kLimits; ++i) {
+        const double share = part(times[i], all);
+        if (share >= 0.005) out.push_back({static_cast<Limit>(i), share});
+    }
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
+    return out;
+}
+
+namespace {
+/// Round trips for an answer and one retry. This raises the limit on a slow path.
+constexpr int kRoundTrips = 4;
+}  // namespace
+
+void Silence::look(Duration at, const std::optional<ConnectionStats>& stats) {
+    at_ = at;
+    if (!stats) return;
+    std::uint64_t received = 0;
+    std::uint64_t in_flight = 0;
+    Duration rtt{};
+    for (const PathStats& path : stats->paths) {
+        received += path.received_packets;
+        in_flight += path.in_flight;
+        rtt = std::max(rtt, path.smoothed_rtt);
+    }
+    usual_ = kRoundTrips * rtt;
+    if (received != received_) {
+        received_ = received;
+        heard_at_ = at;
+        since_.reset();
+        lost_ = false;
+    }
+    if (in_flight > 0 && !since_) since_ = at;
+}
+
+void Silence::lost(Duration at) {
+    at_ = at;
+    if (!since_) since_ = receives_ ? heard_at_ : at;
+    lost_ = true;
+    received_ = 0;
+}
+
 namespace {
 
 Duration from_timeval(const timeval& t) {
@@ -180,6 +344,58 @@ std::string progress_json(const Observation& seen) {
     }
     json.end_array().end_object();
     return json.text();
+}
+
+std::vector<transfer::JobProgress> jobs_of(const std::vector<Observation>& transfers) {
+    std::vector<transfer::JobProgress> jobs;
+    for (const Observation& seen : transfers) {
+        const auto& job = seen.progress.job;
+        if (!job) continue;
+        const auto same = [&](const transfer::JobProgress& other) { return other.job == job->job; };
+        if (std::ranges::none_of(jobs, same)) jobs.push_back(*job);
+    }
+    return jobs;
+}
+
+std::string job_name(const transfer::JobProgress& job) { return to_hex(job.job); }
+
+std::string job_line(const transfer::JobProgress& job) {
+    std::string text = "job " + job_name(job) + ": " + format_count(job.done) + " of " + format_count(job.count) +
+                       (job.count == 1 ? " shard done" : " shards done");
+    if (job.running > 0) text += ", " + format_count(job.running) + " running";
+    if (job.failed > 0) text += ", " + format_count(job.failed) + " failed or silent";
+    text += ", " + format_count(job.files_done) + " files and parts, ";
+    if (job.done == job.count) {
+        text += format_bytes(job.bytes_done);
+    } else {
+        const std::uint64_t total = std::max(job.bytes_total, job.bytes_done);
+        if (total > 0)
+            text += std::to_string(100 * (job.bytes_done / 1000) / std::max<std::uint64_t>(total / 1000, 1)) + " % of ";
+        text += format_bytes(total) + " found";
+    }
+    if (job.running > 0) {
+        text += ", " + format_rate(Rate::bits_per_second(static_cast<double>(job.bits_per_second)));
+        text += ", slowest " + std::to_string(job.slowest) + "/" + std::to_string(job.count);
+    }
+    if (job.failures > 0) text += ", " + format_count(job.failures) + " entries failed";
+    return text;
+}
+
+void write_job(JsonWriter& json, const transfer::JobProgress& job) {
+    json.begin_object();
+    json.key("name").string(job_name(job));
+    json.key("shard").number(std::uint64_t{job.index});
+    json.key("shards").number(std::uint64_t{job.count});
+    json.key("running").number(std::uint64_t{job.running});
+    json.key("done").number(std::uint64_t{job.done});
+    json.key("failed").number(std::uint64_t{job.failed});
+    json.key("bytes_done").number(job.bytes_done);
+    json.key("bytes_total").number(std::max(job.bytes_total, job.bytes_done));
+    json.key("files_done").number(job.files_done);
+    json.key("failures").number(job.failures);
+    json.key("rate_bps").number(job.bits_per_second);
+    json.key("slowest").number(std::uint64_t{job.slowest});
+    json.end_object();
 }
 
 }  // namespace udtx::apps

@@ -1,14 +1,127 @@
 #include "observe/plan_listing.hpp"
 
+#include <array>
+#include <cstdint>
 #include <iostream>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "common/text.hpp"
-#include "observe/itemize.hpp"
 
 namespace udtx::apps {
+namespace {
+
+namespace change = transfer::change;
+using Kind = transfer::PlannedEntry::Kind;
+using transfer::EntryType;
+
+struct Change {
+    std::uint8_t bit;
+    char letter;
+    std::size_t column;  // index among the eleven letters
+    const char* name;
+};
+constexpr std::array<Change, 7> kChanges{{{change::kContent, 'c', 2, "content"},
+                                          {change::kSize, 's', 3, "size"},
+                                          {change::kTime, 't', 4, "time"},
+                                          {change::kMode, 'p', 5, "mode"},
+                                          {change::kOwner, 'o', 6, "owner"},
+                                          {change::kGroup, 'g', 7, "group"},
+                                          {change::kAttributes, 'x', 10, "attributes"}}};
+
+bool is_new(const transfer::PlannedEntry& entry) { return (entry.changes & change::kNew) != 0; }
+
+char what_happens(const transfer::PlannedEntry& entry, bool receives) {
+    if (entry.kind == Kind::send || entry.kind == Kind::update) return receives ? '>' : '<';
+    if (entry.kind != Kind::make) return '.';
+    return entry.type == EntryType::hard_link ? 'h' : 'c';
+}
+
+char letter_of(EntryType type) {
+    if (type == EntryType::directory) return 'd';
+    return type == EntryType::symlink ? 'L' : 'f';
+}
+
+const char* name_of(EntryType type) {
+    switch (type) {
+        case EntryType::directory:
+            return "directory";
+        case EntryType::file:
+            return "file";
+        case EntryType::symlink:
+            return "symlink";
+        case EntryType::hard_link:
+            return "hard_link";
+    }
+    return "";
+}
+
+const char* action_of(const transfer::PlannedEntry& entry) {
+    switch (entry.kind) {
+        case Kind::send:
+            return "send";
+        case Kind::update:
+            return "update";
+        case Kind::make:
+            return "make";
+        case Kind::unchanged:
+            return entry.changes == 0 ? "none" : "attributes";
+        case Kind::skip:
+            return "exists";
+        case Kind::erase:
+            return "delete";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string itemized_letters(const transfer::PlannedEntry& entry, bool receives) {
+    if (entry.kind == Kind::erase) return "*deleting  ";
+    if (entry.kind == Kind::skip) return "*exists    ";
+    std::string letters{what_happens(entry, receives), letter_of(entry.type)};
+    if (entry.kind == Kind::unchanged && entry.changes == 0) return letters + std::string(9, ' ');
+    if (is_new(entry)) return letters + std::string(9, '+');
+    letters += std::string(9, '.');
+    for (const Change& one : kChanges) {
+        if ((entry.changes & one.bit) != 0) letters[one.column] = one.letter;
+    }
+    return letters;
+}
+
+std::string itemized_line(const transfer::PlannedEntry& entry, bool receives) {
+    std::string line = itemized_letters(entry, receives) + ' ' + escape_for_terminal(entry.path);
+    if (entry.type == EntryType::directory) line += '/';
+    if (entry.type == EntryType::symlink) line += " -> " + escape_for_terminal(entry.target);
+    if (entry.type == EntryType::hard_link) line += " => " + escape_for_terminal(entry.target);
+    return line;
+}
+
+std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bool event) {
+    JsonWriter json;
+    json.begin_object();
+    if (event) json.key("event").string("plan");
+    json.key("itemized").string(itemized_letters(entry, receives));
+    json.key("action").string(action_of(entry));
+    json.key("path").string(entry.path);
+    if (!is_utf8(entry.path)) json.key("path_hex").string(to_hex(entry.path));
+    if (entry.kind == Kind::erase) {
+        json.key("type").string(entry.type == EntryType::directory ? "directory" : "other");
+    } else {
+        json.key("type").string(name_of(entry.type)).key("new").boolean(is_new(entry));
+        json.key("changes").begin_array();
+        for (const Change& one : kChanges) {
+            if (!is_new(entry) && (entry.changes & one.bit) != 0) json.string(one.name);
+        }
+        json.end_array();
+        if (entry.type == EntryType::file) json.key("size").number(entry.size);
+        if (!entry.target.empty()) json.key("target").string(entry.target);
+    }
+    json.end_object();
+    return json.text();
+}
+
 namespace {
 
 // Bytes of the list in one JSON object. --json-stream has no such limit.

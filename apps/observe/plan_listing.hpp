@@ -1,7 +1,9 @@
-// The list that --dry-run prints on standard output, and the list of deletions that -v with --delete prints.
+// Formats one entry of a dry run as a line or an object: what a real run would do with it, and why. The letters are
+// rsync's.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "common/log.hpp"
 #include "observe/final_report.hpp"
@@ -9,6 +11,15 @@
 #include "udtx/transfer/plan.hpp"
 
 namespace udtx::apps {
+
+/// rsync's eleven letters, YXcstpoguax. `receives`: this side receives the files.
+[[nodiscard]] std::string itemized_letters(const transfer::PlannedEntry& entry, bool receives);
+/// The letters, the name, and a link's target.
+[[nodiscard]] std::string itemized_line(const transfer::PlannedEntry& entry, bool receives);
+/// The same as a JSON object; with `event` it has the key "event".
+[[nodiscard]] std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bool event);
+
+// The list that --dry-run prints on standard output, and the list of deletions that -v with --delete prints.
 
 struct PlanListing {
     enum class Form {

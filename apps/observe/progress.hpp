@@ -4,11 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "common/log.hpp"
 #include "udtx/rate.hpp"
+#include "udtx/stats.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 
@@ -49,6 +55,71 @@ class RateMeter {
     };
     Duration window_;
     std::deque<Sample> samples_;
+};
+
+// Shows how each path of a connection performs at present: the lines below the progress line, with -v.
+
+/// The end that this process is. The data's sender knows what was delivered, lost and retransmitted; the receiver knows
+/// what arrives.
+enum class DataEnd { sender, receiver };
+
+class PathMeters {
+  public:
+    explicit PathMeters(DataEnd end) : end_(end) {}
+
+    void sample(Duration now, const ConnectionStats& stats);
+    /// One line for each open path, at most `columns` wide; empty if there is only one path. Rate and loss are those of
+    /// about the last two seconds.
+    [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
+
+  private:
+    struct Meter {
+        RateMeter bytes{RateMeter::kShortWindow};
+        RateMeter sent{RateMeter::kShortWindow};
+        RateMeter lost{RateMeter::kShortWindow};
+        PathStats last;
+    };
+    [[nodiscard]] std::string line(const Meter& meter, std::size_t columns) const;
+
+    DataEnd end_;
+    std::map<PathId, Meter> meters_;
+};
+
+// Shows the progress of a running transfer.
+
+/// Redraws a status line on a terminal (5 times a second), or prints a line a second elsewhere. On request it adds one
+/// line per path.
+class ProgressDisplay {
+  public:
+    enum class Mode { off, redraw, lines };
+
+    /// `with_paths`: update() gets the statistics.
+    ProgressDisplay(Terminal& terminal, Mode mode, DataEnd end, bool with_paths)
+        : terminal_(terminal), mode_(mode), with_paths_(with_paths && mode != Mode::off), paths_(end) {}
+    [[nodiscard]] bool with_paths() const noexcept { return with_paths_; }
+    /// `streaming`: the source is a pipe of unknown length. `stats` are those of the only connection.
+    void update(Duration now, const transfer::Progress& progress, bool streaming,
+                const std::optional<ConnectionStats>& stats);
+    void finish();
+    /// The reason why nothing moves; empty: the transfer moves.
+    void set_notice(std::string notice) { notice_ = std::move(notice); }
+
+    [[nodiscard]] static Mode choose(bool quiet, bool forced, const Terminal& terminal);
+
+  private:
+    void show(const std::string& line, std::vector<std::string> paths);
+
+    Terminal& terminal_;
+    Mode mode_;
+    bool with_paths_;
+    std::string notice_;
+    PathMeters paths_;
+    std::optional<Duration> last_shown_;
+    /// Window of the rate for the ETA, long enough to keep the ETA steady.
+    static constexpr Duration kEtaWindow = std::chrono::seconds(15);
+
+    RateMeter recent_{RateMeter::kShortWindow};
+    RateMeter longer_{kEtaWindow};
 };
 
 }  // namespace udtx::apps

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "observe/job_view.hpp"
+#include "observe/observer.hpp"
 
 namespace udtx::apps {
 namespace {

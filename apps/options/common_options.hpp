@@ -1,4 +1,4 @@
-// The settings that both tools share.
+// Flags for observing a transfer besides the progress line.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/log.hpp"
-#include "common/origins.hpp"
-#include "options/observing_options.hpp"
 #include "options/rate_options.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
@@ -18,6 +17,31 @@
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
 #include "udtx/transfer/transfer.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace udtx::apps {
+
+struct ObservingOptions {
+    bool json_stream = false;
+    bool stats = false;
+    std::string metrics_text;
+    std::string log_format_text = "text";
+    std::string http_text;
+    std::string report;  ///< file; empty: none
+
+    std::optional<HostPort> metrics;
+    std::optional<HostPort> http;
+
+    void add_to(CLI::App& app, const std::string& group);
+    Result<void> check();
+};
+
+}  // namespace udtx::apps
+
+// The settings that both tools share.
 
 namespace CLI {
 class App;

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "common/manual.hpp"
+#include "common/command_line.hpp"
 
 namespace udtx::apps {
 

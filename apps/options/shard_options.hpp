@@ -1,16 +1,31 @@
-// Selects the part of a tree that this process transfers, if many processes share the job.
+// Finds the shard number that an engine gave to this process: Kubernetes, MPI, Slurm.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "common/url.hpp"
+#include "common/locations.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/shard.hpp"
+
+namespace udtx::apps {
+
+/// Value of an environment variable; nullopt: it is not set.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+/// Asks the engine that is nearest to the process: a Kubernetes Indexed Job, then an MPI rank, then a Slurm array task,
+/// then a Slurm step. Inside mpirun, the variables of Slurm belong to a daemon. invalid_argument: no engine was found,
+/// or its answer is ambiguous; the message says why and what to type instead.
+[[nodiscard]] Result<transfer::Shard> find_engine_shard(const Environment& environment);
+
+}  // namespace udtx::apps
+
+// Selects the part of a tree that this process transfers, if many processes share the job.
 
 namespace CLI {
 class App;

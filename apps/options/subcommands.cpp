@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/usage.hpp"
+#include "common/command_line.hpp"
 #include "options/manuals.hpp"
 
 namespace udtx::apps {

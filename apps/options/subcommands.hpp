@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "options/ssh_options.hpp"
+#include "options/route_options.hpp"
 #include "options/tree_options.hpp"
 #include "udtx/result.hpp"
 

@@ -1,15 +1,42 @@
-// Selects which entries of a tree are sent, and how entries that already exist are treated.
+// Parses --overwrite, at either end.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "common/origins.hpp"
+#include "common/command_line.hpp"
 #include "options/common_options.hpp"
 #include "options/shard_options.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/filter.hpp"
 #include "udtx/transfer/selection.hpp"
+
+namespace udtx::apps {
+
+/// Accepts "never", "diff" or "always".
+[[nodiscard]] inline Result<transfer::Overwrite> parse_overwrite(const std::string& text) {
+    if (text == "never") return transfer::Overwrite::never;
+    if (text == "diff") return transfer::Overwrite::diff;
+    if (text == "always") return transfer::Overwrite::always;
+    return Error{ErrorCode::invalid_argument, "--overwrite: '" + text + "' is unknown; use never, diff or always"};
+}
+
+// Parses the text of files with names and patterns: --files-from and --exclude-from.
+
+/// --files-from: one name per line, or separated by NUL. invalid_argument: a name leads out of the source.
+[[nodiscard]] Result<std::vector<std::string>> parse_names(std::string_view text, bool by_nul);
+
+/// Adds a rule as rsync reads it: "- " and "+ " at the front set its kind and override `included`, and "!" drops all
+/// rules before it.
+[[nodiscard]] Result<void> add_rule(transfer::FilterRules& rules, bool included, std::string pattern);
+/// --exclude-from: one rule per line.
+[[nodiscard]] Result<void> add_rules(transfer::FilterRules& rules, std::string_view text);
+
+}  // namespace udtx::apps
+
+// Selects which entries of a tree are sent, and how entries that already exist are treated.
 
 namespace CLI {
 class App;

@@ -1,21 +1,51 @@
-// The page that shows a transfer: while it runs (--http), and afterwards (--report).
+// The page in two forms: served as several files, or as one file with everything in it.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "assets/assets.hpp"
 #include "common/log.hpp"
 #include "observe/final_report.hpp"
 #include "observe/http_server.hpp"
 #include "observe/observer.hpp"
-#include "options/observing_options.hpp"
+#include "options/common_options.hpp"
 #include "page/page_data.hpp"
-#include "page/report_file.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+/// The file of the page at this address; 404 if there is none.
+[[nodiscard]] HttpReply page_file(const PageAssets& assets, std::string_view target);
+/// The page as one file that works anywhere and loads nothing. `nonce` is random, so that only the page's own scripts
+/// run.
+[[nodiscard]] std::string page_with_data(const PageAssets& assets, std::string_view data, std::string_view nonce);
+
+// The file of --report, written at the end of the run.
+
+class ReportFile {
+  public:
+    /// Tests at the start whether the file can be written; file_io if not. An earlier report stays until the new one
+    /// replaces it. Call it before the process gives up the right to create files.
+    static Result<ReportFile> open(const std::string& path);
+
+    /// Creates the file again if it was removed meanwhile.
+    [[nodiscard]] Result<void> write(std::string_view text) const;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  private:
+    ReportFile(std::string path, UniqueFd spare);
+
+    std::string path_;
+    UniqueFd spare_;  // a file without a name; empty if the file system does not support that
+};
+
+// The page that shows a transfer: while it runs (--http), and afterwards (--report).
 
 /// The subject of a run that starts now.
 [[nodiscard]] PageSubject page_subject(DataEnd end, std::string where, bool one_off);

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/landing.hpp"
-#include "options/recv_command.hpp"
-#include "ssh/bootstrap_channel.hpp"
+#include "common/locations.hpp"
+#include "options/commands.hpp"
+#include "ssh/bootstrap.hpp"
 #include "ssh/one_transfer.hpp"
 #include "udtx/transfer/transfer.hpp"
 

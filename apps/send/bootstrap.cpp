@@ -11,11 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/landing.hpp"
-#include "options/send_command.hpp"
-#include "send/send_options.hpp"
-#include "send/sources.hpp"
-#include "ssh/bootstrap_channel.hpp"
+#include "common/locations.hpp"
+#include "options/commands.hpp"
+#include "send/sender.hpp"
+#include "ssh/bootstrap.hpp"
 #include "ssh/one_transfer.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/transfer/transfer.hpp"

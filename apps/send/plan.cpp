@@ -5,7 +5,7 @@
 
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "observe/output.hpp"
+#include "observe/final_report.hpp"
 #include "options/subcommands.hpp"
 #include "udtx/transfer/shard.hpp"
 

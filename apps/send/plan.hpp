@@ -6,7 +6,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/log.hpp"
-#include "options/send_command.hpp"
+#include "options/commands.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

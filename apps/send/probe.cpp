@@ -8,14 +8,14 @@
 #include <memory>
 #include <utility>
 
-#include "common/descriptors.hpp"
-#include "common/json_writer.hpp"
-#include "common/landing.hpp"
+#include "common/locations.hpp"
+#include "common/process.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
 #include "dial/transfer_observers.hpp"
-#include "observe/output.hpp"
+#include "observe/final_report.hpp"
 #include "observe/progress.hpp"
-#include "send/send_route.hpp"
+#include "send/sender.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/transfer/measure.hpp"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/exit_codes.hpp"
-#include "common/local_link.hpp"
-#include "observe/limits.hpp"
-#include "options/run.hpp"
+#include "common/process.hpp"
+#include "observe/observer.hpp"
+#include "options/commands.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::apps {

@@ -1,30 +1,127 @@
 #include "send/sender.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 
-#include "common/descriptors.hpp"
-#include "common/landing.hpp"
+#include "common/locations.hpp"
+#include "common/process.hpp"
 #include "common/units.hpp"
-#include "dial/attempt_course.hpp"
-#include "dial/attempt_report.hpp"
-#include "dial/attempt_waiter.hpp"
-#include "dial/known_remote.hpp"
+#include "dial/attempt.hpp"
+#include "dial/explain.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "observe/plan_listing.hpp"
-#include "observe/receipt.hpp"
-#include "send/send_options.hpp"
-#include "send/send_route.hpp"
-#include "send/sources.hpp"
 #include "udtx/monotonic_clock.hpp"
+#include "udtx/transfer/resume.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
+namespace {
+
+/// The kind of an entry that is not a file, directory or link; null for those.
+const char* special_kind(mode_t mode) noexcept {
+    if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
+    if (S_ISFIFO(mode)) return "FIFO";
+    if (S_ISSOCK(mode)) return "socket";
+    return "device";
+}
+
+std::optional<std::string> problem_with(const std::string& path) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return std::generic_category().message(errno);
+    if (const char* kind = special_kind(info.st_mode); kind != nullptr) {
+        return std::string("it is a ") + kind + "; to send its data, make it the standard input of udtx-send -";
+    }
+    // A link is sent as a link, so its target may be missing.
+    if (S_ISLNK(info.st_mode)) return std::nullopt;
+    const int wanted = S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK;
+    if (::access(path.c_str(), wanted) != 0) return std::generic_category().message(errno);
+    return std::nullopt;
+}
+
+}  // namespace
+
+CheckedSources check_sources(const std::vector<std::string>& sources) {
+    CheckedSources checked;
+    for (const std::string& source : sources) {
+        if (source == "-") {
+            checked.usable.push_back(source);
+        } else if (auto problem = problem_with(source)) {
+            checked.failed.push_back({source, ErrorCode::file_io, std::move(*problem)});
+        } else {
+            checked.usable.push_back(source.ends_with('/') ? source + "." : source);
+        }
+    }
+    return checked;
+}
+
+std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources, const std::string& where) {
+    if (command.resumable() && command.tree.shards.shard) return command.tree.shards.number(command.sources, where);
+    return command.resumable() ? transfer::transfer_number(sources, where) : 0;
+}
+
+transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,
+                                   const std::string& where) {
+    transfer::SendOptions options;
+    options.transfer = number_of(command, sources, where);
+    options.what = command.tree.selection(command.common);
+    if (command.tree.shards.shard) options.what.shard = command.tree.shards.of_job(command.sources, where);
+    options.what.sources = std::move(sources);
+    options.destination = where;
+    options.resume = command.resumable();
+    return options;
+}
+
+namespace {
+
+Result<SendRoute> route_by_url(const SendCommand& command) {
+    auto credentials = dialling_credentials(command.common, command.pin);
+    if (!credentials) return credentials.error();
+    auto addresses = addresses_of(command.url, command.common.addresses);
+    if (!addresses) return addresses.error();
+    return SendRoute{std::move(*credentials), std::move(*addresses)};
+}
+
+}  // namespace
+
+Result<SendRoute> find_route(const SendRun& run, BootstrapFields request) {
+    const SendCommand& command = run.command;
+    if (!command.remote) return route_by_url(command);
+    RemoteStart start{"udtx-recv", *command.remote, command.ssh, command.common.addresses, std::move(request)};
+    for (std::string& argument : command.common.for_other_side()) start.request.add("argument", std::move(argument));
+    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
+    if (!remote) return remote.error();
+    if (const std::string advice = (*remote)->reply().get("advice"); !advice.empty()) {
+        run.log.detail(command.remote->host + ": " + advice);
+    }
+    return SendRoute{(*remote)->credentials(), (*remote)->addresses(), std::move(*remote)};
+}
+
+DialContext context_of(const SendCommand& command, const SendRoute& route, bool connected) {
+    TransportConfig config = command.transport();
+    dial_within(config, route.left);
+    if (route.remote) {
+        DialContext context = context_over_ssh(*route.remote, command.remote->host, connected, config);
+        context.known = route.known;
+        return context;
+    }
+    DialContext context;
+    context.url = command.url;
+    context.targets = command.paths.targets(command.url);
+    context.connected = connected;
+    context.identity = !command.pin.empty();
+    context.patience = config.handshake_timeout;
+    return context;
+}
+
 namespace {
 
 /// The destination as typed. It identifies repeated runs of the same command.

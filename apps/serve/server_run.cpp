@@ -4,19 +4,86 @@
 
 #include <csignal>
 #include <new>
+#include <string>
 #include <utility>
 
-#include "common/descriptors.hpp"
-#include "common/json_writer.hpp"
+#include "common/process.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
-#include "observe/job_view.hpp"
-#include "observe/receipt.hpp"
+#include "observe/final_report.hpp"
+#include "observe/observer.hpp"
+#include "sandbox/sandbox.hpp"
+#include "serve/access.hpp"
 #include "serve/server_report.hpp"
-#include "serve/setup.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/transfer/names.hpp"
+#include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
+
+ServerEnd::Wish ServerEnd::on_signal(int signal, Instant now) noexcept {
+    if (signal == SIGHUP && !one_off_) return interrupted() ? Wish::nothing : Wish::reload;
+    if (signal == SIGTERM && !one_off_ && !interrupted()) {
+        if (!draining_since_) {
+            draining_since_ = now;
+            return Wish::drain;
+        }
+        if (now - *draining_since_ < Interruption::kOneGesture) return Wish::repeated;
+    }
+    switch (interruption_.on_signal(signal, now)) {
+        case Interruption::Wish::repeated:
+            return Wish::repeated;
+        case Interruption::Wish::leave:
+            return Wish::leave;
+        case Interruption::Wish::wind_up:
+            break;
+    }
+    if (!deadline_) deadline_ = now + kInterruptGrace;
+    return Wish::wind_up;
+}
+
+bool ServerEnd::drained_too_long(Instant now) noexcept {
+    if (!longest_drain_ || !draining_since_ || deadline_ || now - *draining_since_ < *longest_drain_) return false;
+    deadline_ = now + kInterruptGrace;
+    return true;
+}
+
+namespace {
+
+constexpr Duration kBetween = std::chrono::seconds(1);
+
+}  // namespace
+
+void RefusalLog::tell(Instant now, const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    if (!all_ && last_ && now - *last_ < kBetween) {
+        ++untold_;
+        return;
+    }
+    tell_rest();
+    last_ = now;
+    log_.warn(line);
+}
+
+void RefusalLog::look(Instant now) {
+    const std::lock_guard lock(mutex_);
+    if (untold_ == 0 || now - *last_ < kBetween) return;
+    tell_rest();
+    last_ = now;
+}
+
+void RefusalLog::finish() {
+    const std::lock_guard lock(mutex_);
+    tell_rest();
+}
+
+void RefusalLog::tell_rest() {
+    if (untold_ == 0) return;
+    const std::uint64_t count = std::exchange(untold_, 0);
+    log_.warn("refused " + format_count(count) + (count == 1 ? " more client" : " more clients") +
+              " within a second; -v lists all");
+}
+
 namespace {
 
 /// Time for the server to notice that a client whose end was reported has left.
@@ -324,6 +391,72 @@ void ServerRun::display(Instant now, const TransferTable::Transfers& transfers) 
     std::optional<ConnectionStats> stats;
     if (display_.with_paths() && transfers.size() == 1) stats = transfers.front()->transfer().stats();
     display_.update(now - start_, sum, run_.command.to_stdout, stats);
+}
+
+namespace {
+
+/// Enters the sandbox, and logs its limits.
+Result<Sandbox> confine(const RecvRun& run, const SandboxPlaces& places) {
+    auto sandbox = enter_sandbox(run.command.sandbox, places);
+    if (!sandbox) return sandbox;
+    sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
+    for (const PlaceLeftOut& place : sandbox->left_out) {
+        const std::string line = "the sandbox forbids writing to " + place.path + ": " + place.why;
+        // The directory existed a moment ago, so its loss is an error. A missing directory of a key affects only that
+        // key.
+        if (place.path == run.command.directory) return Error{ErrorCode::file_io, line};
+        run.log.warn(line);
+    }
+    return sandbox;
+}
+
+}  // namespace
+
+FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
+    const RecvCommand& command = run.command;
+    const bool write = command.authorized_keys.empty();
+    if (const auto checked = command.to_stdout ? Result<void>() : transfer::check_served(command.directory, "", write);
+        !checked) {
+        return never_began(command.common, {checked.error().code, "--dir: " + checked.error().message});
+    }
+    AuthorizedKeys keys;
+    const auto credentials = receiver_credentials(command, keys);
+    if (!credentials) return never_began(command.common, credentials.error());
+    if (!write && keys.all().empty()) {
+        run.log.warn("--authorized-keys: " + escape_for_terminal(command.authorized_keys) +
+                     " has no key, so every client is refused");
+    }
+    ServerRun server(run, keys);
+    if (const auto opened = server.open(*credentials); !opened) return never_began(command.common, opened.error());
+    if (const std::string advice = server.server().buffer_advice(); !advice.empty()) run.log.info(advice);
+    if (const std::size_t threads = server.server().protocol_threads(); threads < command.protocol_threads) {
+        run.log.warn("--protocol-threads " + std::to_string(command.protocol_threads) + ": only " +
+                     std::to_string(threads) + " serves, because the system does not let more sockets share the port" +
+                     (command.inherited_socket < 0 ? "" : " (fd:N of another user: give --listen a port instead)"));
+    }
+    if (const auto opened = server.open_files(); !opened) return never_began(command.common, opened.error());
+    // Enter the sandbox before the first thread starts, because threads inherit its limits, and after everything
+    // outside it is open.
+    const SandboxPlaces places = places_of(command, keys);
+    const auto sandbox = confine(run, places);
+    if (!sandbox) return never_began(command.common, sandbox.error());
+    if (const auto observed = server.observe(); !observed) return never_began(command.common, observed.error());
+    if (const auto sealed = seal_sandbox(command.sandbox, *sandbox); !sealed) {
+        return never_began(command.common, sealed.error());
+    }
+    if (sandbox->confined) server.note_places(places.trees);
+    if (const auto started = server.start(); !started) return never_began(command.common, started.error());
+    run.log.info("listening on " + to_string(server.server().local_address()) + "/udp, writing to " +
+                 (command.to_stdout ? "standard output" : command.directory));
+    const bool wound_up = server.serve();
+    FinalReport report = server.report();
+    if (wound_up) server.stop();
+    server.stop_observing();
+    if (!wound_up || report.code == ExitCode::interrupted) {
+        server.discard_receipt();
+        leave(run, report);
+    }
+    return report;
 }
 
 }  // namespace udtx::apps

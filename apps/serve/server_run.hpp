@@ -1,27 +1,98 @@
-// A receiver's run as a server, from the first client until the last has left: logs the clients, and decides when the
-// run ends.
+// Decides when a server stops: what each signal requests, and how long the process may continue.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "observe/progress_display.hpp"
-#include "options/run.hpp"
+#include "common/log.hpp"
+#include "common/process.hpp"
+#include "observe/final_report.hpp"
+#include "observe/progress.hpp"
+#include "options/commands.hpp"
 #include "serve/access.hpp"
-#include "serve/refusal_log.hpp"
-#include "serve/server_end.hpp"
-#include "serve/server_observers.hpp"
-#include "serve/total_report.hpp"
-#include "serve/transfer_table.hpp"
+#include "serve/server_report.hpp"
+#include "serve/transfers.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
+#include "udtx/time.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
+
+/// Use it on one thread.
+class ServerEnd {
+  public:
+    /// Time after a signal that ends transfers. In it the disk must store complete files and remove incomplete ones.
+    static constexpr Duration kInterruptGrace = std::chrono::seconds(5);
+
+    /// `one_off`: the server ends with its transfer, and every signal ends that transfer. `longest_drain`: limit of the
+    /// time between the first TERM and the end of the transfers.
+    explicit ServerEnd(bool one_off, std::optional<Duration> longest_drain = std::nullopt)
+        : one_off_(one_off), longest_drain_(longest_drain) {}
+
+    enum class Wish {
+        nothing,   ///< HUP to a server that ends its transfers
+        repeated,  ///< see Interruption::Wish
+        reload,    ///< read the keys again: HUP to a server
+        drain,     ///< accept no new transfers, complete the running ones: the first TERM of a server
+        wind_up,   ///< end the running transfers in an orderly way
+        leave,     ///< exit at once
+    };
+    [[nodiscard]] Wish on_signal(int signal, Instant now) noexcept;
+    /// True once, when the transfers must end because the drain has reached its limit.
+    [[nodiscard]] bool drained_too_long(Instant now) noexcept;
+
+    /// The server ends as soon as no transfer is left.
+    [[nodiscard]] bool ending() const noexcept { return interrupted() || draining_since_.has_value(); }
+    [[nodiscard]] bool draining() const noexcept { return draining_since_.has_value(); }
+    /// The running transfers were told to end.
+    [[nodiscard]] bool winding_up() const noexcept { return deadline_.has_value(); }
+    /// A signal that ends transfers has arrived.
+    [[nodiscard]] bool interrupted() const noexcept { return signal() != 0; }
+    /// The first signal that ends transfers; 0: none.
+    [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
+    /// kInterruptGrace is over.
+    [[nodiscard]] bool overdue(Instant now) const noexcept { return deadline_ && now >= *deadline_; }
+
+  private:
+    bool one_off_;
+    std::optional<Duration> longest_drain_;
+    Interruption interruption_;
+    std::optional<Instant> draining_since_;
+    std::optional<Instant> deadline_;
+};
+
+// Logs refused clients. Anyone may try a thousand times a second, so it logs one line a second, and then the number of
+// the other refusals.
+
+/// Any thread may use it.
+class RefusalLog {
+  public:
+    /// The log must outlive it. `all`: logs a line for each refusal.
+    RefusalLog(Log& log, bool all) : log_(log), all_(all) {}
+    void tell(Instant now, const std::string& line);
+    /// Call it a few times a second.
+    void look(Instant now);
+    /// Logs the remaining count. Call it after the last tell().
+    void finish();
+
+  private:
+    void tell_rest();
+
+    Log& log_;
+    const bool all_;
+    std::mutex mutex_;  // guards the members below
+    std::optional<Instant> last_;
+    std::uint64_t untold_ = 0;
+};
+
+// A receiver's run as a server, from the first client until the last has left: logs the clients, and decides when the
+// run ends.
 
 /// Order of calls: open(), open_files(), observe(), start(), serve(), report(), stop(), stop_observing(). Use it on one
 /// thread.
@@ -96,5 +167,11 @@ class ServerRun {
 
     std::optional<transfer::Server> server_;  // destroyed first, because its threads use the members above
 };
+
+// Runs a listening receiver once: from checked options to the report.
+
+/// Calls `leave`, which must not return, if threads may still be blocked in a disk call after an interruption.
+/// Otherwise returns the report.
+[[nodiscard]] FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&));
 
 }  // namespace udtx::apps

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "common/units.hpp"
-#include "control/control_commands.hpp"
+#include "control/control_socket.hpp"
 #include "observe/final_report.hpp"
 #include "udtx/monotonic_clock.hpp"
 

@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "common/exit_codes.hpp"
-#include "common/signals.hpp"
-#include "control/transfer_card.hpp"
+#include "common/process.hpp"
+#include "control/observer_services.hpp"
 #include "observe/observer.hpp"
 #include "options/common_options.hpp"
-#include "ssh/bootstrap_channel.hpp"
+#include "ssh/bootstrap.hpp"
 #include "udtx/bound_socket.hpp"
 #include "udtx/config.hpp"
 #include "udtx/time.hpp"

@@ -1,4 +1,4 @@
-// A child process (ssh) with which this process exchanges lines over standard input and output.
+// Exit codes of ssh, and of the shell at its other end, if the command did not run.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,37 @@
 #include <thread>
 #include <vector>
 
-#include "ssh/prompt_tcp.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+inline constexpr int kCommandNotRunnable = 126;
+inline constexpr int kCommandNotFound = 127;
+inline constexpr int kSshFailed = 255;
+
+// Removes delays from a child process's TCP connection. OpenSSH turns Nagle's algorithm off only for the session.
+// Before that, a packet that follows another waits for its acknowledgement, which either kernel delays by 40 ms.
+
+class PromptTcp {
+  public:
+    /// Longest delay of an acknowledgement after a packet.
+    static constexpr std::chrono::milliseconds kEvery{5};
+
+    /// `child` must not have been waited for yet.
+    explicit PromptTcp(pid_t child);
+
+    /// Call it every kEvery. From then on the child's TCP connections send at once, and pending acknowledgements leave
+    /// now. False: no more calls are needed, because the system forbids it (Linux before 5.6, a container) or enough
+    /// time has passed.
+    [[nodiscard]] bool hasten();
+
+  private:
+    UniqueFd process_;
+    std::chrono::steady_clock::time_point until_;
+};
+
+// A child process (ssh) with which this process exchanges lines over standard input and output.
 
 class SshChild {
   public:

@@ -6,21 +6,18 @@
 #include <new>
 #include <system_error>
 
-#include "common/descriptors.hpp"
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "control/control_commands.hpp"
+#include "control/control_socket.hpp"
 #include "doctor/host.hpp"
-#include "observe/output.hpp"
+#include "observe/final_report.hpp"
 #include "observe/plan_listing.hpp"
-#include "options/recv_command.hpp"
+#include "options/commands.hpp"
 #include "receive/bootstrap.hpp"
-#include "receive/clean.hpp"
-#include "receive/merge.hpp"
+#include "receive/commands.hpp"
 #include "receive/pull.hpp"
-#include "receive/verify.hpp"
-#include "serve/run_receiver.hpp"
 #include "serve/server_report.hpp"
+#include "serve/server_run.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -7,15 +7,13 @@
 #include <new>
 #include <system_error>
 
-#include "common/descriptors.hpp"
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "control/control_commands.hpp"
-#include "doctor/run_doctor.hpp"
-#include "observe/output.hpp"
+#include "control/control_socket.hpp"
+#include "doctor/doctor.hpp"
+#include "observe/final_report.hpp"
 #include "observe/plan_listing.hpp"
-#include "observe/show_report.hpp"
-#include "options/send_command.hpp"
+#include "options/commands.hpp"
 #include "options/subcommands.hpp"
 #include "send/bootstrap.hpp"
 #include "send/plan.hpp"

@@ -34,8 +34,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/page_block.hpp"
-#include "crypto/packet_key.hpp"
+#include "base/chunk.hpp"
+#include "crypto/packet_protection.hpp"
 #include "openssl/provider.hpp"
 #include "transfer/checksum.hpp"
 #include "udtx/descriptor.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "openssl/provider.hpp"
 #include "wire/header.hpp"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 #include "wire/header.hpp"
 
 namespace udtx::bench {

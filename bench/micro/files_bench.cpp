@@ -11,8 +11,8 @@
 #include <cstring>
 #include <span>
 
-#include "base/page_block.hpp"
-#include "io/udp_offload.hpp"
+#include "base/chunk.hpp"
+#include "io/udp_socket.hpp"
 #include "transfer/checksum.hpp"
 #include "udtx/descriptor.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/range_set.hpp"
+#include "base/containers.hpp"
 #include "recovery/loss_recovery.hpp"
 #include "sim/prng.hpp"
 

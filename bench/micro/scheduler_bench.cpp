@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "multipath/eds.hpp"
+#include "multipath/schedulers.hpp"
 #include "unit/multipath/views.hpp"
 
 namespace udtx::bench {

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/range_set.hpp"
+#include "base/containers.hpp"
 #include "sim/prng.hpp"
-#include "stream/reassembler.hpp"
+#include "stream/recv_stream.hpp"
 
 namespace udtx::bench {
 namespace {

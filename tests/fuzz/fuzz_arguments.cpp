@@ -2,15 +2,13 @@
 // means the same after it is written again. Printing it cannot harm a terminal.
 #include <string>
 
-#include "common/port_range.hpp"
-#include "common/ssh_target.hpp"
+#include "common/locations.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "common/url.hpp"
 #include "fuzz/require.hpp"
-#include "options/paths.hpp"
-#include "options/schedule.hpp"
-#include "ssh/bootstrap_port.hpp"
+#include "options/rate_options.hpp"
+#include "options/route_options.hpp"
+#include "ssh/bootstrap.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "URLs, targets and other arguments keep their meaning when they are written again"},

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <string>
 
-#include "common/signals.hpp"
+#include "common/process.hpp"
 #include "fuzz/require.hpp"
-#include "ssh/bootstrap_channel.hpp"
-#include "ssh/bootstrap_fields.hpp"
-#include "ssh/bootstrap_key.hpp"
+#include "ssh/bootstrap.hpp"
 #include "udtx/descriptor.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{

@@ -4,8 +4,7 @@
 
 #include "fuzz/require.hpp"
 #include "transfer/job/pull_request.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 #include "udtx/transfer/filter.hpp"
 

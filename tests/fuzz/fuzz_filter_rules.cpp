@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fuzz/require.hpp"
-#include "options/lists.hpp"
+#include "options/tree_options.hpp"
 #include "transfer/names.hpp"
 #include "udtx/transfer/filter.hpp"
 

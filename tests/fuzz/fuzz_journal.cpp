@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "fuzz/require.hpp"
+#include "transfer/file/journal.hpp"
 #include "transfer/names.hpp"
-#include "transfer/resume/job_format.hpp"
-#include "transfer/resume/journal_format.hpp"
+#include "transfer/shard/job_format.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "only complete records of a journal are used, and names are checked"}};

@@ -11,8 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "crypto/key_schedule.hpp"
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "fuzz/require.hpp"
 #include "openssl/provider.hpp"
 #include "sim/prng.hpp"

@@ -16,7 +16,7 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/send_job.hpp"
 #include "transfer/job/served_job.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {44, "with any names that a receiver requests, nothing from outside of the directory is sent"}};

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <string>
 
-#include "config/config_file.hpp"
+#include "config/settings.hpp"
 #include "fuzz/require.hpp"
-#include "serve/authorized_keys.hpp"
+#include "serve/access.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "each line of settings and authorized keys is valid or reported; no key leaves its directory"}};

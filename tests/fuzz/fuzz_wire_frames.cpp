@@ -4,7 +4,7 @@
 
 #include "fuzz/require.hpp"
 #include "unit/wire/frame_equality.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {2, "a decoded frame is the same after encoding and decoding it again"},

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/file_digest.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/checksum.hpp"
+#include "transfer/message/message_codec.hpp"
 
 namespace udtx::fuzz {
 

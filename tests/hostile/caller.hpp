@@ -13,7 +13,7 @@
 
 #include "io/driver.hpp"
 #include "proto/application.hpp"
-#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_codec.hpp"
 
 namespace udtx::hostile {
 

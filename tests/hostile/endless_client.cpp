@@ -14,9 +14,8 @@
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
-#include "transfer/file_digest.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/checksum.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "udtx/core/chunk.hpp"
 
 namespace {

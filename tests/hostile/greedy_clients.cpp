@@ -18,7 +18,7 @@
 #include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "udtx/core/chunk.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "peer_messages.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::hostile {

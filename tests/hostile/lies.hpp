@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/file_digest.hpp"
+#include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 
 namespace udtx::hostile {

@@ -16,8 +16,7 @@
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "receiver_lies.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "udtx/core/chunk.hpp"
 
 namespace {

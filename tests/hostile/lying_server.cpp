@@ -16,7 +16,7 @@
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
-#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "udtx/core/chunk.hpp"
 
 namespace {

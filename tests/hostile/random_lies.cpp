@@ -7,8 +7,7 @@
 
 #include "lies.hpp"
 #include "push_lies.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 
 namespace udtx::hostile {
 

@@ -97,18 +97,19 @@ all_named() {  # all_named <directory> <rooms>: reports rooms that have no place
             echo "$directory/$room: no place in the order of rooms" >>"$work/breaches"
     done
 }
-transfers=(split message file resume pieces receipt source landing job run serve)
+transfers=(message file shard receipt source old landing job run serve)
 all_named libudtx/src/transfer "${transfers[*]}"
 in_order libudtx/src/transfer transfer/ . "${transfers[@]}"
-# Families of controllers may include `congestion` itself but not each other. The scavenger may include `udtx`, as it
+# Families of controllers, each a file or a directory, do not include each other. The scavenger may include `udtx`, as it
 # uses its measurements.
 families=(udt window bbr udtx scavenger)
-all_named libudtx/src/congestion "${families[*]}"
 for family in "${families[@]}"; do
     others=" ${families[*]} "
     others=${others/ $family / }
     [ "$family" != scavenger ] || others=${others/ udtx / }
-    against libudtx/src/congestion "$family" congestion/ "$(xargs <<<"$others" | tr ' ' '|')"
+    [ ! -d libudtx/src/congestion ] || find libudtx/src/congestion -path "*/congestion/$family.?pp" -o -path "*/congestion/$family/*.?pp" | xargs grep -nE \
+        "^ *# *include *\"(congestion/($(xargs <<<"$others" | tr ' ' '|'))[./]|\.\./)" /dev/null |
+        sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 done
 for room in io os openssl; do against libudtx/src "$room" "" transfer; done
 

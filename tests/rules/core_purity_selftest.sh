@@ -45,7 +45,7 @@ expect_public() {  # expect_public <file> <include>: a public header with a forb
     rm "$root/libudtx/include/udtx/$1"
 }
 expect_public bad.hpp '"proto/connection_impl.hpp"'
-expect_public core/bad.hpp '"base/ring.hpp"'
+expect_public core/bad.hpp '"base/containers.hpp"'
 expect_public core/bad.hpp '"udtx/session.hpp"'
 expect_public bad.hpp '<boost/asio/post.hpp>'
 expect_public async.hpp '<openssl/ssl.h>'
@@ -64,7 +64,7 @@ expect_against() {  # expect_against <file> <include>: a room that includes a fo
 expect_against libudtx/src/transfer/bad.cpp transfer/job/send_job.hpp
 expect_against libudtx/src/transfer/source/bad.cpp transfer/landing/tree_writer.hpp
 expect_against libudtx/src/io/bad.cpp transfer/names.hpp
-expect_against libudtx/src/congestion/window/bad.cpp congestion/bbr/bbr.hpp
+expect_against libudtx/src/congestion/udtx/bad.cpp congestion/bbr.hpp
 printf '#include "transfer/message/messages.hpp"\n' >"$root/libudtx/src/transfer/source/good.cpp"
 bash "$check" "$root" >/dev/null || { echo "a room may know an earlier one"; exit 1; }
 mkdir "$root/libudtx/src/transfer/attic"

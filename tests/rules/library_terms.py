@@ -12,12 +12,12 @@ FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")
 # Messages for the other end. If both ends are the tools, they know each other's flags.
 SAID_TO_THE_PEER = {
     "job/announcements.cpp": {"--delete", "--allow-delete", "--set-id", "--allow-set-id"},
-    "landing/clear_way.cpp": {"--delete"},
+    "landing/eraser.cpp": {"--delete"},
     "landing/incoming_files.cpp": {"--no-resume"},
     "landing/stream_landing.cpp": {"--overwrite"},
     "landing/temp_file.cpp": {"--min-free"},
     "landing/tree_landing.cpp": {"--no-resume", "--overwrite"},
-    "resume/job_file.cpp": {"--plan", "--job", "--jobs", "--exclude", "--include", "--files-from", "--links"},
+    "shard/job_file.cpp": {"--plan", "--job", "--jobs", "--exclude", "--include", "--files-from", "--links"},
     "source/entry_announcer.cpp": {"--set-id"},
 }
 OF_OTHER_PROGRAMS = {"-u", "-v", "-w"}  # ulimit, sysctl

@@ -7,7 +7,7 @@
 #include "sim/insider.hpp"
 #include "test/fault_case.hpp"
 #include "test/resident.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;

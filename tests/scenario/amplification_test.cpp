@@ -1,11 +1,11 @@
 // How much a host can be made to send, and by which peers.
 #include <algorithm>
 
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "sim/check.hpp"
 #include "sim/insider.hpp"
 #include "test/fault_case.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 #include "wire/header.hpp"
 
 using namespace std::chrono_literals;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "multipath_rig.hpp"
-#include "proto/reset_replies.hpp"
+#include "proto/close_reason.hpp"
 #include "test/fault_case.hpp"
 #include "victim.hpp"
 #include "wire/header.hpp"

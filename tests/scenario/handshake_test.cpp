@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "sim/check.hpp"
 #include "test/fault_case.hpp"
 #include "wire/header.hpp"

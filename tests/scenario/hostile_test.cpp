@@ -1,12 +1,11 @@
 // Replays, forgeries, spoofed sources.
 #include <algorithm>
 
-#include "crypto/key_schedule.hpp"
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "sim/check.hpp"
 #include "test/fault_case.hpp"
 #include "victim.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 #include "wire/header.hpp"
 
 using namespace std::chrono_literals;

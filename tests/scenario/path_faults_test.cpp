@@ -4,7 +4,7 @@
 #include "multipath_rig.hpp"
 #include "sim/insider.hpp"
 #include "test/fault_case.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 
 namespace udtx::sim {
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "peer_program.hpp"
-#include "transfer/file_digest.hpp"
+#include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/core/connection.hpp"
 

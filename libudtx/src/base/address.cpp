@@ -1,7 +1,9 @@
-#include "udtx/address.hpp"
+#include "base/address.hpp"
 
 #include <charconv>
 #include <cstddef>
+
+#include "udtx/address.hpp"
 
 namespace udtx {
 

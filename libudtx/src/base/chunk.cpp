@@ -1,13 +1,25 @@
-#include "udtx/core/chunk.hpp"
+#include "base/chunk.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <vector>
 
-#include "base/page_block.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace udtx {
+namespace {
+
+constexpr std::align_val_t kPage{4096};
+
+}  // namespace
+
+void FreePageBlock::operator()(std::byte* block) const noexcept { ::operator delete[](block, kPage); }
+
+PageBlock make_page_block(std::size_t bytes) {
+    return PageBlock(static_cast<std::byte*>(::operator new[](bytes, kPage)));
+}
 
 Chunk Chunk::copy_of(std::span<const std::byte> bytes) {
     if (bytes.empty()) return {};

@@ -1,7 +1,9 @@
-#include "udtx/error.hpp"
+#include "base/error.hpp"
 
 #include <algorithm>
 #include <climits>
+
+#include "udtx/error.hpp"
 
 namespace udtx {
 namespace {

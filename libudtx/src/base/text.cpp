@@ -1,10 +1,12 @@
-#include "udtx/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+
+#include "udtx/text.hpp"
 
 namespace udtx {
 namespace {

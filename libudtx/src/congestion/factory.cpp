@@ -6,16 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "congestion/bbr/bbr.hpp"
-#include "congestion/coupled_share.hpp"
-#include "congestion/own_controller.hpp"
+#include "congestion/bbr.hpp"
+#include "congestion/coupling.hpp"
 #include "congestion/policy.hpp"
-#include "congestion/scavenger/scavenger.hpp"
-#include "congestion/udt/congestion_degree.hpp"
-#include "congestion/udt/udt.hpp"
+#include "congestion/scavenger.hpp"
+#include "congestion/udt.hpp"
 #include "congestion/udtx/udtx.hpp"
-#include "congestion/window/cubic.hpp"
-#include "congestion/window/lia.hpp"
+#include "congestion/window.hpp"
 
 namespace udtx {
 

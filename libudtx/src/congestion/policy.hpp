@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 
+#include "base/error.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
@@ -65,6 +67,40 @@ class SeveralFlows final : public Around {
 
   private:
     CongestionFeedback part_;  // reused, to keep the capacity of its vectors
+};
+
+// Wraps a controller of the application: the error of an exception that it throws names it as the source.
+
+class OwnController final : public Around {
+  public:
+    using Around::Around;
+    void on_sent(const CongestionSent& packet) override {
+        call([&] { inner_->on_sent(packet); });
+    }
+    void on_feedback(const CongestionFeedback& feedback) override {
+        call([&] { inner_->on_feedback(feedback); });
+    }
+    void on_limits(const PathLimits& limits) override {
+        call([&] { inner_->on_limits(limits); });
+    }
+    [[nodiscard]] std::uint64_t window() const override {
+        return call([&] { return inner_->window(); });
+    }
+    [[nodiscard]] Rate pacing_rate() const override {
+        return call([&] { return inner_->pacing_rate(); });
+    }
+    [[nodiscard]] std::uint32_t probe_packets() const override {
+        return call([&] { return inner_->probe_packets(); });
+    }
+    [[nodiscard]] CongestionReport report() const override {
+        return call([&] { return inner_->report(); });
+    }
+
+  private:
+    template <class Call>
+    static std::invoke_result_t<Call&> call(Call&& call) {
+        return call_plug_in("the controller of TransportConfig::congestion_factory", call);
+    }
 };
 
 }  // namespace udtx::congestion

@@ -33,4 +33,12 @@ template <std::unsigned_integral T>
     return difference == std::byte{0};
 }
 
+// Overwrites secrets after use, so that they do not remain in freed memory or a core dump.
+
+/// Sets `bytes` to zero; the compiler cannot optimise it away.
+inline void wipe(std::span<std::byte> bytes) noexcept {
+    volatile std::byte* p = bytes.data();
+    for (std::size_t i = 0; i < bytes.size(); ++i) p[i] = std::byte{0};
+}
+
 }  // namespace udtx::crypto

@@ -15,10 +15,8 @@
 #include "io/event_loop.hpp"
 #include "io/handled_connections.hpp"
 #include "io/lanes.hpp"
-#include "io/no_way.hpp"
-#include "io/receive_trouble.hpp"
-#include "io/short_slice.hpp"
-#include "io/steering.hpp"
+#include "io/socket_errors.hpp"
+#include "io/socket_setup.hpp"
 #include "udtx/core/lane_work.hpp"
 #include "udtx/monotonic_clock.hpp"
 

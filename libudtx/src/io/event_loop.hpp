@@ -1,5 +1,4 @@
-// What a protocol thread waits for: its socket, a time, and calls that other threads post. It has no code of another
-// library: programs that link the archive may contain such code in another version.
+// Prompt wake-ups on a busy machine, for a thread that paces packets.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +11,18 @@
 #include "udtx/time.hpp"
 
 namespace udtx::io {
+
+/// Requests the shortest time slice for the calling thread. The thread then runs less long at a time. In return its
+/// wake-up need not wait until another thread's slice ends (Linux 6.12 and later; no effect elsewhere). It needs no
+/// privileges and takes no share from others. False if nothing changed.
+bool ask_for_short_slice() noexcept;
+
+/// Makes waits of the calling thread end on time. Linux delays the end of a wait by up to 50 us to save energy, which
+/// is longer than the time between two paced batches.
+void ask_for_exact_waits() noexcept;
+
+// What a protocol thread waits for: its socket, a time, and calls that other threads post. It has no code of another
+// library: programs that link the archive may contain such code in another version.
 
 /// Any thread may call post() and interrupt(). One thread at a time calls the rest.
 class EventLoop {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/scarcity.hpp"
-#include "io/no_way.hpp"
+#include "base/error.hpp"
+#include "io/socket_errors.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {

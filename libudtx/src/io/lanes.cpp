@@ -1,8 +1,255 @@
 #include "io/lanes.hpp"
 
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <thread>
 #include <utility>
 
+#include "udtx/core/lane_work.hpp"
+#include "udtx/monotonic_clock.hpp"
+
 namespace udtx::io {
+
+Crew::Crew(std::size_t lanes, Work work) : work_(std::move(work)) {
+    threads_.reserve(lanes);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        try {
+            threads_.emplace_back([this, lane] { run(lane); });
+        } catch (const std::system_error&) {
+            if (threads_.empty()) throw;
+            return;
+        }
+    }
+}
+
+Crew::~Crew() {
+    {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+    }
+    called_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void Crew::call(std::size_t lanes) {
+    {
+        const std::lock_guard lock(mutex_);
+        ++calls_;
+    }
+    if (lanes >= threads_.size()) {
+        called_.notify_all();
+        return;
+    }
+    for (std::size_t i = 0; i < lanes; ++i) called_.notify_one();
+}
+
+void Crew::run(std::size_t lane) {
+    std::unique_lock lock(mutex_);
+    while (!ended_) {
+        const std::uint64_t seen = calls_;  // so a call() during the work is not missed
+        lock.unlock();
+        try {
+            while (work_(lane)) {
+            }
+        } catch (const std::exception&) {
+            // There is no memory to report it. The next call finds the remaining work.
+        }
+        lock.lock();
+        called_.wait(lock, [&] { return ended_ || calls_ != seen; });
+    }
+}
+
+namespace {
+
+// Batches in the ring have left the pacer but not the host, and show as delay. So the ring is only slightly larger than
+// needed to keep all threads busy.
+constexpr std::size_t kBatchesPerLane = 3;
+constexpr std::size_t kOwnBatches = 2;
+// Sealing fewer packets takes less time than waking another thread.
+constexpr std::size_t kWorthwhile = 8;
+constexpr int kWaitMs = 5;
+constexpr Duration kFlushAtMost = std::chrono::milliseconds(200);
+
+}  // namespace
+
+SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls)
+    : socket_(socket), calls_(std::move(calls)), ring_(kBatchesPerLane * lanes + kOwnBatches) {
+    for (Batch& batch : ring_) batch.bytes.resize(batch_bytes);
+}
+
+std::span<std::byte> SendLanes::room() {
+    Lock lock(mutex_);
+    // Helping the lanes is better than waiting for them.
+    while (head_ - tail_ == ring_.size()) {
+        const bool sealed = seal_one(lock, nullptr);
+        const bool sent = send_sealed(lock, false);
+        // While the lock was released, a lane may have made room without reporting it.
+        if (sealed || sent || head_ - tail_ < ring_.size()) continue;
+        wants_room_ = true;
+        return {};
+    }
+    return at(head_).bytes;
+}
+
+void SendLanes::submit(proto::Transmit transmit) {
+    Batch& batch = at(head_);  // no other thread uses it before it is in the ring
+    const bool clear = transmit.key != nullptr;
+    const bool worthwhile = clear && transmit.size >= kWorthwhile * transmit.segment;
+    batch.transmit = std::move(transmit);
+    batch.sent = 0;
+    if (clear && !worthwhile) {
+        const proto::Transmit& t = batch.transmit;
+        proto::seal_batch(t, std::span(batch.bytes).first(t.size), 0);
+    }
+    Lock lock(mutex_);
+    batch.state = worthwhile ? State::built : State::sealed;
+    ++head_;
+    if (!worthwhile) {
+        send_sealed(lock, false);
+        return;
+    }
+    lock.unlock();
+    calls_.work();
+}
+
+bool SendLanes::work(std::size_t lane) {
+    Lock lock(mutex_);
+    const bool sealed = seal_one(lock, &lane);
+    const bool sent = send_sealed(lock, true);
+    return sealed || sent;
+}
+
+/// `lane`: null on the protocol thread. The caller holds `lock` before and after.
+bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
+    while (claim_ < head_ && at(claim_).state != State::built) ++claim_;
+    if (claim_ == head_) return false;
+    Batch& batch = at(claim_++);
+    batch.state = State::sealing;
+    lock.unlock();
+    const proto::Transmit& t = batch.transmit;
+    proto::seal_batch(t, std::span(batch.bytes).first(t.size), lane != nullptr ? *lane + 1 : 0);
+    lock.lock();
+    batch.state = State::sealed;
+    return true;
+}
+
+/// Returns true if it sent something. The caller holds `lock` before and after.
+bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
+    if (sending_) return false;  // the sending thread checks again before it stops
+    bool any = false;
+    bool room = false;
+    bool full = false;
+    sending_ = true;
+    while (tail_ < head_ && at(tail_).state == State::sealed) {
+        Batch& batch = at(tail_);
+        full = !send_front(lock, batch, may_wait);
+        if (full) break;
+        batch.state = State::free;
+        batch.transmit = {};
+        claim_ = std::max(claim_, ++tail_);
+        any = true;
+        room = std::exchange(wants_room_, false) || room;
+    }
+    sending_ = false;
+    const bool for_a_lane = full && !may_wait;  // a lane may wait for the socket
+    if (!room && !for_a_lane) return any;
+    lock.unlock();
+    if (room) calls_.room();
+    if (for_a_lane) calls_.work();
+    lock.lock();
+    return any;
+}
+
+/// False: the socket is full, and the batch stays in the ring.
+bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
+    lock.unlock();
+    SendResult result;
+    for (;;) {
+        const auto bytes = std::span<const std::byte>(batch.bytes).first(batch.transmit.size).subspan(batch.sent);
+        result = socket_.send(batch.transmit, bytes);
+        if (result.status != SendResult::Status::would_block) break;
+        batch.sent += result.bytes;
+        if (!may_wait || stopped_.load(std::memory_order_relaxed)) break;
+        wait_writable();
+    }
+    // Loss recovery handles `dropped`: the network could have lost the batch too.
+    const bool refused = result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_way;
+    if (refused) calls_.not_sent(batch.transmit, result);
+    lock.lock();
+    return result.status != SendResult::Status::would_block;
+}
+
+void SendLanes::wait_writable() const {
+    pollfd descriptor{socket_.native_handle(), POLLOUT, 0};
+    (void)::poll(&descriptor, 1, kWaitMs);
+}
+
+bool SendLanes::flush() {
+    const Instant until = monotonic_now() + kFlushAtMost;
+    Lock lock(mutex_);
+    while (tail_ < head_ && monotonic_now() < until) {
+        const bool sealed = seal_one(lock, nullptr);
+        const bool sent = send_sealed(lock, false);
+        if (sealed || sent) continue;
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        lock.lock();
+    }
+    return tail_ == head_;
+}
+
+OpenLanes::OpenLanes(Plan plan, std::function<void(std::size_t)> call)
+    : plan_(std::move(plan)), call_(std::move(call)) {}
+
+void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
+    pieces_.clear();
+    // Opening one piece takes less time than waking another thread.
+    if (batch.size() < 2 * kPiece) return;
+    for (std::size_t at = 0; at < batch.size(); at += kPiece) {
+        const auto datagrams = batch.subspan(at, std::min(kPiece, batch.size() - at));
+        pieces_.push_back({.opening = plan_(datagrams.front().data), .datagrams = datagrams});
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        next_ = 0;
+        claimable_ = pieces_.size();
+    }
+    call_(pieces_.size() - 1);
+}
+
+void OpenLanes::take(std::size_t index) {
+    std::unique_lock lock(mutex_);
+    if (next_ <= index) {
+        next_ = index + 1;
+        return;
+    }
+    done_.wait(lock, [&] { return pieces_[index].done; });
+}
+
+void OpenLanes::end() {
+    if (pieces_.empty()) return;
+    const std::lock_guard lock(mutex_);
+    claimable_ = 0;
+}
+
+bool OpenLanes::work(std::size_t lane) {
+    std::unique_lock lock(mutex_);
+    if (next_ >= claimable_) return false;
+    Piece& piece = pieces_[next_++];
+    lock.unlock();
+    if (piece.opening) {
+        for (proto::RxDatagram& datagram : piece.datagrams) proto::open_packet(*piece.opening, datagram, lane + 1);
+    }
+    lock.lock();
+    piece.done = true;
+    lock.unlock();
+    done_.notify_one();
+    return true;
+}
 
 Lanes::Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls)
     : send(socket, lanes, batch_bytes,

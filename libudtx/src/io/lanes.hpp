@@ -1,13 +1,154 @@
-// Threads that relieve the protocol thread of encryption and sending (docs/inside/architecture.md).
+// Helper threads of the protocol thread.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
 
-#include "io/crew.hpp"
-#include "io/open_lanes.hpp"
-#include "io/send_lanes.hpp"
+#include "io/udp_socket.hpp"
+#include "udtx/core/datagram.hpp"
 
 namespace udtx::io {
+
+/// Each thread is a lane, numbered from 0. It does pieces of work while there are any, then sleeps until call(). The
+/// caller adds the work first and then calls.
+class Crew {
+  public:
+    /// Does one piece of work; false if there is none.
+    using Work = std::function<bool(std::size_t lane)>;
+
+    /// Starts fewer lanes if the system has no more threads. Throws std::system_error if it cannot start even one.
+    Crew(std::size_t lanes, Work work);
+    /// Waits until the current pieces of work are finished.
+    ~Crew();
+    Crew(const Crew&) = delete;
+    Crew& operator=(const Crew&) = delete;
+
+    /// Reports that there is work for `lanes` lanes; any thread.
+    void call(std::size_t lanes);
+    [[nodiscard]] std::size_t lanes() const noexcept { return threads_.size(); }
+
+  private:
+    void run(std::size_t lane);
+
+    Work work_;
+    std::mutex mutex_;  // guards the members below
+    std::condition_variable called_;
+    std::uint64_t calls_ = 0;
+    bool ended_ = false;
+    std::vector<std::thread> threads_;
+};
+
+// Carries batches from the protocol thread to the socket: any free thread seals them, and they are sent in order.
+
+/// A ring of batches. The protocol thread fills the next one, and lanes seal them in parallel. One thread at a time
+/// sends the oldest sealed batches, in order, through one socket: the first that finds no other thread sending. So
+/// packets are sent in the order in which the protocol built them, and packet pairs stay together.
+///
+/// Order of calls on the protocol thread: room(), then submit() with what was written there, or nothing; then again.
+/// Lanes run work() whenever Calls::work was called.
+class SendLanes {
+  public:
+    struct Calls {
+        std::function<void()> work;  ///< wakes a lane for work
+        std::function<void()> room;  ///< room() was empty and would now return a buffer; any thread
+        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< too_large, no_way; any thread
+    };
+    SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
+
+    /// Returns the buffer for the next batch. It is empty while the ring is full and the protocol thread itself cannot
+    /// shorten it.
+    [[nodiscard]] std::span<std::byte> room();
+    void submit(proto::Transmit transmit);
+    /// Seals or sends a batch on `lane`; false if there is nothing to do.
+    bool work(std::size_t lane);
+    /// Sends all batches, on the protocol thread; false if the socket stayed full and some are left.
+    bool flush();
+    /// From now on lanes do not wait for a full socket.
+    void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
+
+  private:
+    enum class State : std::uint8_t { free, built, sealing, sealed };
+    struct Batch {
+        State state = State::free;
+        proto::Transmit transmit;
+        std::vector<std::byte> bytes;
+        std::size_t sent = 0;
+    };
+    using Lock = std::unique_lock<std::mutex>;
+
+    bool seal_one(Lock& lock, const std::size_t* lane);
+    bool send_sealed(Lock& lock, bool may_wait);
+    [[nodiscard]] bool send_front(Lock& lock, Batch& batch, bool may_wait);
+    void wait_writable() const;
+    [[nodiscard]] Batch& at(std::uint64_t number) { return ring_[static_cast<std::size_t>(number % ring_.size())]; }
+
+    DatagramSocket& socket_;
+    Calls calls_;
+    std::atomic<bool> stopped_{false};
+    // Guards the members below. While a thread seals or sends a batch, the batch belongs to that thread.
+    std::mutex mutex_;
+    std::vector<Batch> ring_;
+    std::uint64_t head_ = 0;   // the next batch to build
+    std::uint64_t claim_ = 0;  // no batch before this one waits to be sealed
+    std::uint64_t tail_ = 0;   // the next batch to send
+    bool sending_ = false;     // a thread is sending
+    bool wants_room_ = false;
+};
+
+// Lanes decrypt received batches ahead of the protocol thread.
+
+/// Splits a batch into pieces. The protocol thread takes the packets in their order. Lanes open pieces that it has not
+/// reached. It opens the packets of an unclaimed piece itself, so it never waits for a lane that sleeps.
+///
+/// Order of calls on the protocol thread: begin(), then reach() for each datagram in turn, then end(). Lanes run work()
+/// whenever `call` was called.
+class OpenLanes {
+  public:
+    /// Returns what is needed to open packets like this one.
+    using Plan = std::function<std::optional<proto::Opening>(std::span<const std::byte> datagram)>;
+
+    /// `call`: wakes so many lanes for work.
+    OpenLanes(Plan plan, std::function<void(std::size_t lanes)> call);
+
+    void begin(std::span<proto::RxDatagram> batch);
+    /// On return the caller may read the datagram: it is opened, or unchanged.
+    void reach(std::size_t index) {
+        if (index % kPiece == 0 && index / kPiece < pieces_.size()) take(index / kPiece);
+    }
+    /// Call it after reach() of every datagram.
+    void end();
+    /// Opens one piece on `lane`; false if there is none.
+    bool work(std::size_t lane);
+
+  private:
+    static constexpr std::size_t kPiece = 32;
+    struct Piece {
+        std::optional<proto::Opening> opening;
+        std::span<proto::RxDatagram> datagrams;
+        bool done = false;
+    };
+
+    void take(std::size_t index);
+
+    Plan plan_;
+    std::function<void(std::size_t)> call_;
+    // Written only while no lane can claim a piece. A claimed piece belongs to its claimer until it is done.
+    std::vector<Piece> pieces_;
+    std::mutex mutex_;  // guards the members below and Piece::done
+    std::condition_variable done_;
+    std::size_t next_ = 0;       // the next piece to claim
+    std::size_t claimable_ = 0;  // pieces below this may be claimed
+};
+
+// Threads that relieve the protocol thread of encryption and sending (docs/inside/architecture.md).
 
 /// Most threads that may handle packets, including the protocol thread.
 inline constexpr std::size_t kMaxThreads = 16;

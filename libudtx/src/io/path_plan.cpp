@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "io/no_way.hpp"
+#include "io/socket_errors.hpp"
 
 namespace udtx::io {
 namespace {

@@ -1,14 +1,68 @@
 #include "io/protocol_thread.hpp"
 
+#include <openssl/rand.h>
+
+#include <chrono>
 #include <exception>
+#include <limits>
+#include <new>
 #include <system_error>
 #include <utility>
 
 #include "io/path_plan.hpp"
-#include "os/system_failure.hpp"
+#include "openssl/credentials.hpp"
+#include "openssl/provider.hpp"
+#include "os/system.hpp"
 #include "udtx/core/config_check.hpp"
+#include "udtx/monotonic_clock.hpp"
+#include "udtx/system_rng.hpp"
 
 namespace udtx::io {
+namespace {
+
+/// Measured once per process.
+const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
+    static const openssl::CipherSpeed speed = openssl::rate_ciphers(provider, monotonic_now);
+    return speed;
+}
+
+}  // namespace
+
+void EndpointDeps::prepare() {
+    openssl::OpensslProvider provider;
+    static_cast<void>(cipher_speed(provider));
+}
+
+Result<std::unique_ptr<EndpointDeps>> EndpointDeps::make(const Credentials& credentials) {
+    auto keys = make_keys(credentials);
+    if (!keys) return keys.error();
+    return std::unique_ptr<EndpointDeps>(new EndpointDeps(std::move(*keys)));
+}
+
+Result<EndpointDeps::Keys> EndpointDeps::make_keys(const Credentials& credentials) {
+    auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
+    if (!handshakes) return handshakes.error();
+    openssl::OpensslProvider provider;
+    return Keys{std::move(*handshakes), openssl::hello_key(provider, credentials),
+                openssl::reset_key(provider, credentials)};
+}
+
+EndpointDeps::EndpointDeps(Keys keys) {
+    view_.provider = &provider_;
+    view_.rng = &rng_;
+    view_.aes_gcm_speed = cipher_speed(provider_).aes_gcm;
+    view_.chacha20_speed = cipher_speed(provider_).chacha20;
+    static_cast<void>(exchange(std::move(keys)));
+}
+
+EndpointDeps::Keys EndpointDeps::exchange(Keys keys) {
+    Keys earlier{std::exchange(handshakes_, std::move(keys.handshakes)), view_.hello_key, view_.reset_key};
+    view_.handshakes = handshakes_.get();
+    view_.hello_key = keys.hello;
+    view_.reset_key = keys.reset;
+    return earlier;
+}
+
 namespace {
 
 thread_local bool is_protocol_thread = false;
@@ -102,3 +156,22 @@ void ProtocolThread::stop(Duration at_most) {
 }
 
 }  // namespace udtx::io
+
+namespace udtx {
+
+Instant monotonic_now() noexcept {
+    return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+void SystemRng::fill(std::span<std::byte> out) {
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();
+    while (!out.empty()) {
+        const std::size_t part = out.size() < kMost ? out.size() : kMost;
+        if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(part)) != 1) {
+            throw std::bad_alloc();  // OpenSSL lacks memory for its generator
+        }
+        out = out.subspan(part);
+    }
+}
+
+}  // namespace udtx

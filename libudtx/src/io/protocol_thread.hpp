@@ -1,23 +1,80 @@
-// Everything below a session or a transfer, made from the user's settings: keys, randomness, socket, protocol thread.
+// Detects whether this is still the process that made an object. A fork copies keys and packet numbers but not the
+// protocol thread. A child that used them would hang, or use a nonce twice.
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "io/driver.hpp"
-#include "io/endpoint_deps.hpp"
-#include "io/fork_guard.hpp"
-#include "os/thread_time.hpp"
+#include "openssl/provider.hpp"
+#include "openssl/tls_handshake.hpp"
+#include "os/system.hpp"
+#include "udtx/callback.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
+#include "udtx/system_rng.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::io {
+
+class ForkGuard {
+  public:
+    [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
+    [[nodiscard]] static Error error() {
+        return {ErrorCode::invalid_argument, "a fork cannot use the session of its parent process: connect again here"};
+    }
+
+  private:
+    pid_t owner_ = ::getpid();
+};
+
+// Owns the dependencies of an endpoint in a real process: ciphers and their speed here, handshakes, randomness.
+
+/// It must outlive the endpoint.
+class EndpointDeps {
+  public:
+    /// Does the work that needs no key, takes a few milliseconds and happens once per process. Without this call make()
+    /// does it.
+    static void prepare();
+    static Result<std::unique_ptr<EndpointDeps>> make(const Credentials& credentials);
+    EndpointDeps(const EndpointDeps&) = delete;
+    EndpointDeps& operator=(const EndpointDeps&) = delete;
+
+    [[nodiscard]] proto::EndpointDeps view() const { return view_; }
+
+    /// What depends on the credentials.
+    struct Keys {
+        std::unique_ptr<openssl::TlsHandshakeFactory> handshakes;
+        std::optional<crypto::Secret> hello;
+        std::optional<crypto::Secret> reset;
+    };
+    static Result<Keys> make_keys(const Credentials& credentials);
+    /// Takes other keys into view(). Returns the earlier ones, which the endpoint uses until it has the new ones.
+    [[nodiscard]] Keys exchange(Keys keys);
+
+  private:
+    explicit EndpointDeps(Keys keys);
+
+    openssl::OpensslProvider provider_;
+    SystemRng rng_;
+    std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
+    proto::EndpointDeps view_;
+};
+
+// Everything below a session or a transfer, made from the user's settings: keys, randomness, socket, protocol thread.
 
 /// The longest wait for a close to reach the peer, if nothing else shows that it did.
 inline constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
@@ -69,5 +126,50 @@ class ProtocolThread {
     mutable std::mutex mutex_;  // guards the members below
     std::optional<ThreadTime> thread_time_;
 };
+
+// Starts the protocol thread of a session or a listener.
+
+/// Makes a thread with `make` and starts it. network: the process has no descriptor or thread left. The event loop and
+/// the thread report that by an exception.
+template <class Make>
+Result<std::shared_ptr<ProtocolThread>> start_thread(const Make& make) {
+    try {
+        Result<std::unique_ptr<ProtocolThread>> made = make();
+        if (!made) return made.error();
+        auto thread = ProtocolThread::share(std::move(*made));
+        thread->start();
+        return thread;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& failed) {
+        return Error{ErrorCode::network,
+                     "cannot start the session's thread and event loop: " + std::string(failed.what()) +
+                         "; raise the limit of open files or processes (ulimit)",
+                     error_number_of(failed)};
+    }
+}
+
+// Turns exceptions into errors, because public calls throw nothing.
+
+/// Returns the result of `call`, or an error if it lacked memory or threads.
+template <class Call>
+auto guarded(const Call& call) noexcept -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::bad_alloc& lack) {
+        return Error{ErrorCode::internal, describe_lack(lack)};  // too short to need memory
+    } catch (const std::exception&) {
+        return Error{ErrorCode::internal, "no resources"};
+    }
+}
+
+/// The same for a call with a callback. If `begin` fails, this calls `done` with the error.
+template <class T, class Begin>
+CallId begun(const Callback<T>& done, const Begin& begin) noexcept {
+    const auto id = guarded([&]() -> Result<CallId> { return begin(); });
+    if (id) return *id;
+    done(id.error());
+    return {};
+}
 
 }  // namespace udtx::io

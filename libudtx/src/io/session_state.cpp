@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/scarcity.hpp"
-#include "io/path_log.hpp"
+#include "base/error.hpp"
+#include "io/connector.hpp"
 #include "udtx/core/config_check.hpp"
 #include "wire/cursor.hpp"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "io/fork_guard.hpp"
+#include "io/protocol_thread.hpp"
 #include "io/session_streams.hpp"
 #include "io/waiting_calls.hpp"
 #include "proto/application.hpp"

@@ -6,17 +6,74 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
-#include "io/address_convert.hpp"
-#include "io/steering.hpp"
-#include "os/system_failure.hpp"
+#include "io/addresses.hpp"
+#include "openssl/provider.hpp"
+#include "os/system.hpp"
 #include "udtx/bound_socket.hpp"
+#include "udtx/diagnosis.hpp"
+#include "udtx/monotonic_clock.hpp"
+#include "wire/header.hpp"
+
+#ifdef __linux__
+#include <linux/filter.h>
+#endif
+#ifdef __linux__
+#include <netinet/in.h>
+
+#include "io/udp_socket.hpp"
+#endif
 
 namespace udtx::io {
+namespace {
+
+// Offsets of the low 32 bits of the destination id (docs/inside/wire-format.md, 1.1 and 1.2).
+constexpr std::uint32_t kLongIdAt = 9;
+constexpr std::uint32_t kShortIdAt = 1;
+
+}  // namespace
+
+std::size_t thread_of(std::span<const std::byte> datagram, std::size_t threads) noexcept {
+    const std::size_t at = wire::is_long_header(datagram) ? kLongIdAt : kShortIdAt;
+    if (datagram.size() < at + 4) return 0;
+    std::uint32_t id = 0;
+    for (const std::byte byte : datagram.subspan(at, 4)) id = id << 8U | std::to_integer<std::uint32_t>(byte);
+    return id % threads;
+}
+
+bool share_port([[maybe_unused]] int fd) noexcept {
+#ifdef __linux__
+    return set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+#else
+    return false;
+#endif
+}
+
+bool steer_datagrams([[maybe_unused]] int fd, [[maybe_unused]] std::size_t threads) noexcept {
+#ifdef __linux__
+    const auto count = static_cast<std::uint32_t>(threads);
+    // The UDP payload starts at offset 0. A load beyond its end makes the result 0, as in thread_of().
+    std::array<sock_filter, 7> program{{
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x80, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kLongIdAt),
+        BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kShortIdAt),
+        BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, count),
+        BPF_STMT(BPF_RET | BPF_A, 0),
+    }};
+    const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+    return ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter) == 0;
+#else
+    return false;
+#endif
+}
+
 namespace {
 
 Error socket_error(std::string what, int error) { return system_failure(ErrorCode::network, std::move(what), error); }
@@ -214,6 +271,31 @@ Result<BoundSocket> bind_udp(const Address& address) {
     auto socket = io::make_bound_socket(address, {});
     if (!socket) return socket.error();
     return BoundSocket{std::move(socket->fd), socket->local, socket->buffers.advice()};
+}
+
+CipherSpeeds measure_ciphers(Duration duration) {
+    openssl::OpensslProvider provider;
+    const auto speed = openssl::measure_cipher_speed(provider, monotonic_now, duration);
+    return {Rate::bytes_per_second(speed.aes_gcm), Rate::bytes_per_second(speed.chacha20),
+            openssl::has_aes_instructions()};
+}
+
+Result<UdpSupport> examine_udp() {
+    Address loopback;
+    loopback.family = Address::Family::v4;
+    loopback.ip[0] = 127;
+    loopback.ip[3] = 1;
+    const auto socket = io::make_bound_socket(loopback, {});
+    if (!socket) return socket.error();
+    UdpSupport support{socket->buffers.receive, socket->buffers.send, socket->buffers.commands()};
+#ifdef __linux__
+    const auto takes = [&](int option, int value) {
+        return io::set_option(socket->fd.get(), IPPROTO_UDP, option, value);
+    };
+    support.segmentation_offload = takes(UDP_SEGMENT, 1400);
+    support.receive_offload = takes(UDP_GRO, 1);
+#endif
+    return support;
 }
 
 }  // namespace udtx

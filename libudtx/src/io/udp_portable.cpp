@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/page_block.hpp"
-#include "io/address_convert.hpp"
+#include "base/chunk.hpp"
+#include "io/addresses.hpp"
 #include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
 

@@ -1,5 +1,7 @@
-// The driver's interface to UDP sockets: it receives and sends whole batches, and never blocks.
+// UDP segmentation and receive offload (GSO, GRO) of Linux, also for C libraries that are older than these options.
 #pragma once
+
+#include <netinet/udp.h>
 
 #include <cstddef>
 #include <memory>
@@ -10,6 +12,14 @@
 #include "udtx/address.hpp"
 #include "udtx/core/datagram.hpp"
 #include "udtx/result.hpp"
+
+// These values are the kernel's ABI (linux/udp.h).
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
 
 namespace udtx::io {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "base/scarcity.hpp"
+#include "base/error.hpp"
 #include "udtx/callback.hpp"
 #include "udtx/result.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "multipath/eligible.hpp"
+#include "multipath/path_view.hpp"
 
 namespace udtx::multipath {
 namespace {

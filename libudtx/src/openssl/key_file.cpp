@@ -14,8 +14,7 @@
 #include <utility>
 
 #include "openssl/handles.hpp"
-#include "os/system_failure.hpp"
-#include "os/trusted_user.hpp"
+#include "os/system.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/output_file.hpp"
 

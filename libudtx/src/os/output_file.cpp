@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-#include "os/trusted_user.hpp"
+#include "os/system.hpp"
 
 namespace udtx {
 namespace {

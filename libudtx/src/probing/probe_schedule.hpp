@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "probing/constants.hpp"
-#include "probing/train_meter.hpp"
+#include "probing/line_estimate.hpp"
+#include "probing/pair_meter.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/time.hpp"

@@ -1,8 +1,16 @@
 #include "udtx/core/connection.hpp"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "base/error.hpp"
+#include "congestion/factory.hpp"
+#include "crypto/proofs.hpp"
+#include "multipath/schedulers.hpp"
+#include "proto/close_reason.hpp"
 #include "proto/connection_impl.hpp"
+#include "udtx/core/config_check.hpp"
 
 namespace udtx::proto {
 
@@ -53,5 +61,367 @@ std::span<const std::byte> Connection::peer_key() const noexcept { return impl_-
 ConnectionId Connection::local_id() const noexcept { return impl_->setup().local; }
 ConnectionId Connection::remote_id() const noexcept { return impl_->remote_id(); }
 std::span<const PathAddresses> Connection::alternatives() const noexcept { return impl_->setup().alternatives; }
+
+// Life of a connection: setup, calls of the application, end.
+
+namespace {
+
+/// On a path this fast it pays that bytes to be sent are still in the processor's cache. On a slower one it is better
+/// that the receiver learns early what is to come.
+constexpr Rate kFastLine = Rate::bits_per_second(1e9);
+
+std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
+                                            std::vector<std::byte> client_parameters,
+                                            crypto::HandshakeFactory::SelectParameters select) {
+    return role == Role::client ? deps.handshakes->make_client(std::move(client_parameters))
+                                : deps.handshakes->make_server(std::move(select));
+}
+
+}  // namespace
+
+Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now)
+    : deps_(deps),
+      experiment_(deps.experiment != nullptr ? *deps.experiment : Experiment{}),
+      config_(config),
+      setup_(std::move(setup)),
+      congestion_seed_(deps.rng->next_u64()),
+      handshake_(setup_.role, *deps.provider,
+                 make_tls(deps, setup_.role, encode(own_parameters()),
+                          [this](std::span<const std::byte> client) { return select_parameters(client); }),
+                 {setup_.original, setup_.local, setup_.remote}),
+      streams_(setup_.role, config, events_),
+      paths_(std::make_unique<PathContext>(PathId{0}, config, setup_.local_address, setup_.remote_address,
+                                           experiment_.first_number)),
+      started_(now),
+      last_received_(now),
+      last_sent_eliciting_(now),
+      own_rate_(config.max_rate),
+      max_rate_(config.max_rate) {
+    PathContext& first = paths_.first();
+    first.options = setup_.path;
+    first.last_received = first.last_eliciting = now;
+    first.skip_in = 1000 + deps.rng->next_u64() % 4096;
+    give_controller(first);
+    if (!setup_.address_proved) handshake_.distrust_address();
+    if (setup_.role == Role::client) {
+        if (lacks_plug_in_) {
+            end({.code = lacks_plug_in_->code, .message = lacks_plug_in_->message});
+        } else if (const auto ok = handshake_.start(hello_proof()); !ok) {
+            fail(now, ok.error());
+        }
+    }
+}
+
+Connection::Impl::~Impl() = default;
+
+std::vector<std::byte> Connection::Impl::hello_proof() const {
+    if (!deps_.hello_key) return {};
+    const auto proof = crypto::make_hello_proof(*deps_.provider, *deps_.hello_key, setup_.original);
+    return {proof.begin(), proof.end()};
+}
+
+TransportParameters Connection::Impl::own_parameters() const {
+    return TransportParameters::from(config_, deps_.aes_gcm_speed, deps_.chacha20_speed);
+}
+
+Result<std::vector<std::byte>> Connection::Impl::select_parameters(std::span<const std::byte> client) {
+    const auto theirs = decode_parameters(client);
+    if (!theirs) return theirs.error();
+    TransportParameters ours = own_parameters();
+    const auto cipher = choose_cipher(ours, *theirs);
+    if (!cipher) return cipher.error();
+    ours.cipher = static_cast<std::uint64_t>(*cipher);
+    if (deps_.reset_key) {
+        ours.reset_token = crypto::make_reset_token(*deps_.provider, *deps_.reset_key, setup_.local);
+    }
+    return encode(ours);
+}
+
+void Connection::Impl::give_controller(PathContext& p) {
+    p.limits = {.datagram_bytes = p.mtu.current(), .max_rate = max_rate_, .min_rate = config_.min_rate};
+    CongestionOptions options;
+    options.datagram_bytes = p.limits.datagram_bytes;
+    // Paths with the same random numbers would probe and back off in step.
+    options.seed = congestion_seed_ + p.id.value;
+    options.max_rate = p.limits.max_rate;
+    options.policy = config_.policy;
+    options.min_rate = p.limits.min_rate;
+    options.max_window = std::max<std::uint64_t>({config_.connection_window, config_.max_memory, 1U << 20U});
+    congestion::Surroundings around{.coupling = config_.coupling,
+                                    .cd_alpha = experiment_.cd_alpha,
+                                    .cd_beta = experiment_.cd_beta,
+                                    .udt_as_printed = experiment_.udt_as_printed};
+    if (config_.coupling != Coupling::none) around.group = coupling_group_;
+    auto made = congestion::make_controller(config_.congestion, config_.congestion_factory, options, around);
+    if (!made) {
+        lacks_plug_in_ = made.error();
+        made = make_congestion_controller(TransportConfig().congestion, options);
+    }
+    p.congestion = std::move(made).value();
+    p.stretch_acks.reset();
+    p.ack_interval = {};
+    p.acked_span = {};
+    if (experiment_.regenerate_acks && p.congestion->report().counts_acks) p.stretch_acks.emplace();
+}
+
+void Connection::Impl::make_scheduler() {
+    auto made = multipath::make_scheduler(config_.scheduler, config_.scheduler_factory);
+    if (!made) {
+        lacks_plug_in_ = made.error();
+        made = make_path_scheduler(TransportConfig().scheduler);
+    }
+    scheduler_ = std::move(made).value();
+}
+
+void Connection::Impl::touch() const {
+    if (setup_.on_touched) setup_.on_touched();
+}
+
+std::optional<Event> Connection::Impl::poll_event() {
+    if (events_.empty()) return std::nullopt;
+    Event e = std::move(events_.front());
+    events_.pop_front();
+    return e;
+}
+
+// --- application
+
+Result<StreamId> Connection::Impl::open_stream(StreamKind kind) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    return streams_.open(kind);
+}
+
+bool Connection::Impl::may_be_fast() const {
+    const CongestionController& congestion = *paths_.first().congestion;
+    return max_rate_ >= kFastLine && (congestion.report().slow_start || congestion.pacing_rate() >= kFastLine);
+}
+
+/// Bytes that should wait to be sent so that no path is idle: while the slowest path delivers a piece, the others send
+/// the bytes behind it.
+std::uint64_t Connection::Impl::useful_ahead() const {
+    if (paths_.single() && may_be_fast()) return 0;
+    double bytes_per_second = 0.0;
+    double longest = 0.0;
+    for (const auto& path : paths_.all()) {
+        const auto& rtt = path->recovery.rtt();
+        if (!rtt.has_sample() || rtt.smoothed() <= Duration::zero()) continue;
+        const Rate windows = Rate::from_bytes(path->congestion->window(), rtt.smoothed());
+        bytes_per_second += std::min({windows, path->congestion->pacing_rate(), max_rate_}).bytes_per_second();
+        longest = std::max(longest, to_seconds(rtt.smoothed()));
+    }
+    const double most = static_cast<double>(config_.send_buffer);
+    return static_cast<std::uint64_t>(std::min(2.0 * bytes_per_second * longest, most));
+}
+
+std::uint64_t Connection::Impl::write_capacity(StreamId id, std::uint64_t unacked) {
+    if (state_ != State::established) return 0;
+    return streams_.capacity(id, {useful_ahead(), unacked});
+}
+
+Result<void> Connection::Impl::write(StreamId id, Chunk chunk) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    touch();
+    return streams_.write(id, std::move(chunk));
+}
+
+Result<void> Connection::Impl::finish(StreamId id) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    touch();
+    return streams_.finish(id);
+}
+
+ReadResult Connection::Impl::read(StreamId id, std::span<std::byte> out) {
+    const ReadResult result = streams_.read(id, out);
+    if (result.bytes > 0) touch();
+    return result;
+}
+
+ReadChunk Connection::Impl::read_chunk(StreamId id) {
+    ReadChunk result = streams_.read_chunk(id);
+    if (!result.chunk.empty()) touch();
+    return result;
+}
+
+void Connection::Impl::release_placed(StreamId id, std::uint64_t bytes) {
+    streams_.release(id, bytes);
+    touch();
+}
+
+void Connection::Impl::reset_stream(StreamId id, std::uint64_t code) {
+    streams_.reset(id, code);
+    touch();
+}
+
+void Connection::Impl::stop_receiving(StreamId id, std::uint64_t code) {
+    streams_.stop(id, code);
+    touch();
+}
+
+void Connection::Impl::set_max_rate(Rate rate) {
+    if (!may_cap(rate)) return;
+    own_rate_ = rate;
+    apply_rates();
+}
+
+void Connection::Impl::set_peer_rate(Rate rate) {
+    if (!may_cap(rate)) return;
+    peer_rate_ = rate;
+    apply_rates();
+}
+
+void Connection::Impl::set_group_rate(Rate rate) {
+    if (!may_cap(rate)) return;
+    group_rate_ = rate;
+    apply_rates();
+}
+
+void Connection::Impl::apply_rates() {
+    max_rate_ = std::min({own_rate_, peer_rate_, group_rate_});
+    share_rates();
+    touch();
+}
+
+// --- the end
+
+void Connection::Impl::refuse(Instant now, std::string message) {
+    fail(now, {ErrorCode::network, std::move(message)});
+    streams_.drop_bytes();
+}
+
+void Connection::Impl::distrust(Instant now, std::string message) {
+    fail(now, {ErrorCode::authentication, std::move(message)});
+    streams_.drop_bytes();
+}
+
+void Connection::Impl::give_up(Instant now, const std::exception& thrown) noexcept {
+    given_up_ = true;
+    try {
+        fail(now, end_for_exception(thrown));
+        streams_.drop_bytes();
+    } catch (const std::exception&) {
+        // There is no memory even for that. The next datagram tries again.
+    }
+}
+
+void Connection::Impl::close(Instant now, std::uint64_t code, std::string reason) {
+    if (state_ == State::closing || state_ == State::drained) return;
+    CloseReason why;
+    why.code = ErrorCode::interrupted;
+    why.application = true;
+    why.wire_code = code;
+    why.message = reason;
+    close_text_ = std::move(reason);
+    close_text_.resize(std::min<std::size_t>(close_text_.size(), 256));
+    enter_closing(now, wire::CloseFrame{code, true, close_text_}, std::move(why));
+    streams_.drop_bytes();
+}
+
+void Connection::Impl::fail(Instant now, const Error& error) {
+    if (state_ == State::closing || state_ == State::drained) return;
+    close_text_ = error.message.substr(0, 256);
+    CloseReason why;
+    why.code = error.code;
+    why.wire_code = static_cast<std::uint64_t>(close_code_for(error.code));
+    why.message = error.message;
+    const wire::CloseFrame frame{why.wire_code, false, close_text_};
+    enter_closing(now, frame, std::move(why));
+}
+
+void Connection::Impl::enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason) {
+    const bool orderly = reason.orderly();
+    events_.push_back(event::Closed{std::move(reason)});  // first, because it allocates memory
+    state_ = State::closing;
+    close_frame_ = frame;
+    close_sends_ = kCloseRepeats;
+    close_next_ = now;
+    // After an orderly end nothing more needs to be said. The copies follow soon, so that the process need not stay for
+    // them.
+    const Duration interval = probe_interval(paths_.first());
+    close_spacing_ = orderly ? std::min<Duration>(kSynInterval / 2, interval) : interval;
+    drain_deadline_ = now + kCloseRepeats * interval;
+    touch();
+}
+
+// One answer, so that the peer need not repeat its CLOSE until it times out (RFC 9000, section 10.2.2).
+void Connection::Impl::answer_close(Instant now, CloseReason reason) {
+    events_.push_back(event::Closed{std::move(reason)});
+    state_ = State::closing;
+    peer_closed_ = true;
+    close_frame_ = {};
+    close_sends_ = 1;
+    close_next_ = now;
+    drain_deadline_ = now + kSynInterval;
+    touch();
+}
+
+void Connection::Impl::end(CloseReason reason) {
+    if (state_ == State::drained) return;
+    const bool told = state_ == State::closing;
+    state_ = State::drained;
+    if (!told) events_.push_back(event::Closed{std::move(reason)});
+    touch();
+}
+
+const recovery::RttEstimator& Connection::Impl::rtt_of(const PathContext& p) const {
+    return p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
+}
+
+Duration Connection::Impl::probe_interval(const PathContext& p) const {
+    return std::min<Duration>(rtt_of(p).probe_timeout() + kSynInterval, std::chrono::milliseconds(500));
+}
+
+PathStats Connection::Impl::path_stats(const PathContext& p) const {
+    PathStats s;
+    s.id = p.id;
+    s.local = p.local;
+    s.remote = p.remote;
+    s.datagram_bytes = p.mtu.current();
+    // The handshake ran on path 0.
+    const auto& rtt = p.id == PathId{} ? rtt_of(p) : p.recovery.rtt();
+    if (rtt.has_sample()) {
+        s.smoothed_rtt = rtt.smoothed();
+        s.min_rtt = rtt.minimum();
+        s.rtt_variance = rtt.variance();
+    }
+    s.window = p.congestion->window();
+    s.in_flight = p.recovery.in_flight();
+    s.pacing_rate = std::min(p.congestion->pacing_rate(), max_rate_);
+    s.congestion = p.congestion->report();
+    s.line = p.line_estimator.last();
+    s.sent_packets = p.sent_packets;
+    s.sent_bytes = p.sent_bytes;
+    s.received_packets = p.received_packets;
+    s.received_bytes = p.received_bytes;
+    s.lost_packets = p.lost_packets;
+    s.spurious_losses = p.spurious_losses;
+    s.retransmitted_packets = p.retransmitted_packets;
+    s.probe_timeouts = p.probe_timeouts;
+    s.state = p.state;
+    s.standby = p.options.standby;
+    s.delivered_bytes = p.delivered_bytes;
+    s.reinjected_bytes = watch_.reinjected(p.id);
+    s.transmit_times = watch_.transmit_times(p.id);
+    s.suspensions = p.suspensions;
+    s.blocked = p.blocked;
+    return s;
+}
+
+ConnectionStats Connection::Impl::stats() const {
+    ConnectionStats s;
+    for (const auto& p : paths_.all()) s.paths.push_back(path_stats(*p));
+    s.paths.insert(s.paths.end(), paths_.closed().begin(), paths_.closed().end());
+    s.stream_bytes_sent = streams_.counters().bytes_sent;
+    s.stream_bytes_resent = streams_.counters().bytes_resent;
+    s.stream_bytes_received = streams_.counters().bytes_received;
+    s.stream_bytes_outstanding = streams_.outstanding();
+    s.duplicate_packets = duplicate_packets_;
+    s.undecryptable_packets = undecryptable_packets_;
+    s.key_updates = keys_ ? keys_->key_updates() : 0;
+    s.held = holds_.held();
+    s.hold = holds_.why();
+    s.cipher = std::string(crypto::to_string(cipher_));
+    s.congestion = config_.congestion;
+    return s;
+}
 
 }  // namespace udtx::proto

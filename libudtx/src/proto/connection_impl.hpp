@@ -1,4 +1,4 @@
-// The parts of a connection.
+// Measures how long each cause held up a connection.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,11 @@
 #include <utility>
 
 #include "congestion/coupling.hpp"
-#include "crypto/key_schedule.hpp"
+#include "crypto/packet_protection.hpp"
+#include "proto/close_reason.hpp"
 #include "proto/experiment.hpp"
 #include "proto/handshake_layer.hpp"
-#include "proto/hold_meter.hpp"
-#include "proto/path_set.hpp"
-#include "proto/reset_replies.hpp"
+#include "proto/path_context.hpp"
 #include "proto/stream_table.hpp"
 #include "proto/stream_watch.hpp"
 #include "proto/transport_parameters.hpp"
@@ -29,8 +28,28 @@
 #include "udtx/core/endpoint.hpp"
 #include "udtx/scheduler.hpp"
 #include "udtx/stats.hpp"
+#include "udtx/time.hpp"
 
 namespace udtx::proto {
+
+/// Order of calls: enter() with times that never go back. A cause counts from its enter() to the next.
+class HoldMeter {
+  public:
+    void enter(Instant now, SendHold why) noexcept {
+        if (since_) held_[static_cast<std::size_t>(why_)] += now - *since_;
+        since_ = now;
+        why_ = why;
+    }
+    [[nodiscard]] SendHold why() const noexcept { return why_; }
+    [[nodiscard]] const HoldTimes& held() const noexcept { return held_; }
+
+  private:
+    std::optional<Instant> since_;
+    SendHold why_ = SendHold::host;
+    HoldTimes held_{};
+};
+
+// The parts of a connection.
 
 /// The Endpoint makes the driver's calls. The application calls through Connection, which documents these functions.
 class UDTX_LOCAL Connection::Impl {
@@ -122,7 +141,7 @@ class UDTX_LOCAL Connection::Impl {
     static constexpr int kCloseRepeats = 3;
     enum class State : std::uint8_t { handshaking, established, closing, drained };
 
-    // connection_life.cpp
+    // connection.cpp
     void touch() const;
     void fail(Instant now, const Error& error);
     [[nodiscard]] bool may_be_fast() const;
@@ -180,7 +199,7 @@ class UDTX_LOCAL Connection::Impl {
     void on_path_response(Instant now, PathContext& p, std::uint64_t value);
     void follow_line(Instant now);
 
-    // connection_acks.cpp
+    // connection_rx.cpp
     Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
                         const std::optional<wire::RateFeedbackFrame>& told);
     void apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report = nullptr);
@@ -245,7 +264,7 @@ class UDTX_LOCAL Connection::Impl {
     void maybe_skip_number(PathContext& p);
     [[nodiscard]] Transmit transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const;
 
-    // connection_schedule.cpp
+    // connection_tx.cpp
     std::optional<Transmit> transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out);
     std::optional<Transmit> transmit_bound(Instant now, PathContext& p, std::span<std::byte> out);
     [[nodiscard]] std::uint64_t budget(Instant now, PathContext& p);
@@ -258,7 +277,7 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] std::optional<PathPick> choose_again(Instant now, const PathContext& p);
     void note_blocked(Instant now);
 
-    // connection_doubt.cpp
+    // connection_timers.cpp
     /// A packet arrives after the idle timeout, because this process did not run. The peer may have given up meanwhile.
     void doubt_after_stop(Instant now);
     /// `evidence`: nullopt after a stop of this process.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "proto/close_reason.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 namespace udtx::proto {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
-#include "stream/reassembler.hpp"
+#include "stream/recv_stream.hpp"
 #include "stream/send_stream.hpp"
 #include "udtx/core/crypto.hpp"
 #include "udtx/core/event.hpp"

@@ -10,17 +10,15 @@
 #include <span>
 #include <vector>
 
-#include "base/range_set.hpp"
-#include "recovery/sent_packet.hpp"
+#include "base/containers.hpp"
+#include "recovery/loss_recovery.hpp"
 #include "stream/recv_stream.hpp"
-#include "stream/right_size.hpp"
 #include "stream/send_stream.hpp"
-#include "stream/write_ahead.hpp"
 #include "udtx/config.hpp"
 #include "udtx/core/event.hpp"
 #include "udtx/core/stream.hpp"
 #include "udtx/scheduler.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 namespace udtx::proto {
 

@@ -7,13 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "multipath/duplicate_budget.hpp"
-#include "multipath/path_map.hpp"
+#include "multipath/path_view.hpp"
 #include "multipath/reinjector.hpp"
-#include "multipath/status_monitor.hpp"
 #include "multipath/transmission_record.hpp"
 #include "proto/stream_table.hpp"
-#include "recovery/sent_packet.hpp"
+#include "recovery/loss_recovery.hpp"
 #include "udtx/scheduler.hpp"
 
 namespace udtx::proto {

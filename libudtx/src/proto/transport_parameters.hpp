@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "crypto/reset_token.hpp"
+#include "crypto/proofs.hpp"
 #include "udtx/config.hpp"
 #include "udtx/core/crypto.hpp"
 #include "udtx/result.hpp"

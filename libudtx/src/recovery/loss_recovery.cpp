@@ -5,6 +5,89 @@
 
 namespace udtx::recovery {
 
+void RttEstimator::add(Duration sample, Duration ack_delay) {
+    sample = std::max(sample, Duration(1));
+    // The minimum takes the raw sample, so that the delay that the peer reports cannot lower it (RFC 9002, section
+    // 5.2).
+    minimum_ = has_sample_ ? std::min(minimum_, sample) : sample;
+    latest_ = sample - minimum_ >= ack_delay ? sample - ack_delay : sample;
+    if (!has_sample_) {
+        smoothed_ = latest_;
+        variance_ = latest_ / 2;
+        has_sample_ = true;
+        return;
+    }
+    const Duration deviation = smoothed_ > latest_ ? smoothed_ - latest_ : latest_ - smoothed_;
+    variance_ = (3 * variance_ + deviation) / 4;
+    smoothed_ = (7 * smoothed_ + latest_) / 8;
+}
+
+void RttEstimator::reset() { *this = RttEstimator(); }
+
+Duration RttEstimator::probe_timeout() const noexcept { return smoothed_ + std::max(4 * variance_, kGranularity); }
+
+void ReorderingTolerance::on_spurious(Instant now, std::uint64_t distance, Duration late, Duration min_rtt,
+                                      Duration smoothed) {
+    calm_since_ = now;
+    packets_ = std::clamp(distance + 1, packets_, kMaxPacketThreshold);
+    if (late <= Duration::zero()) return;
+    const Duration step = std::max(min_rtt / 4, Duration(1));
+    const Duration wanted = (late / step + 1) * step;
+    window_ = std::min(std::max(window_, wanted), smoothed);
+}
+
+void ReorderingTolerance::decay(Instant now, Duration smoothed) {
+    if (!calm_since_ || now - *calm_since_ < kCalmRounds * smoothed) return;
+    packets_ = std::max(packets_ / 2, kPacketThreshold);
+    window_ /= 2;
+    if (window_ < smoothed / 16) window_ = Duration::zero();
+    if (packets_ == kPacketThreshold && window_ == Duration::zero()) {
+        calm_since_.reset();
+    } else {
+        calm_since_ = now;
+    }
+}
+
+void DeliveryRate::on_sent(SentPacket& packet, std::uint64_t in_flight) {
+    if (in_flight == 0) {
+        first_sent_time_ = packet.sent;
+        delivered_time_ = packet.sent;
+    }
+    packet.first_sent_time = first_sent_time_;
+    packet.delivered_time = delivered_time_;
+    packet.delivered = delivered_;
+    packet.application_limited = limited_until_ != 0;
+}
+
+void DeliveryRate::on_acked(const SentPacket& packet, Instant now) {
+    delivered_ += packet.bytes;
+    delivered_time_ = now;
+    if (newest_ && packet.number < newest_->number) return;
+    newest_ = Newest{.number = packet.number,
+                     .delivered = packet.delivered,
+                     .application_limited = packet.application_limited,
+                     .send_elapsed = packet.sent - packet.first_sent_time,
+                     .ack_elapsed = now - packet.delivered_time};
+    first_sent_time_ = packet.sent;
+}
+
+std::optional<DeliverySample> DeliveryRate::take_sample(Duration min_rtt) {
+    if (limited_until_ != 0 && delivered_ > limited_until_) limited_until_ = 0;
+    if (!newest_) return std::nullopt;
+    const Newest newest = *newest_;
+    newest_.reset();
+    // The slower of the two phases bounds the rate. Sending bursts and compressed ACKs each shorten only one of them.
+    const Duration interval = std::max(newest.send_elapsed, newest.ack_elapsed);
+    if (interval <= Duration::zero() || interval < min_rtt) return std::nullopt;
+    return DeliverySample{.rate = Rate::from_bytes(delivered_ - newest.delivered, interval),
+                          .interval = interval,
+                          .application_limited = newest.application_limited};
+}
+
+void DeliveryRate::set_application_limited(std::uint64_t in_flight) {
+    limited_until_ = std::max<std::uint64_t>(delivered_ + in_flight, 1);
+}
+
 namespace {
 constexpr std::uint32_t kMaxBackoffShift = 10;
 }  // namespace

@@ -1,3 +1,174 @@
+// What the sender remembers of a packet until it is acknowledged or lost. The fixed size avoids allocations per packet.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/containers.hpp"
+#include "udtx/congestion.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+#include "wire/frame.hpp"
+
+namespace udtx::recovery {
+
+/// Retransmittable frames other than STREAM and CRYPTO. After a loss they are built again from the current state.
+enum class Control : std::uint16_t {
+    none = 0,
+    ping = 1U << 0U,
+    max_data = 1U << 1U,
+    max_stream_data = 1U << 2U,  ///< stream in SentPacket::control_stream
+    reset_stream = 1U << 3U,     ///< stream in SentPacket::control_stream
+    stop_sending = 1U << 4U,     ///< stream in SentPacket::control_stream
+    handshake_done = 1U << 5U,
+    path_response = 1U << 6U,
+    max_streams = 1U << 8U,
+    ack = 1U << 7U,            ///< not ack-eliciting; this packet carried an ACK up to `ack_largest`
+    path_status = 1U << 9U,    ///< path in SentPacket::control_path
+    path_abandon = 1U << 10U,  ///< path in SentPacket::control_path
+};
+[[nodiscard]] constexpr Control operator|(Control a, Control b) noexcept {
+    return static_cast<Control>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+}
+[[nodiscard]] constexpr bool has(Control set, Control bit) noexcept {
+    return (static_cast<std::uint16_t>(set) & static_cast<std::uint16_t>(bit)) != 0;
+}
+
+/// Stream or crypto bytes that a packet carried.
+struct SentRange {
+    StreamId stream{};
+    std::uint64_t offset = 0;
+    std::uint32_t length = 0;
+    bool fin = false;
+    bool crypto = false;
+    bool copy = false;   ///< sent in addition to the original: its loss needs no repair
+    bool again = false;  ///< the bytes were lost before
+    // With several paths: the entry of the bytes in the transmission record of their stream.
+    bool recorded = false;
+    PathId record_path{};  ///< path of the entry; for a copy, that of the original
+    std::uint32_t record = 0;
+};
+
+inline constexpr std::size_t kMaxRanges = 3;
+
+struct SentPacket {
+    PacketNumber number = 0;
+    Instant sent;
+    std::uint32_t bytes = 0;  ///< UDP payload
+    Control control = Control::none;
+    bool ack_eliciting = false;
+    bool in_flight = false;       ///< counts against the window (ack-eliciting or padded)
+    bool mtu_probe = false;       ///< its loss says nothing about congestion
+    bool retransmission = false;  ///< carries stream bytes that were sent before
+    bool application_limited = false;
+    std::uint8_t range_count = 0;
+    PathId control_path;
+    std::array<SentRange, kMaxRanges> ranges{};
+    StreamId control_stream;
+    PacketNumber ack_largest = 0;
+    // Delivery-rate state at the moment of sending (draft-cheng-iccrg-delivery-rate-estimation, section 3.2).
+    std::uint64_t delivered = 0;
+    Instant delivered_time;
+    Instant first_sent_time;
+};
+
+// Round-trip time of a path (RFC 9002, section 5; weights 1/8 and 1/4 are UDT's too).
+
+/// Shortest time that a timer of recovery waits (kGranularity of RFC 9002, section 6.1.2).
+inline constexpr Duration kGranularity = std::chrono::milliseconds(1);
+
+class RttEstimator {
+  public:
+    static constexpr Duration kInitial = std::chrono::milliseconds(200);
+
+    /// `sample` is raw. `ack_delay` is subtracted unless the result would be below the minimum.
+    void add(Duration sample, Duration ack_delay);
+    void reset();
+
+    [[nodiscard]] bool has_sample() const noexcept { return has_sample_; }
+    [[nodiscard]] Duration smoothed() const noexcept { return smoothed_; }  ///< kInitial before the first sample
+    [[nodiscard]] Duration variance() const noexcept { return variance_; }
+    [[nodiscard]] Duration minimum() const noexcept { return minimum_; }
+    [[nodiscard]] Duration latest() const noexcept { return latest_; }  ///< ack delay removed
+    /// srtt + max(4 var, 1 ms); the caller adds the peer's ACK delay (RFC 9002, section 6.2.1).
+    [[nodiscard]] Duration probe_timeout() const noexcept;
+
+  private:
+    Duration smoothed_ = kInitial;
+    Duration variance_ = kInitial / 2;
+    Duration minimum_{};
+    Duration latest_{};
+    bool has_sample_ = false;
+};
+
+// How much reordering loss detection tolerates on a path. It learns from losses that proved spurious.
+//
+// It starts at the thresholds of RFC 9002 (3 packets, 9/8 RTT). A spurious loss shows how far and how late the packet
+// really came. The packet threshold grows to that distance, the time window in steps of min_rtt / 4 up to one sRTT (RFC
+// 8985, section 6.2). The RFC needs one round per step; here the lateness is known, so one round is enough. Both shrink
+// by half each time kCalmRounds round trips pass without a spurious loss.
+
+class ReorderingTolerance {
+  public:
+    static constexpr std::uint64_t kPacketThreshold = 3;  // RFC 9002, section 6.1.1
+    /// Above any window (10 Gbit/s x 200 ms is 178,000 packets), so that only the time threshold decides there.
+    static constexpr std::uint64_t kMaxPacketThreshold = 1U << 18U;
+    static constexpr int kCalmRounds = 16;  // RFC 8985: RACK.reo_wnd_persist
+
+    /// A packet that was declared lost is acknowledged `distance` numbers below the largest, `late` after the basic
+    /// time threshold. If `late` is not positive, the time threshold was not at fault.
+    void on_spurious(Instant now, std::uint64_t distance, Duration late, Duration min_rtt, Duration smoothed);
+    /// Call it once per ACK.
+    void decay(Instant now, Duration smoothed);
+    void reset() { *this = ReorderingTolerance(); }
+
+    [[nodiscard]] std::uint64_t packet_threshold() const noexcept { return packets_; }
+    /// Time that is added to 9/8 RTT.
+    [[nodiscard]] Duration window() const noexcept { return window_; }
+
+  private:
+    std::uint64_t packets_ = kPacketThreshold;
+    Duration window_{};
+    std::optional<Instant> calm_since_;
+};
+
+// Delivery rate of a path: bytes acknowledged per time, robust against ACK compression
+// (draft-cheng-iccrg-delivery-rate-estimation, sections 3.2 and 3.3).
+
+class DeliveryRate {
+  public:
+    /// Stamps the packet with the state at its departure. `in_flight`: bytes in flight before this packet.
+    void on_sent(SentPacket& packet, std::uint64_t in_flight);
+    /// Counts a newly acknowledged packet.
+    void on_acked(const SentPacket& packet, Instant now);
+    /// Call it after all packets of one ACK frame. Returns the sample, if there is one.
+    [[nodiscard]] std::optional<DeliverySample> take_sample(Duration min_rtt);
+    /// The application has no more data while `in_flight` bytes are in flight. Samples are marked until these are
+    /// acknowledged.
+    void set_application_limited(std::uint64_t in_flight);
+    [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
+
+  private:
+    /// State of the most recently sent packet among those acknowledged by one frame.
+    struct Newest {
+        PacketNumber number = 0;
+        std::uint64_t delivered = 0;
+        bool application_limited = false;
+        Duration send_elapsed{};
+        Duration ack_elapsed{};
+    };
+
+    std::uint64_t delivered_ = 0;
+    Instant delivered_time_;
+    Instant first_sent_time_;
+    std::uint64_t limited_until_ = 0;  // value of delivered_ up to which samples are marked; 0 = not limited
+    std::optional<Newest> newest_;
+};
+
 // Fate of each packet of one packet-number space: acknowledged, lost, or overdue.
 //
 // Order of calls: next_number() -> on_sent() for every packet; on_ack() for every ACK frame of this space; on_timeout()
@@ -5,24 +176,6 @@
 // detection: packet threshold 3 and time threshold 9/8 RTT (RFC 9002, section 6.1). A spurious loss widens both (RFC
 // 8985, section 6.2). Probe timeout: srtt + max(4 var, 1 ms) + max_ack_delay, doubled each time (RFC 9002, section 6.2)
 // up to kMaxProbeInterval.
-#pragma once
-
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <vector>
-
-#include "base/range_set.hpp"
-#include "base/ring.hpp"
-#include "recovery/delivery_rate.hpp"
-#include "recovery/reordering.hpp"
-#include "recovery/rtt.hpp"
-#include "recovery/sent_packet.hpp"
-#include "udtx/congestion.hpp"
-#include "udtx/result.hpp"
-#include "wire/frame.hpp"
-
-namespace udtx::recovery {
 
 struct Outcome {
     std::vector<SentPacket> acked;    ///< ascending; includes packets that had been declared lost

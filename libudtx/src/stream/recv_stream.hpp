@@ -1,19 +1,109 @@
-// Receiving half of a stream: final size, flow-control credit, and ordered or placed delivery.
+// Size of a window that follows the rate of the path: twice what a round trip delivers. So the window never holds up
+// the sender, and the next round trip may deliver twice as much (M. Fisk, W. Feng: Dynamic Right-Sizing in TCP, 2001).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
 
-#include "base/range_set.hpp"
-#include "stream/reassembler.hpp"
-#include "stream/right_size.hpp"
+#include "base/containers.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::stream {
+
+class RightSize {
+  public:
+    /// `least`: bytes at the start, and the lower bound.
+    explicit RightSize(std::uint64_t least) noexcept : least_(least), size_(least) {}
+
+    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+    /// Bytes by which the window exceeds its initial size.
+    [[nodiscard]] std::uint64_t grown() const noexcept { return size_ - least_; }
+    /// Call it at most once per round trip. `in` and `out`: bytes that have entered and left the window so far.
+    /// `share`: the part of the time since the last call that one round trip takes. `most`: bytes to which the window
+    /// may grow.
+    void on_round_trip(std::uint64_t in, std::uint64_t out, double share, std::uint64_t most) noexcept {
+        // After a stall, bytes may leave at once that entered over a longer time, or the reverse. So the smaller count
+        // is used.
+        const auto moved = static_cast<double>(std::min(in - in_, out - out_)) * share;
+        in_ = in;
+        out_ = out;
+        const std::uint64_t wanted = std::clamp(static_cast<std::uint64_t>(2 * moved), least_, std::max(most, least_));
+        size_ = std::max(size_, wanted);
+        recent_ = std::max(recent_, wanted);
+        if (++round_trips_ < kLongTime) return;
+        size_ = recent_;
+        recent_ = least_;
+        round_trips_ = 0;
+    }
+
+  private:
+    static constexpr int kLongTime = 8;  // round trips: longer than the repair of a loss takes
+
+    std::uint64_t least_;
+    std::uint64_t size_;
+    std::uint64_t in_ = 0;
+    std::uint64_t out_ = 0;
+    std::uint64_t recent_ = 0;  // largest size wanted in this period ...
+    int round_trips_ = 0;       // ... of so many round trips
+};
+
+// Memory of streams: recycled blocks that are filled with bytes from front to back.
+
+inline constexpr std::size_t kBlockBytes = 64U << 10U;
+
+/// The pool that all streams of the process share. Thread-safe.
+[[nodiscard]] ChunkPool& blocks();
+
+/// Copies bytes into blocks, one piece behind the other, so that small pieces share a block.
+class BlockFiller {
+  public:
+    /// Copies as many of `bytes` as the block has room for, at least one.
+    [[nodiscard]] Chunk copy(std::span<const std::byte> bytes);
+
+  private:
+    Chunk block_;
+    std::size_t used_ = 0;
+};
+
+// Holds out-of-order bytes of an ordered stream, up to a window that the owner enforces. The owner copies them out, or
+// takes them as parts of their blocks. Later bytes never overwrite earlier ones, so these parts stay valid.
+
+class Reassembler {
+  public:
+    /// Stores bytes and returns the number of new ones. Ignores bytes that were read or stored before.
+    std::uint64_t insert(std::uint64_t offset, std::span<const std::byte> data);
+    /// Copies the next in-order bytes and returns their number.
+    std::size_t read(std::span<std::byte> out);
+    /// Takes the next in-order bytes that are contiguous in memory. Empty: there are none.
+    Chunk take();
+
+    [[nodiscard]] std::uint64_t read_offset() const noexcept { return read_; }
+    [[nodiscard]] std::size_t readable() const noexcept;
+    /// Number of separate pieces that are stored.
+    [[nodiscard]] std::size_t pieces() const noexcept { return stored_.count(); }
+    /// Bytes of memory held, a multiple of the block size; at most the window plus one block at either end.
+    [[nodiscard]] std::size_t memory() const noexcept;
+
+  private:
+    std::byte* locate(std::uint64_t offset);
+    /// Number of the next in-order bytes that are contiguous in memory.
+    [[nodiscard]] std::size_t together() const noexcept;
+    void pass(std::size_t bytes);
+
+    std::deque<Chunk> blocks_;  // blocks_[0] holds offset first_block_ * kBlockBytes
+    std::uint64_t first_block_ = 0;
+    std::uint64_t read_ = 0;
+    RangeSet stored_;
+};
+
+// Receiving half of a stream: final size, flow-control credit, and ordered or placed delivery.
 
 /// Credit is announced in steps of this size: a quarter of a window, a sixteenth of a small one. The sender cannot use
 /// credit that is not announced yet. With a window of 280 packets, two paths reached 178 Mbit/s with quarters and reach

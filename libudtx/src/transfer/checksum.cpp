@@ -3,14 +3,14 @@
 #include <openssl/evp.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cassert>
+#include <new>
+
 // Provides the same functions and selects the instructions that the processor supports at run time.
 #ifdef UDTX_XXHASH_DISPATCH
 #include <xxh_x86dispatch.h>
 #endif
-
-#include <algorithm>
-#include <cassert>
-#include <new>
 
 namespace udtx::transfer {
 namespace {

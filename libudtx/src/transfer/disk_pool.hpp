@@ -1,7 +1,8 @@
-// The threads that all jobs of a process share for their disk work. The work of a job is a task that the pool calls
-// step by step. A task occupies a thread only during a step, so a task that waits for a peer occupies none.
+// Lets one thread end another thread's wait on a descriptor.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -14,9 +15,65 @@
 #include <utility>
 #include <vector>
 
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
+#include "udtx/time.hpp"
 
 namespace udtx::transfer {
+
+class StopEvent {
+  public:
+    /// std::system_error: no descriptors are left for it.
+    StopEvent();
+    /// Any thread; it cannot be undone.
+    void stop() noexcept;
+    /// Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or until stop(). False: stopped.
+    [[nodiscard]] bool wait(int fd, short events) const noexcept;
+    /// True if `fd` is ready now; it does not wait.
+    [[nodiscard]] static bool ready(int fd, short events) noexcept;
+
+  private:
+    UniqueFd read_end_;
+    UniqueFd write_end_;
+};
+
+// Measures how long a thread has worked; other threads can read it.
+
+/// One thread works, in shifts. Any thread may call busy().
+class WorkClock {
+  public:
+    class Shift {
+      public:
+        explicit Shift(WorkClock& clock) noexcept : clock_(clock) { clock_.began_ = now(); }
+        ~Shift() {
+            clock_.done_ += now() - clock_.began_;
+            clock_.began_ = 0;
+        }
+        Shift(const Shift&) = delete;
+        Shift& operator=(const Shift&) = delete;
+
+      private:
+        WorkClock& clock_;
+    };
+
+    /// Sum of all shifts so far, including the present one.
+    [[nodiscard]] Duration busy() const noexcept {
+        const std::int64_t began = began_;
+        const std::int64_t done = done_;
+        return std::chrono::nanoseconds(done + (began == 0 ? 0 : now() - began));
+    }
+
+  private:
+    [[nodiscard]] static std::int64_t now() noexcept {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    }
+    std::atomic<std::int64_t> done_{0};   // ns
+    std::atomic<std::int64_t> began_{0};  // ns on the steady clock; 0: no shift
+};
+
+// The threads that all jobs of a process share for their disk work. The work of a job is a task that the pool calls
+// step by step. A task occupies a thread only during a step, so a task that waits for a peer occupies none.
 
 class DiskTask;
 

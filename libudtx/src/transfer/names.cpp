@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/escape.hpp"
+#include "base/text.hpp"
 #include "transfer/checksum.hpp"
 
 namespace udtx::transfer {

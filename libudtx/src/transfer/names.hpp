@@ -1,6 +1,7 @@
 // Names that are sent on the wire: which ones are allowed, and how they are split and displayed.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -50,5 +51,23 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::uint64_t path_key(std::string_view path) noexcept;
 /// Hash of several numbers: eight bytes of their XXH3-128.
 [[nodiscard]] std::uint64_t key_of(std::initializer_list<std::uint64_t> numbers) noexcept;
+
+// Modification time of a file, as the file system stores it.
+
+inline constexpr std::uint32_t kNanosecondsInSecond = 1'000'000'000;
+
+/// Seconds and nanoseconds are separate: 64 bits of nanoseconds cover only 1677 to 2262. -1.5 s is {-2, 500'000'000}.
+struct FileTime {
+    std::int64_t seconds = 0;       ///< since 1970; negative before that
+    std::uint32_t nanoseconds = 0;  ///< added to the seconds; below kNanosecondsInSecond
+    friend auto operator<=>(const FileTime&, const FileTime&) noexcept = default;
+};
+
+/// Any write to a file changes one of them.
+struct FileTimes {
+    FileTime modified{};
+    FileTime changed{};  ///< also the attributes
+    friend bool operator==(const FileTimes&, const FileTimes&) noexcept = default;
+};
 
 }  // namespace udtx::transfer

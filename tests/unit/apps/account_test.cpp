@@ -1,6 +1,6 @@
 // The totals that are reported for a transfer over several connections.
-#include "dial/account.hpp"
-#include "observe/silence.hpp"
+#include "dial/transfer_observers.hpp"
+#include "observe/observer.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

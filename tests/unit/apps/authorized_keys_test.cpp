@@ -1,4 +1,4 @@
-#include "serve/authorized_keys.hpp"
+#include "serve/access.hpp"
 
 #include "test/catch.hpp"
 

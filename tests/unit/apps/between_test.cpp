@@ -1,4 +1,4 @@
-#include "doctor/between.hpp"
+#include "doctor/doctor.hpp"
 
 #include "test/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "options/engine_shard.hpp"
+#include "options/shard_options.hpp"
 
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-#include "common/json_writer.hpp"
+#include "common/text.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "common/landing.hpp"
+#include "common/locations.hpp"
 
 #include "test/catch.hpp"
 

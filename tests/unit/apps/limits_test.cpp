@@ -1,11 +1,10 @@
-#include "observe/limits.hpp"
+#include "observe/observer.hpp"
 
 #include "test/catch.hpp"
 
 using namespace udtx;
 using namespace udtx::apps;
 using namespace std::chrono_literals;
-using transfer::Phase;
 
 namespace {
 
@@ -13,7 +12,7 @@ constexpr Duration kTick = 100ms;
 
 LimitSample start() {
     LimitSample s;
-    s.phase = Phase::transfer;
+    s.phase = transfer::Phase::transfer;
     s.rtt = 20ms;
     return s;
 }
@@ -114,7 +113,7 @@ TEST_CASE("after the last byte it is the receiver's disk, when that takes longer
     pass(s, SendHold::application);
     meter.sample(s);
     CHECK(*meter.now() == Limit::small_data);  // during the last round trip
-    s.phase = Phase::flush;
+    s.phase = transfer::Phase::flush;
     s.at += 10ms;
     meter.sample(s);
     CHECK(*meter.now() == Limit::small_data);
@@ -123,7 +122,7 @@ TEST_CASE("after the last byte it is the receiver's disk, when that takes longer
         meter.sample(s);
     }
     CHECK(*meter.now() == Limit::receiver_disk);
-    s.phase = Phase::verify;
+    s.phase = transfer::Phase::verify;
     pass(s, SendHold::application);
     meter.sample(s);
     CHECK(*meter.now() == Limit::receiver_disk);

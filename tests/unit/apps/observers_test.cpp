@@ -10,8 +10,8 @@
 #include <boost/asio/write.hpp>
 #include <cstdlib>
 
-#include "common/runtime_dir.hpp"
-#include "control/control_commands.hpp"
+#include "common/process.hpp"
+#include "control/control_socket.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "observe/http_server.hpp"

@@ -1,4 +1,4 @@
-#include "observe/path_progress.hpp"
+#include "observe/progress.hpp"
 
 #include "common/text.hpp"
 #include "test/catch.hpp"

@@ -1,4 +1,4 @@
-#include "options/paths.hpp"
+#include "options/route_options.hpp"
 
 #include "io/path_plan.hpp"
 #include "test/catch.hpp"

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/setup.hpp"
+#include "serve/access.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 

@@ -1,4 +1,4 @@
-#include "ssh/prompt_tcp.hpp"
+#include "ssh/ssh_child.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,7 +7,6 @@
 
 #include <thread>
 
-#include "ssh/ssh_child.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx::apps;

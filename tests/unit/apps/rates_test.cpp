@@ -2,9 +2,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "control/host_share.hpp"
 #include "control/rate_governor.hpp"
-#include "options/schedule.hpp"
+#include "options/rate_options.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 

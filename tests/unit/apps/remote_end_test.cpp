@@ -1,8 +1,6 @@
 #include "ssh/remote_end.hpp"
 
-#include "ssh/bootstrap_key.hpp"
-#include "ssh/bootstrap_port.hpp"
-#include "ssh/ssh_command.hpp"
+#include "ssh/bootstrap.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

@@ -1,5 +1,5 @@
 // The reaction to signals of a server, and of a receiver of one transfer.
-#include "serve/server_end.hpp"
+#include "serve/server_run.hpp"
 
 #include <csignal>
 

@@ -1,4 +1,4 @@
-#include "common/signals.hpp"
+#include "common/process.hpp"
 
 #include <csignal>
 

@@ -1,6 +1,5 @@
-#include "common/port_range.hpp"
-#include "common/ssh_target.hpp"
-#include "ssh/bootstrap_fields.hpp"
+#include "common/locations.hpp"
+#include "ssh/bootstrap.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx::apps;

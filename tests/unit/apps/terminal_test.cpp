@@ -1,5 +1,5 @@
 // What is written to a terminal, read from the other side of a pseudo-terminal.
-#include "common/terminal.hpp"
+#include "common/log.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // The receiver's table of its server's transfers: one watched transfer for each, until the server drops it.
-#include "serve/transfer_table.hpp"
+#include "serve/transfers.hpp"
 
 #include <unistd.h>
 

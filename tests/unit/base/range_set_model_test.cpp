@@ -2,7 +2,7 @@
 #include <random>
 #include <set>
 
-#include "base/range_set.hpp"
+#include "base/containers.hpp"
 #include "test/catch.hpp"
 
 using udtx::Range;

@@ -1,4 +1,4 @@
-#include "base/range_set.hpp"
+#include "base/containers.hpp"
 
 #include <chrono>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "base/ring.hpp"
+#include "base/containers.hpp"
 
 #include "test/catch.hpp"
 

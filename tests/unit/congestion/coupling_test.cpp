@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 
-#include "congestion/coupled_share.hpp"
 #include "sim/prng.hpp"
 #include "test/catch.hpp"
 

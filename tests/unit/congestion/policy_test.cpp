@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "congestion/scavenger/scavenger.hpp"
+#include "congestion/scavenger.hpp"
 #include "test/catch.hpp"
 #include "unit/congestion/bottleneck.hpp"
 

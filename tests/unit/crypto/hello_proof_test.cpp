@@ -1,8 +1,7 @@
 // The proof that lets a client skip the cookie: it belongs to one client and counts once.
-#include "crypto/hello_proof.hpp"
-#include "crypto/reset_token.hpp"
+#include "crypto/proofs.hpp"
 
-#include "openssl/credentials_data.hpp"
+#include "openssl/credentials.hpp"
 #include "openssl/provider.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"

@@ -1,7 +1,7 @@
 // Key phases between the two ends (RFC 9001, section 6).
 #include <optional>
 
-#include "crypto/key_schedule.hpp"
+#include "crypto/packet_protection.hpp"
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"

@@ -1,10 +1,9 @@
 // Fault 18. The expected values were computed with Python's hmac, hashlib and the AEADs of its `cryptography` package.
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "crypto/key_schedule.hpp"
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"

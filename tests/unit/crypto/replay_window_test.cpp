@@ -1,4 +1,4 @@
-#include "crypto/replay_window.hpp"
+#include "crypto/packet_protection.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,5 +1,5 @@
 // Fault 32: cookies that are forged, expired, sent from another address, or used across a change of keys.
-#include "crypto/retry_cookie.hpp"
+#include "crypto/proofs.hpp"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "io/address_convert.hpp"
+#include "io/addresses.hpp"
 
 #include <arpa/inet.h>
 

@@ -1,5 +1,5 @@
 // Interfaces by index. tests/loopback/interfaces.sh tests a real interface that is removed and created again.
-#include "io/interface_indices.hpp"
+#include "io/addresses.hpp"
 
 #include <net/if.h>
 

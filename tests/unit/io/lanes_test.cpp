@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include "crypto/packet_key.hpp"
+#include "crypto/packet_protection.hpp"
 #include "openssl/provider.hpp"
 #include "test/catch.hpp"
 #include "udtx/core/lane_work.hpp"

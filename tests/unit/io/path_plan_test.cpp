@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/listen_plan.hpp"
+#include "io/listening.hpp"
 #include "io/protocol_thread.hpp"
 #include "test/catch.hpp"
 

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "io/crew.hpp"
+#include "io/lanes.hpp"
 #include "test/catch.hpp"
 #include "udtx/listener.hpp"
 #include "udtx/session.hpp"

@@ -1,4 +1,4 @@
-#include "io/shared_port.hpp"
+#include "io/listening.hpp"
 
 #include <sys/socket.h>
 #ifdef __linux__
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "io/steering.hpp"
+#include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
 #include "test/catch.hpp"
 #include "udtx/bound_socket.hpp"

@@ -1,4 +1,4 @@
-#include "io/short_slice.hpp"
+#include "io/event_loop.hpp"
 
 #include <sched.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "multipath/dapb.hpp"
+#include "multipath/schedulers.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "multipath/eds.hpp"
+#include "multipath/schedulers.hpp"
 
 #include <array>
 #include <vector>

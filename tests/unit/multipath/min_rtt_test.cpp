@@ -1,4 +1,4 @@
-#include "multipath/min_rtt.hpp"
+#include "multipath/schedulers.hpp"
 
 #include <array>
 

@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/range_set.hpp"
+#include "base/containers.hpp"
 #include "multipath/reinjector.hpp"
-#include "multipath/status_monitor.hpp"
 #include "multipath/transmission_record.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/prng.hpp"

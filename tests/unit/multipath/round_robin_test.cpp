@@ -1,4 +1,4 @@
-#include "multipath/round_robin.hpp"
+#include "multipath/schedulers.hpp"
 
 #include <array>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "multipath/status_monitor.hpp"
+#include "multipath/transmission_record.hpp"
 
 #include <array>
 

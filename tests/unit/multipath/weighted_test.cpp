@@ -1,4 +1,4 @@
-#include "multipath/weighted.hpp"
+#include "multipath/schedulers.hpp"
 
 #include <array>
 #include <cstdlib>

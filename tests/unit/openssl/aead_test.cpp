@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "openssl/cipher_speed.hpp"
-#include "openssl/evp_aead.hpp"
 #include "openssl/provider.hpp"
 #include "openssl/vector_aead.hpp"
 #include "test/bytes.hpp"

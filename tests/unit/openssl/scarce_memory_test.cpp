@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "openssl/evp_aead.hpp"
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"

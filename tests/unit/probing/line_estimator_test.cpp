@@ -1,5 +1,5 @@
 // The sender's evaluation of its receiver's reports.
-#include "probing/line_estimator.hpp"
+#include "probing/line_estimate.hpp"
 
 #include "test/catch.hpp"
 

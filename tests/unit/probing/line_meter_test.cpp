@@ -1,4 +1,4 @@
-#include "probing/line_meter.hpp"
+#include "probing/line_estimate.hpp"
 
 #include "test/catch.hpp"
 

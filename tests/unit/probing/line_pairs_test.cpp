@@ -1,5 +1,5 @@
 // Pairs on a link that is too slow for trains, with the timestamps of cards with and without interrupt coalescing.
-#include "probing/line_pairs.hpp"
+#include "probing/pair_meter.hpp"
 
 #include "test/catch.hpp"
 

@@ -1,5 +1,5 @@
 // The rate at which trains pass. line_meter_test.cpp tests the receiver's use of it.
-#include "probing/train_meter.hpp"
+#include "probing/line_estimate.hpp"
 
 #include "test/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "proto/path_set.hpp"
+#include "proto/path_context.hpp"
 
 #include <memory>
 

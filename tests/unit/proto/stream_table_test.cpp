@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 using namespace udtx;
 using proto::StreamTable;

@@ -1,8 +1,7 @@
-#include "recovery/ack_pace.hpp"
+#include "recovery/ack_tracker.hpp"
 
 #include <deque>
 
-#include "recovery/ack_tracker.hpp"
 #include "sim/prng.hpp"
 #include "test/catch.hpp"
 

@@ -1,6 +1,5 @@
-#include "recovery/arrival_samples.hpp"
-
 #include "recovery/ack_tracker.hpp"
+
 #include "recovery/loss_recovery.hpp"
 #include "test/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "recovery/delivery_rate.hpp"
+#include "recovery/loss_recovery.hpp"
 
 #include <algorithm>
 #include <vector>

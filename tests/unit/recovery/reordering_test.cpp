@@ -1,5 +1,5 @@
 // Reordering by up to a round trip: after the first rounds almost no loss is spurious.
-#include "recovery/reordering.hpp"
+#include "recovery/loss_recovery.hpp"
 
 #include <map>
 #include <random>

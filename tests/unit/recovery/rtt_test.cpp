@@ -1,4 +1,4 @@
-#include "recovery/rtt.hpp"
+#include "recovery/loss_recovery.hpp"
 
 #include "test/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "recovery/stretch_acks.hpp"
+#include "recovery/ack_regenerator.hpp"
 
 #include "test/catch.hpp"
 

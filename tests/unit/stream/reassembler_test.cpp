@@ -1,4 +1,4 @@
-#include "stream/reassembler.hpp"
+#include "stream/recv_stream.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "stream/right_size.hpp"
+#include "stream/recv_stream.hpp"
 
 #include "test/catch.hpp"
 

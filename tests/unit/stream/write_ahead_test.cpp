@@ -1,4 +1,4 @@
-#include "stream/write_ahead.hpp"
+#include "stream/send_stream.hpp"
 
 #include "test/catch.hpp"
 

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
-#include "transfer/pieces/early_data.hpp"
-#include "transfer/pieces/piece_assembler.hpp"
+#include "transfer/landing/piece_assembler.hpp"
 
 using namespace udtx::transfer;
 

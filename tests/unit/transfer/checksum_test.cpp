@@ -4,7 +4,7 @@
 
 #include "test/catch.hpp"
 #include "transfer/close_codes.hpp"
-#include "transfer/pieces/file_verifier.hpp"
+#include "transfer/file/pieces.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

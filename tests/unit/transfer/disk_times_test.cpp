@@ -1,4 +1,4 @@
-#include "transfer/landing/disk_times.hpp"
+#include "transfer/file/quirks/disk_times.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,10 +1,10 @@
-#include "transfer/source/dry_plan.hpp"
+#include "transfer/source/inquiries.hpp"
 
 #include <string>
 #include <vector>
 
 #include "test/catch.hpp"
-#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_codec.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -1,4 +1,4 @@
-#include "transfer/landing/failure_rule.hpp"
+#include "transfer/landing/target_tree.hpp"
 
 #include <sys/stat.h>
 

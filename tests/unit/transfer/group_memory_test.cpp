@@ -1,4 +1,4 @@
-#include "transfer/serve/group_memory.hpp"
+#include "transfer/serve/client_budget.hpp"
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"

@@ -7,7 +7,7 @@
 #include "target_tree_rig.hpp"
 #include "test/catch.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

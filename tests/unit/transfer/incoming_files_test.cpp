@@ -5,8 +5,8 @@
 
 #include "target_tree_rig.hpp"
 #include "test/catch.hpp"
-#include "transfer/file_digest.hpp"
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/checksum.hpp"
+#include "transfer/file/pieces.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "test/catch.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/source/unreplaced_names.hpp"
+#include "transfer/message/message_codec.hpp"
+#include "transfer/source/file_sender.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

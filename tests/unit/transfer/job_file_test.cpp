@@ -1,4 +1,4 @@
-#include "transfer/resume/job_file.hpp"
+#include "transfer/shard/job_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

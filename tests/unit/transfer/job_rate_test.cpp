@@ -1,4 +1,4 @@
-#include "transfer/split/job_rate.hpp"
+#include "transfer/shard/job_rate.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "transfer/resume/journal_format.hpp"
+#include "transfer/file/journal.hpp"
 #include "transfer/names.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "transfer/source/kept_pieces.hpp"
+#include "transfer/source/inquiries.hpp"
 
 #include <fcntl.h>
 
@@ -9,7 +9,7 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 #include "udtx/descriptor.hpp"
 
 using namespace udtx;

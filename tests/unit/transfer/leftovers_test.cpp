@@ -1,4 +1,4 @@
-#include "transfer/resume/leftovers.hpp"
+#include "transfer/old/leftovers.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,10 +13,10 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/journal.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
-#include "transfer/resume/job_file.hpp"
-#include "transfer/resume/resume_journal.hpp"
+#include "transfer/shard/job_file.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -1,4 +1,4 @@
-#include "transfer/run/link_plan.hpp"
+#include "transfer/run/job_options.hpp"
 
 #include "test/catch.hpp"
 

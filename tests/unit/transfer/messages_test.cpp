@@ -1,5 +1,4 @@
-#include "transfer/message/message_reader.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 
 #include <string>
 

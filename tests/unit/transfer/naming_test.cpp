@@ -1,11 +1,10 @@
-#include "transfer/file/naming.hpp"
+#include "transfer/file/quirks/folded_names.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/landing/folded_names.hpp"
 #include "udtx/descriptor.hpp"
 
 using namespace udtx;

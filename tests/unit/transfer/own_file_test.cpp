@@ -1,4 +1,4 @@
-#include "transfer/file/own_file.hpp"
+#include "transfer/file/occupant.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/journal.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
-#include "transfer/resume/resume_journal.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -1,4 +1,4 @@
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 
 #include <random>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/file_digest.hpp"
+#include "transfer/checksum.hpp"
 #include "transfer/receipt/receipt.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/transfer/receipt.hpp"

@@ -5,7 +5,7 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/receipt/receipt_check.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 

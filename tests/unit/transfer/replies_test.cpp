@@ -1,4 +1,4 @@
-#include "transfer/job/replies.hpp"
+#include "transfer/job/reading_task.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,4 +1,4 @@
-#include "transfer/resume/resume_journal.hpp"
+#include "transfer/file/journal.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

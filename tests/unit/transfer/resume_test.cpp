@@ -10,7 +10,7 @@
 #include "test/temporary_directory.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/source/resume_answers.hpp"
+#include "transfer/source/inquiries.hpp"
 #include "tree_writer_rig.hpp"
 
 using namespace udtx;

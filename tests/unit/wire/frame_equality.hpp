@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "wire/codec.hpp"
+#include "wire/frame.hpp"
 
 namespace udtx::wire {
 

@@ -15,7 +15,7 @@
 #include <functional>
 #include <optional>
 
-#include "base/sliding_extreme.hpp"
+#include "base/containers.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {

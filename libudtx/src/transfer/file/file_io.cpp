@@ -6,23 +6,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <linux/magic.h>
-#include <sys/vfs.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
-#include "os/system_failure.hpp"
+#include "os/system.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
+
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
 
 namespace udtx::transfer {
 
@@ -247,5 +248,25 @@ FileTimes times_of(const struct stat& st) noexcept {
     return {mtime_of(st),
             {static_cast<std::int64_t>(st.st_ctim.tv_sec), static_cast<std::uint32_t>(st.st_ctim.tv_nsec)}};
 }
+
+#ifdef __linux__
+
+void widen_pipe(int fd) noexcept {
+    constexpr int kWide = 1 << 20;
+    if (const int now = ::fcntl(fd, F_GETPIPE_SZ); now > 0 && now < kWide) (void)::fcntl(fd, F_SETPIPE_SZ, kWide);
+}
+
+UniqueFd writer_without_blocking(int pipe) {
+    const std::string path = "/proc/self/fd/" + std::to_string(pipe);
+    return UniqueFd(open_file(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+#else
+
+void widen_pipe(int /*fd*/) noexcept {}
+
+UniqueFd writer_without_blocking(int /*pipe*/) { return {}; }
+
+#endif
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-// System calls on files that handle EINTR and short counts.
+// Parts of a file mode.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,8 +13,36 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/file_time.hpp"
+#include "transfer/names.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
+
+namespace udtx::transfer::mode_bits {
+
+inline constexpr std::uint32_t kPermissions = 0777;
+inline constexpr std::uint32_t kSpecial = 07000;
+inline constexpr std::uint32_t kSetId = 06000;
+inline constexpr std::uint32_t kSetUser = 04000;
+inline constexpr std::uint32_t kSetGroup = 02000;
+inline constexpr std::uint32_t kAll = 07777;
+inline constexpr std::uint32_t kOwner = 0700;
+inline constexpr std::uint32_t kOwnerReadWrite = 0600;
+inline constexpr std::uint32_t kOthersWrite = 0002;
+/// The set-group-ID bit of a directory passes its group on, and the sticky bit protects its entries. Neither gives
+/// rights away.
+inline constexpr std::uint32_t kOfDirectory = 03777;
+
+/// The mode that a directory of a peer gets. `owners`: the peer may also set owners and groups.
+[[nodiscard]] constexpr std::uint32_t of_directory(std::uint32_t mode, bool set_id, bool owners) {
+    if (set_id) return mode & kAll;
+    // Where everybody may create files, everybody would get its group for them.
+    const bool gives_group_away = (mode & kOthersWrite) != 0 && !owners;
+    return mode & kOfDirectory & ~(gives_group_away ? kSetGroup : 0U);
+}
+
+}  // namespace udtx::transfer::mode_bits
+
+// System calls on files that handle EINTR and short counts.
 
 namespace udtx::transfer {
 
@@ -85,5 +113,14 @@ class DescriptorClaim {
 [[nodiscard]] int set_link_time(int directory, const std::string& name, const FileTime& mtime);
 [[nodiscard]] FileTime mtime_of(const struct stat& st) noexcept;
 [[nodiscard]] FileTimes times_of(const struct stat& st) noexcept;
+
+// Pipes that other programs gave us.
+
+/// Enlarges a pipe's buffer to 1 MiB if the system permits, so that writer and reader take fewer turns. It has no
+/// effect on other descriptors.
+void widen_pipe(int fd) noexcept;
+/// Opens another, non-blocking descriptor of a pipe for writing. The flag of `fd` itself is shared with other programs.
+/// None: the system refuses it.
+[[nodiscard]] UniqueFd writer_without_blocking(int pipe);
 
 }  // namespace udtx::transfer

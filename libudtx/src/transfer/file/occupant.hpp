@@ -7,6 +7,7 @@
 #include <string>
 
 #include "transfer/file/confined_dir.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 
@@ -45,5 +46,20 @@ inline constexpr std::uint64_t kMaxCompared = 64U << 20U;
 [[nodiscard]] bool same_bytes(int one, int other, std::uint64_t size);
 /// True if both names lead to the same regular file, by its handle or its content. In doubt it returns false.
 [[nodiscard]] bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other);
+
+// Files that udtx makes for itself: journals, the files of a job's shards, temporary files. Anybody who may write to
+// the directory can put something else in their place, so each is examined before it is used.
+
+/// 0, EPERM if it is not a regular file of this user, or EMLINK if it has several names. A file with several names is
+/// the file of somebody else, too, and must keep its content.
+[[nodiscard]] int unlike_own(const struct stat& st) noexcept;
+
+/// Opens a file of ours to read and write, or creates it. Its owner may read and write it, whatever the umask is. On
+/// failure `error` has an errno; with EMLINK, and only then, there is a descriptor too.
+[[nodiscard]] UniqueFd open_own(const ConfinedDir& root, const std::string& path, int& error);
+
+/// Gives the owner of an open file of ours the right to read and write it. Sets `lent` to the bits that were missing.
+/// 0 or an errno.
+[[nodiscard]] int lend_owner_rights(int fd, const struct stat& st, mode_t& lent) noexcept;
 
 }  // namespace udtx::transfer

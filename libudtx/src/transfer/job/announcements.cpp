@@ -7,7 +7,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/names.hpp"
-#include "transfer/source/dry_plan.hpp"
+#include "transfer/source/inquiries.hpp"
 
 namespace udtx::transfer {
 

@@ -13,10 +13,9 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/asked_for.hpp"
 #include "transfer/job_report.hpp"
-#include "transfer/landing/receive_feedback.hpp"
-#include "transfer/landing/receive_ops.hpp"
+#include "transfer/landing/landing.hpp"
+#include "transfer/landing/piece_assembler.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/pieces/piece_assembler.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/result.hpp"
 

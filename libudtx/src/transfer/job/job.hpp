@@ -1,18 +1,69 @@
-// The common part of a sending and a receiving job.
+// Interval between messages that nobody waits for.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "os/system.hpp"
 #include "proto/application.hpp"
 #include "transfer/job_report.hpp"
+#include "transfer/message/messages.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/result.hpp"
+#include "udtx/time.hpp"
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/plan.hpp"
 #include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
+
+/// An end that works without other news says so.
+inline constexpr Duration kStepInterval = std::chrono::seconds(1);
+
+/// On a narrow return path each packet takes long, and acknowledgements need that path.
+inline Duration report_pace(const proto::Connection& connection, Duration least) {
+    constexpr int kRoundTripsApart = 8;
+    constexpr Duration kLongestApart = std::chrono::seconds(5);
+    const ConnectionStats stats = connection.stats();
+    if (stats.paths.empty()) return least;
+    return std::clamp(kRoundTripsApart * stats.paths.front().smoothed_rtt, least, kLongestApart);
+}
+
+// Load of the receiver's disk task and protocol thread between two looks.
+
+/// Measures the thread that calls look().
+class LoadMeter {
+  public:
+    /// `worked`: how long the disk task has worked so far. nullopt: the first look.
+    [[nodiscard]] std::optional<message::Load> look(Instant now, Duration worked) {
+        if (!thread_time_) thread_time_.emplace();
+        const Mark mark{now, worked, thread_time_->needed()};
+        const auto before = std::exchange(mark_, mark);
+        if (!before) return std::nullopt;
+        const Duration time = now - before->at;
+        return message::Load{thousandths(mark.worked - before->worked, time),
+                             thousandths(mark.needed - before->needed, time)};
+    }
+
+  private:
+    struct Mark {
+        Instant at;
+        Duration worked{};
+        Duration needed{};
+    };
+    [[nodiscard]] static std::uint64_t thousandths(Duration part, Duration whole) {
+        return static_cast<std::uint64_t>(std::clamp(to_seconds(part) / to_seconds(whole), 0.0, 1.0) * 1000.0);
+    }
+
+    std::optional<ThreadTime> thread_time_;
+    std::optional<Mark> mark_;
+};
+
+// The common part of a sending and a receiving job.
 
 /// Called once, when result() is final, on the protocol thread or on a disk thread. It must not destroy the job.
 using DoneCallback = std::function<void()>;

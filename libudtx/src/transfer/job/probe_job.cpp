@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "transfer/close_codes.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {

@@ -1,6 +1,5 @@
 #include "transfer/job/pull_request.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 
 #include <string_view>
 #include <utility>

@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "transfer/disk_pool.hpp"
+#include "transfer/job_report.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/source/inquiries.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/source/pipe_reader.hpp"
-#include "transfer/source/resume_answers.hpp"
 #include "transfer/source/scanner.hpp"
 #include "transfer/source/source_reader.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx::transfer {
 
@@ -78,6 +81,50 @@ class ReadingTask {
 
     std::optional<DiskTask> scan_task_;  // last: the tasks use the members above
     std::optional<DiskTask> read_task_;
+};
+
+// What the receiver reports about a transfer, and what the sender does with it.
+
+/// Protocol thread.
+class Replies {
+  public:
+    /// All arguments outlive it.
+    Replies(const SendJobOptions& options, ReadingTask& reading, JobReport& report)
+        : options_(options), reading_(reading), report_(report) {}
+
+    /// Everything was sent, so a confirmation may arrive from now on.
+    void expect_confirmation(const message::Finish& sent) { sent_ = sent; }
+    [[nodiscard]] bool all_sent() const noexcept { return sent_.has_value(); }
+
+    /// Error protocol: a receiver never sends this message.
+    Result<void> take(const Message& message);
+    /// The last word, after which nothing follows: the status of the transfer, or why the receiver stopped.
+    [[nodiscard]] const std::optional<Result<void>>& last_word() const noexcept { return last_word_; }
+    [[nodiscard]] bool confirmed() const noexcept { return confirmed_; }
+
+  private:
+    Result<void> on_failure(const message::FileFailed& m);
+    Result<void> on_confirm(const message::Confirm& m);
+    void on_stopped(const message::Stopped& m);
+    void on_resume(const message::Resume& m);
+    Result<void> on_job(const message::Job& m);
+    Result<void> on_erased(const message::Erased& m);
+    /// Stores the receiver's own counts.
+    void note(const message::Totals& totals);
+    /// Checks that the counts match what was sent.
+    [[nodiscard]] Result<void> check_counts(const message::Totals& totals) const;
+    [[nodiscard]] Result<void> check_tree(const message::Totals& totals, bool all_well) const;
+    void warn_of(const message::Totals& totals);
+
+    const SendJobOptions& options_;
+    ReadingTask& reading_;
+    JobReport& report_;
+    std::optional<message::Finish> sent_;
+    std::optional<Result<void>> last_word_;
+    bool confirmed_ = false;
+    std::uint64_t failures_ = 0;
+    std::uint64_t latest_failure_ = 0;  // the highest index of them
+    std::uint64_t damaged_ = 0;         // pieces that the receiver's disk altered
 };
 
 }  // namespace udtx::transfer

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "transfer/close_codes.hpp"
-#include "transfer/job/report_pace.hpp"
-#include "transfer/message/message_writer.hpp"
-#include "transfer/split/job_rate.hpp"
+#include "transfer/job/job.hpp"
+#include "transfer/message/message_codec.hpp"
+#include "transfer/shard/job_rate.hpp"
 
 namespace udtx::transfer {
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <variant>
 
-#include "os/system_failure.hpp"
+#include "os/system.hpp"
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/message/message_types.hpp"
+#include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {

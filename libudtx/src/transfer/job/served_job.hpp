@@ -14,8 +14,8 @@
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
-#include "transfer/message/message_reader.hpp"
-#include "transfer/pieces/early_data.hpp"
+#include "transfer/landing/piece_assembler.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "udtx/core/event.hpp"
 #include "udtx/rate.hpp"
 

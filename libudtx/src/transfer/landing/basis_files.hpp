@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/landing/disk_times.hpp"
+#include "transfer/file/pieces.hpp"
+#include "transfer/file/quirks/disk_times.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
 
 namespace udtx::transfer {
 

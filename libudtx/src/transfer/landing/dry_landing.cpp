@@ -11,13 +11,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/checksum.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file_digest.hpp"
 #include "transfer/landing/basis_files.hpp"
-#include "transfer/landing/clear_way.hpp"
 #include "transfer/landing/disk_links.hpp"
 #include "transfer/landing/eraser.hpp"
 #include "transfer/names.hpp"

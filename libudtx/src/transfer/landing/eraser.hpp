@@ -1,20 +1,60 @@
-// --delete at the receiver: deletes what the sender does not have, in the directories that were sent.
+// The names that a sender has, as hashes of eight bytes. If two names have the same hash, --delete may spare a file.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/landing/entry_claims.hpp"
-#include "transfer/landing/folded_names.hpp"
-#include "transfer/landing/name_set.hpp"
+#include "transfer/file/quirks/folded_names.hpp"
 #include "transfer/message/messages.hpp"
+#include "transfer/names.hpp"
+#include "udtx/result.hpp"
 #include "udtx/transfer/filter.hpp"
 
 namespace udtx::transfer {
+
+/// They take 128 MiB.
+inline constexpr std::size_t kMaxNames = 16U << 20U;
+
+class NameSet {
+  public:
+    void add(std::string_view path) { add(path_key(path)); }
+    void add(std::uint64_t key) {
+        if (keys_.size() == kMaxNames) squeeze();
+        full_ = full_ || keys_.size() == kMaxNames;
+        if (full_) return;
+        keys_.push_back(key);
+        sorted_ = false;
+    }
+    [[nodiscard]] std::uint64_t held() const noexcept { return keys_.capacity() * sizeof(std::uint64_t); }
+    /// True if the set overflowed: it holds at most kMaxNames names.
+    [[nodiscard]] bool full() const noexcept { return full_; }
+    [[nodiscard]] bool has(std::string_view path) { return has(path_key(path)); }
+    [[nodiscard]] bool has(std::uint64_t key) {
+        squeeze();
+        return std::binary_search(keys_.begin(), keys_.end(), key);
+    }
+
+  private:
+    void squeeze() {
+        if (sorted_) return;
+        std::sort(keys_.begin(), keys_.end());
+        keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+        sorted_ = true;
+    }
+
+    std::vector<std::uint64_t> keys_;
+    bool sorted_ = true;
+    bool full_ = false;
+};
+
+// --delete at the receiver: deletes what the sender does not have, in the directories that were sent.
 
 struct EraseCallbacks {
     /// An entry was deleted, or would be in a dry run.
@@ -123,5 +163,20 @@ class Eraser {
     std::vector<Emptying> emptying_;  // each is in the one before it
     bool emptied_ = false;            // the directory that was finished last is gone or empty
 };
+
+// Puts an incoming entry in the place of a directory, by rsync's rules: a file, a link or an empty directory is always
+// replaced, a directory with entries only with --delete. The directory loses nothing before the entry has its name.
+
+/// Says whether an incoming file or link may take the name `path`. `eraser`: deletes the entries of a directory there
+/// (null: nothing may be deleted). Changes nothing. refused: the directory must stay.
+[[nodiscard]] Result<void> check_way(const ConfinedDir& root, const std::string& path, Eraser* eraser);
+
+/// Deletes a directory that is called `leaf` in `parent`. `some`: it reports itself what could not be deleted.
+using DeleteReplaced = std::function<Cleared(int parent, const std::string& leaf)>;
+
+/// Gives `from` the name of the directory `to`, and then deletes the directory. Returns 0 or an errno. After an error,
+/// the directory has its name again and all its entries.
+[[nodiscard]] int replace_directory(int parent, const std::string& from, const std::string& to,
+                                    const DeleteReplaced& remove);
 
 }  // namespace udtx::transfer

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/landing/part_check.hpp"
+#include "transfer/file/pieces.hpp"
+#include "transfer/landing/holdings.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
 

@@ -1,23 +1,76 @@
-// Files under construction, from their entries until they are complete and get their names: which pieces arrived, which
-// existed already, and whether the whole file is what the sender sent.
+// Adds the memory of one object to a sum for as long as the object lives.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "transfer/landing/held_bytes.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/landing/holdings.hpp"
+#include "transfer/landing/piece_assembler.hpp"
 #include "transfer/landing/target_tree.hpp"
-#include "transfer/landing/use_order.hpp"
-#include "transfer/pieces/file_verifier.hpp"
-#include "transfer/pieces/piece_assembler.hpp"
 
 namespace udtx::transfer {
+
+class HeldBytes {
+  public:
+    HeldBytes() = default;
+    /// `sum` must outlive this object.
+    explicit HeldBytes(std::uint64_t& sum) noexcept : sum_(&sum) {}
+    HeldBytes(HeldBytes&& other) noexcept
+        : sum_(std::exchange(other.sum_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    HeldBytes& operator=(HeldBytes&& other) noexcept {
+        std::swap(sum_, other.sum_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~HeldBytes() { set(0); }
+    void set(std::uint64_t bytes) noexcept {
+        if (sum_ != nullptr) *sum_ += bytes - bytes_;
+        bytes_ = bytes;
+    }
+
+  private:
+    std::uint64_t* sum_ = nullptr;
+    std::uint64_t bytes_ = 0;
+};
+
+// Finds the number in a set that was used longest ago.
+
+class UseOrder {
+  public:
+    /// Adds `number`, or marks it as the one used last.
+    void touch(std::uint64_t number) {
+        const auto [at, added] = places_.try_emplace(number);
+        if (added) {
+            at->second = order_.insert(order_.end(), number);
+        } else {
+            order_.splice(order_.end(), order_, at->second);
+        }
+    }
+    void forget(std::uint64_t number) {
+        const auto at = places_.find(number);
+        if (at == places_.end()) return;
+        order_.erase(at->second);
+        places_.erase(at);
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
+    /// Call it only if size() > 0.
+    [[nodiscard]] std::uint64_t oldest() const { return order_.front(); }
+
+  private:
+    std::list<std::uint64_t> order_;
+    std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places_;
+};
+
+// Files under construction, from their entries until they are complete and get their names: which pieces arrived, which
+// existed already, and whether the whole file is what the sender sent.
 
 /// Order of calls: see TreeWriter. Calls for a file that failed, or that turned out to exist, have no effect.
 class IncomingFiles {

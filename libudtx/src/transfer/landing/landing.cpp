@@ -1,13 +1,20 @@
 #include "transfer/landing/landing.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
+#include "os/system.hpp"
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/names.hpp"
+#include "udtx/transfer/destination.hpp"
 
 namespace udtx::transfer {
 
@@ -100,6 +107,130 @@ message::Totals totals_of(const JobReport& report) {
             outcome.erased,
             report.progress().files_done,
             outcome.unchanged_directories};
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The most names that are looked up one by one.
+constexpr std::size_t kMostNames = 256;
+
+Error failed(const std::string& path, int error) { return system_failure(ErrorCode::file_io, path, error); }
+
+Result<LandingPlace> checked(std::string directory, std::string rename) {
+    struct stat info {};
+    if (::stat(directory.c_str(), &info) != 0) return failed(directory, errno);
+    if (!S_ISDIR(info.st_mode)) return failed(directory, ENOTDIR);
+    if (::access(directory.c_str(), W_OK | X_OK) != 0) return failed(directory, errno);
+    return LandingPlace{std::move(directory), std::move(rename)};
+}
+
+/// The directory that contains the destination, and the destination's last component as the new name.
+Result<LandingPlace> renamed(const std::string& destination) {
+    const std::size_t slash = destination.rfind('/');
+    if (slash == std::string::npos) return checked(".", destination);
+    return checked(slash == 0 ? "/" : destination.substr(0, slash), destination.substr(slash + 1));
+}
+
+Result<LandingPlace> made(const std::string& destination, bool with_parents, bool dry_run) {
+    if (dry_run) {
+        if (const auto beside = renamed(destination); !with_parents && !beside) return beside.error();
+        return LandingPlace{};
+    }
+    std::error_code error;
+    if (with_parents) {
+        fs::create_directories(destination, error);
+    } else {
+        fs::create_directory(destination, error);
+    }
+    if (error) return failed(destination, error.value());
+    return checked(destination, {});
+}
+
+/// True if an earlier run of the transfer began to make the destination.
+bool continues(const LandingPlace& landing, std::uint64_t transfer) {
+    const std::string journal = landing.directory + '/' + journal_name(transfer);
+    return transfer != 0 && ::access(journal.c_str(), F_OK) == 0;
+}
+
+bool stands(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
+}
+
+Result<LandingPlace> in_directory(const std::string& destination, SourceShape shape, std::uint64_t transfer) {
+    if (shape == SourceShape::stream) {
+        return Error{ErrorCode::file_io, destination + " is a directory: name the file in it, " + destination +
+                                             (destination.ends_with('/') ? "" : "/") + "NAME"};
+    }
+    if (shape == SourceShape::directory && !destination.ends_with('/')) {
+        const auto before = renamed(destination);
+        if (before && continues(*before, transfer)) return before;
+    }
+    return checked(destination, {});
+}
+
+}  // namespace
+
+SourceShape shape_of(const std::vector<std::string>& sources) {
+    if (sources.size() != 1) return SourceShape::several;
+    const std::string& source = sources.front();
+    if (source == "-") return SourceShape::stream;
+    const std::string leaf = source.substr(source.rfind('/') + 1);
+    if (leaf.empty() || leaf == "." || leaf == "..") return SourceShape::contents;
+    struct stat info {};
+    const bool directory = ::lstat(source.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+    return directory ? SourceShape::directory : SourceShape::file;
+}
+
+Result<LandingPlace> find_landing(const std::string& destination, SourceShape shape, std::uint64_t transfer,
+                                  bool dry_run) {
+    const std::string where = destination.empty() ? "." : destination;
+    struct stat info {};
+    if (::stat(where.c_str(), &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return in_directory(where, shape, transfer);
+        const bool replaces = shape == SourceShape::file || shape == SourceShape::stream;
+        return replaces ? renamed(where) : failed(where, ENOTDIR);
+    }
+    if (errno != ENOENT) return failed(where, errno);
+    if (where.ends_with('/') && shape != SourceShape::stream) return made(where, true, dry_run);
+    switch (shape) {
+        case SourceShape::contents:
+            return made(where, false, dry_run);
+        case SourceShape::several:
+            return Error{ErrorCode::file_io, where + ": no such directory; end it with '/' to create it"};
+        case SourceShape::stream:
+            if (where.ends_with('/')) {
+                return Error{ErrorCode::file_io, where + " is not a file name: a stream needs one"};
+            }
+            [[fallthrough]];
+        case SourceShape::file:
+        case SourceShape::directory:
+            return renamed(where);
+    }
+    return failed(where, EINVAL);
+}
+
+bool is_fresh(const std::string& destination, const std::vector<std::string>& names, std::uint64_t transfer) {
+    const std::string where = destination.empty() ? "." : destination;
+    // If the tree has a new name, its journal is beside it.
+    const auto beside = renamed(where.substr(0, where.find_last_not_of('/') + 1));
+    if (beside && continues(*beside, transfer)) return false;
+    if (!stands(where)) return true;
+    if (names.empty() || continues({where, {}}, transfer)) return false;
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& name) { return stands(where + '/' + name); });
+}
+
+std::vector<std::string> names_of(const std::vector<std::string>& sources) {
+    std::vector<std::string> names;
+    for (const std::string& source : sources) {
+        std::string name = source.substr(source.rfind('/') + 1);
+        if (name.empty() || name == "." || name == ".." || names.size() == kMostNames) return {};
+        names.push_back(std::move(name));
+    }
+    return names;
 }
 
 }  // namespace udtx::transfer

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "transfer/file/belongings.hpp"
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file/owner_rights.hpp"
 
 namespace udtx::transfer {
 

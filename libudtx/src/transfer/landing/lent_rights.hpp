@@ -9,7 +9,7 @@
 #include <string>
 
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/resume/resume_journal.hpp"
+#include "transfer/file/journal.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

@@ -8,10 +8,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"

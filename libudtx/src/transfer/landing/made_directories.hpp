@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/target_tree.hpp"
 
 namespace udtx::transfer {

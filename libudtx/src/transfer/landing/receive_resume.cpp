@@ -4,14 +4,84 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <exception>
+#include <stdexcept>
 #include <utility>
 
+#include "transfer/checksum.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file_digest.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
+
+namespace {
+
+constexpr std::uint64_t kMaxPendingBytes = 24U << 20U;
+
+}  // namespace
+
+PieceSyncer::PieceSyncer(ResumeJournal& journal)
+    : journal_(journal),
+      max_batches_(descriptor_share()),
+      task_(
+          disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
+
+PieceSyncer::~PieceSyncer() {
+    try {
+        flush();
+    } catch (const std::exception&) {
+        // The task has failed, or memory ran out: these pieces are sent again.
+    }
+}
+
+void PieceSyncer::submit(Batch batch) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+        const bool room = pending_bytes_ == 0 || pending_bytes_ + batch.bytes <= kMaxPendingBytes;
+        return broken_ || (room && queue_.size() < max_batches_);
+    });
+    check_well();
+    pending_bytes_ += batch.bytes;
+    queue_.push_back(std::move(batch));
+    task_.wake();
+}
+
+void PieceSyncer::flush() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return broken_ || (queue_.empty() && !busy_); });
+    check_well();
+}
+
+void PieceSyncer::check_well() const {
+    if (broken_) throw std::runtime_error(broken_->message);
+}
+
+DiskStep PieceSyncer::step() {
+    std::unique_lock lock(mutex_);
+    if (queue_.empty()) return DiskStep::rest();
+    const Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    // A failed sync is final: these pieces are sent again. If the disk cannot sync, another run checks the hashes.
+    if (const int failed = sync_data(batch.fd.get()); failed == 0 || knows_no_sync(failed)) {
+        journal_.add_pieces(batch.path, batch.pieces);
+        journal_.flush();
+    }
+    lock.lock();
+    busy_ = false;
+    pending_bytes_ -= batch.bytes;
+    changed_.notify_all();
+    return DiskStep::again();
+}
+
+DiskStep PieceSyncer::give_up(Error error) noexcept {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::move(error);
+    changed_.notify_all();
+    return DiskStep::over();
+}
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "transfer/disk_pool.hpp"
 #include "transfer/landing/landing.hpp"
-#include "transfer/resume/job_file.hpp"
-#include "transfer/split/job_rate.hpp"
+#include "transfer/shard/job_file.hpp"
+#include "transfer/shard/job_rate.hpp"
 
 namespace udtx::transfer {
 

@@ -5,9 +5,8 @@
 
 #include <cerrno>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/target_tree.hpp"
 #include "transfer/names.hpp"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "transfer/file/belongings.hpp"
-#include "transfer/file_time.hpp"
 #include "transfer/message/messages.hpp"
+#include "transfer/names.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

@@ -12,13 +12,12 @@
 #include <memory>
 #include <optional>
 
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file/owner_rights.hpp"
-#include "transfer/file/pipe.hpp"
-#include "transfer/landing/commit_batch.hpp"
+#include "transfer/landing/committer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/resume/leftovers.hpp"
+#include "transfer/old/leftovers.hpp"
 
 namespace udtx::transfer {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "transfer/disk_pool.hpp"
 #include "transfer/landing/landing.hpp"
-#include "transfer/stop_event.hpp"
 
 namespace udtx::transfer {
 

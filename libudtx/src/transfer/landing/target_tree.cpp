@@ -6,19 +6,57 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file/owner_rights.hpp"
-#include "transfer/landing/clear_way.hpp"
+#include "transfer/file/pieces.hpp"
+#include "transfer/landing/eraser.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_map.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
+
+namespace {
+
+constexpr int kMaxFailuresInARow = 32;
+// One file that does not fit says nothing about smaller ones. After several such files, sending more is useless.
+constexpr int kMaxFullInARow = 4;
+
+}  // namespace
+
+bool is_full_disk(const Error& error) noexcept {
+    return error.code == ErrorCode::file_io && (error.system_error == ENOSPC || error.system_error == EDQUOT);
+}
+
+bool is_of_disk(const Error& error) noexcept {
+    if (error.code != ErrorCode::file_io) return false;
+    switch (error.system_error) {
+        case EIO:
+        case EROFS:
+        case ENOSPC:
+        case EDQUOT:
+        case ENODEV:    // removed
+        case ENXIO:     // removed
+        case ENOTCONN:  // the process behind a FUSE file system has ended
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::optional<Error> DiskWatch::failed(const Error& error) {
+    if (!is_of_disk(error)) return std::nullopt;
+    ++failed_;
+    full_ = is_full_disk(error) ? full_ + 1 : 0;
+    if (failed_ < kMaxFailuresInARow && full_ < kMaxFullInARow) return std::nullopt;
+    return Error{ErrorCode::file_io,
+                 "giving up after " + std::to_string(failed_) + " failures in a row, last: " + error.message,
+                 error.system_error};
+}
 
 std::uint32_t bits_to_set(const TreeWriterOptions& options) {
     if (!options.preserve) return 0;

@@ -1,30 +1,116 @@
-// The tree that is being written, shared by everything that writes to it. It decides what may be in the way of a name,
-// how a complete entry gets its name, and who is told of the result.
+// The files that a receiver is writing, or that wait for their final names.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/file/quirks/disk_times.hpp"
+#include "transfer/file/quirks/folded_names.hpp"
 #include "transfer/landing/basis_files.hpp"
-#include "transfer/landing/changed_directories.hpp"
 #include "transfer/landing/committer.hpp"
-#include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
-#include "transfer/landing/failure_rule.hpp"
 #include "transfer/landing/lent_rights.hpp"
-#include "transfer/landing/names_under_way.hpp"
-#include "transfer/landing/own_files.hpp"
 #include "transfer/landing/receive_resume.hpp"
 #include "transfer/landing/shared_inodes.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/resume/job_file.hpp"
+#include "transfer/names.hpp"
+#include "transfer/shard/job_file.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+/// Any thread may use it.
+class NamesUnderWay {
+  public:
+    /// False: the file is under way already.
+    [[nodiscard]] bool begin(std::string_view path) {
+        const std::lock_guard lock(mutex_);
+        return keys_.insert(path_key(path)).second;
+    }
+    void end(std::string_view path) {
+        const std::lock_guard lock(mutex_);
+        keys_.erase(path_key(path));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::unordered_set<std::uint64_t> keys_;
+};
+
+// The files that this run wrote or verified. A hard link of the transfer may lead only to one of them. Any other file
+// may belong to another user, and the sender may have no right to read it.
+
+/// The writer's and the committer's threads use it. Call has() only once all files have their final names: from the
+/// first call on, add() has no effect. Only links follow after that, and no hard link leads to one of them.
+class OwnFiles {
+  public:
+    explicit OwnFiles(EntryClaims& claims) : claims_(claims) {}
+
+    void add(const std::string& path, const FileId& is) {
+        const std::uint64_t key = key_for(path, is);
+        const std::lock_guard lock(mutex_);
+        if (!asked_) files_.add(key);
+    }
+    /// True if the file that has this name now is one of them. False also if there were too many files to store.
+    [[nodiscard]] bool has(const std::string& path, const FileId& is) {
+        const std::uint64_t key = key_for(path, is);
+        const std::lock_guard lock(mutex_);
+        asked_ = true;
+        return files_.has(key);
+    }
+    [[nodiscard]] std::uint64_t held() const {
+        const std::lock_guard lock(mutex_);
+        return files_.held();
+    }
+
+  private:
+    /// A file system that may change names may also make up inode numbers, so its keys use names only.
+    std::uint64_t key_for(const std::string& path, const FileId& is) {
+        const std::uint64_t name = path_key(path);
+        return claims_.may_fold(split_leaf(path).directory) ? name : key_of({name, is.device, is.inode});
+    }
+
+    EntryClaims& claims_;
+    mutable std::mutex mutex_;
+    NameSet files_;
+    bool asked_ = false;
+};
+
+// The one rule for failures at the receiver.
+//
+// Data comes first. If something that belongs to an entry besides its data (Belonging) cannot be set, it is counted and
+// named, and the entry stays. An entry that cannot be created, written or named fails alone. The transfer ends only if
+// the disk itself fails for one entry after the other, because everything sent later would be lost.
+
+/// True if the disk is full, or full for this user. A smaller file may still fit.
+[[nodiscard]] bool is_full_disk(const Error& error) noexcept;
+/// True if the disk is full, fails, is read-only or is gone: the next entry will probably fail too. False if the disk
+/// only rejects a name, a size or a right.
+[[nodiscard]] bool is_of_disk(const Error& error) noexcept;
+
+/// Counts entries in a row that failed because of the disk. For one thread.
+class DiskWatch {
+  public:
+    /// Call it for an entry that arrived.
+    void succeeded() noexcept { failed_ = full_ = 0; }
+    /// Call it for an entry that failed. Returns the error that ends the transfer, if it has to end.
+    [[nodiscard]] std::optional<Error> failed(const Error& error);
+
+  private:
+    int failed_ = 0;
+    int full_ = 0;
+};
+
+// The tree that is being written, shared by everything that writes to it. It decides what may be in the way of a name,
+// how a complete entry gets its name, and who is told of the result.
 
 struct TreeWriterOptions {
     bool preserve = false;

@@ -19,12 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/page_block.hpp"
-#include "transfer/file/attributes.hpp"
+#include "base/chunk.hpp"
+#include "transfer/file/belongings.hpp"
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
-#include "transfer/file/own_file.hpp"
-#include "transfer/file/owner_rights.hpp"
+#include "transfer/file/occupant.hpp"
 #include "transfer/landing/landing.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"

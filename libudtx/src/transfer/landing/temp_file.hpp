@@ -15,7 +15,7 @@
 
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/landing/commit_batch.hpp"
+#include "transfer/landing/committer.hpp"
 #include "transfer/landing/disk_quota.hpp"
 #include "udtx/result.hpp"
 

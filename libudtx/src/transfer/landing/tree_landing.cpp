@@ -9,16 +9,15 @@
 #include <utility>
 
 #include "transfer/file/belongings.hpp"
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
-#include "transfer/file/owner_rights.hpp"
+#include "transfer/file/journal.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/landing/shard_pulse.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_map.hpp"
-#include "transfer/resume/job_file.hpp"
-#include "transfer/resume/leftovers.hpp"
-#include "transfer/resume/resume_journal.hpp"
+#include "transfer/old/leftovers.hpp"
+#include "transfer/shard/job_file.hpp"
 
 namespace udtx::transfer {
 

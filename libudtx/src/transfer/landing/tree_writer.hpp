@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "transfer/file_digest.hpp"
+#include "transfer/checksum.hpp"
 #include "transfer/landing/hard_links.hpp"
 #include "transfer/landing/holdings.hpp"
 #include "transfer/landing/incoming_files.hpp"

@@ -1,10 +1,8 @@
-#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_codec.hpp"
 
 #include <limits>
 #include <utility>
 
-#include "transfer/message/fields.hpp"
-#include "transfer/message/message_types.hpp"
 #include "udtx/transfer/job_shard.hpp"
 #include "wire/cursor.hpp"
 

@@ -1,10 +1,8 @@
-#include "transfer/message/message_writer.hpp"
+#include "transfer/message/message_codec.hpp"
 
 #include <algorithm>
 #include <cassert>
 
-#include "transfer/message/fields.hpp"
-#include "transfer/message/message_types.hpp"
 #include "wire/cursor.hpp"
 
 namespace udtx::transfer {

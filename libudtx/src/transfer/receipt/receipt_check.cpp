@@ -14,8 +14,8 @@
 #include <unordered_map>
 
 #include "transfer/file/occupant.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
 
 namespace udtx::transfer {
 namespace {

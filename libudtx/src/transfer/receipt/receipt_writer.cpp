@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
-#include "transfer/pieces/piece_map.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {

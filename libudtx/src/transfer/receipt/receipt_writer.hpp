@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "transfer/file_digest.hpp"
+#include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
 #include "udtx/descriptor.hpp"

@@ -1,13 +1,21 @@
 // Translates the options of a program into those of the jobs.
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "io/driver.hpp"
+#include "io/protocol_thread.hpp"
+#include "os/system.hpp"
+#include "proto/path_context.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
 #include "transfer/source/source_tree.hpp"
+#include "udtx/result.hpp"
 #include "udtx/transfer/options.hpp"
 #include "udtx/transfer/transfer.hpp"
 
@@ -28,5 +36,31 @@ using NoteMissing = std::function<void(const std::vector<message::Sources::Missi
 /// Opens the requested sources below the offered directory. refused: a source leads out of that directory; file_io:
 /// none of them exists.
 [[nodiscard]] Result<ConfinedSources> open_offered(const OfferOptions& options, const PullWish& wish);
+
+// Translates a program's description of the other end into addresses, and its settings into those of a driver.
+
+/// The paths to connect over: those that were requested, or else the host's addresses. It resolves names, and blocks.
+/// network: the name is unknown, or no path exists at present. invalid_argument: this host cannot have such a path.
+[[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
+                                                                  const DialOptions& dial);
+
+[[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link);
+
+/// A receiver releases a piece of a file once all of it has arrived, so each window has room for two pieces.
+[[nodiscard]] TransportConfig transport_config(const LinkOptions& link);
+
+// Converts an exception about a lack of system resources into an error.
+
+/// For exceptions of the event loop, of threads and of memory allocation.
+template <class Fn>
+auto or_error(Fn&& fn) -> decltype(fn()) {
+    try {
+        return fn();
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::file_io, "out of memory"};
+    } catch (const std::exception& lack) {
+        return Error{ErrorCode::network, lack.what(), error_number_of(lack)};
+    }
+}
 
 }  // namespace udtx::transfer

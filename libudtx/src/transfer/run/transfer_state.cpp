@@ -3,16 +3,59 @@
 #include <algorithm>
 #include <new>
 #include <utility>
+#include <variant>
 
-#include "io/dial.hpp"
-#include "io/listen_plan.hpp"
+#include "io/connector.hpp"
+#include "io/listening.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
-#include "transfer/run/link_plan.hpp"
+#include "transfer/run/job_options.hpp"
 #include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/text.hpp"
 
 namespace udtx::transfer {
+namespace {
+
+/// A second peer with the key is accepted only to be told to try again.
+constexpr std::size_t kConnections = 2;
+
+}  // namespace
+
+void Awaited::begin() {
+    driver().on_trouble([this, self = shared_from_this()](const Error& why, bool over) {
+        const std::lock_guard lock(failing_);
+        if (over) failed_ = why;
+    });
+    driver().listen(kConnections,
+                    [this, self = shared_from_this()](proto::Connection& connection) { return take(connection); });
+}
+
+std::optional<Error> Awaited::failed() const {
+    const std::lock_guard lock(failing_);
+    return failed_;
+}
+
+std::shared_ptr<proto::ConnectionHandler> Awaited::take(proto::Connection& connection) {
+    if (taken_.exchange(true)) {
+        // The key has one owner, so the peer has connected again, and the first connection can hardly be in use.
+        suspect_end();
+        return std::make_shared<TurnedAway>(
+            Error{ErrorCode::network, "an earlier connection of this transfer has not ended yet; try again"});
+    }
+    begun(connection);
+    note_connected(monotonic_now(), connection);
+    return shared_from_this();
+}
+
+void Awaited::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+    io::log_paths(log_, {}, true, event);
+    if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
+        lost_ = is_loss(closed->reason);
+        note_closed(connection);
+    }
+    handler().on_event(now, connection, event);
+}
+
 namespace {
 
 /// Time to close without the other side's answer, once the time to wind up is over.

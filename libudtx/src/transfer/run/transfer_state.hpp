@@ -1,4 +1,4 @@
-// The state of a Transfer: a protocol thread, the link to the other end, a job, and the thread that watches them.
+// Tells a peer that was not accepted why, and ends its connection.
 #pragma once
 
 #include <atomic>
@@ -8,21 +8,80 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "io/link.hpp"
+#include "io/connector.hpp"
 #include "io/protocol_thread.hpp"
+#include "proto/application.hpp"
+#include "transfer/close_codes.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/job/probe_job.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
-#include "transfer/run/awaited.hpp"
-#include "transfer/run/stall_watch.hpp"
 #include "transfer/run/turn_thread.hpp"
+#include "udtx/log.hpp"
+#include "udtx/result.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::transfer {
+
+class TurnedAway final : public proto::ConnectionHandler {
+  public:
+    explicit TurnedAway(Error why) : why_(std::move(why)) {}
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        if (std::holds_alternative<proto::event::Closed>(event) || std::exchange(told_, true)) return;
+        // Refuses like an endpoint that is full: the request itself was not the problem.
+        if (why_.code == ErrorCode::network) return connection.refuse(now, why_.message);
+        connection.close(now, static_cast<std::uint64_t>(close_code_for(why_.code)), why_.message);
+    }
+    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+
+  private:
+    Error why_;
+    bool told_ = false;
+};
+
+// The side that waits for one connection: it takes the first one. A second one means that the peer gave up the first.
+
+/// Connected here means: a peer has arrived, and its handshake is in progress.
+class Awaited final : public io::Link {
+  public:
+    struct Setup {
+        io::Driver& driver;
+        std::shared_ptr<proto::ConnectionHandler> handler;
+        std::function<void(proto::Connection&, proto::Waker)> connected;
+        LogSink log;  ///< for path events
+    };
+    explicit Awaited(Setup setup)
+        : Link(setup.driver, std::move(setup.handler), std::move(setup.connected)), log_(std::move(setup.log)) {}
+
+    void begin() override;
+    /// From now on no peer is taken. False: one has been taken. Any thread; the same holds for taken().
+    [[nodiscard]] bool close_door() noexcept { return !taken_.exchange(true); }
+    [[nodiscard]] bool taken() const noexcept { return taken_; }
+    /// Why no peer can come any more; nullopt: one can. Any thread.
+    [[nodiscard]] std::optional<Error> failed() const;
+    [[nodiscard]] bool lost() const override { return lost_; }
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+
+  private:
+    std::shared_ptr<proto::ConnectionHandler> take(proto::Connection& connection);
+
+    const LogSink log_;
+    std::atomic<bool> taken_{false};
+    mutable std::mutex failing_;  // guards failed_
+    std::optional<Error> failed_;
+    std::atomic<bool> lost_{false};
+};
+
+// The state of a Transfer: a protocol thread, the link to the other end, a job, and the thread that watches them.
 
 /// Order of calls: constructor, open_to_*(), one of set_job(), begun(). After that any thread may call the functions
 /// below begun().

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "os/system_failure.hpp"
+#include "os/system.hpp"
 
 namespace udtx::transfer {
 namespace {

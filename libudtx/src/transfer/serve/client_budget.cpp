@@ -1,19 +1,78 @@
 #include "transfer/serve/client_budget.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "base/host_part.hpp"
+#include "base/address.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "transfer/serve/process_memory.hpp"
 #include "udtx/text.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::transfer {
+namespace {
+
+/// The lowest limit from the group at `path` up to the root: each group limits those below it.
+std::uint64_t least_of(const std::string& root, std::string path, const std::string& file) {
+    std::uint64_t least = UINT64_MAX;
+    for (;;) {
+        std::string name = root;
+        name.append(path).append(1, '/').append(file);
+        std::uint64_t bytes = 0;
+        if (std::ifstream(name) >> bytes) least = std::min(least, bytes);  // "max" is not a number
+        if (path.empty()) return least;
+        path.erase(std::min(path.rfind('/'), path.size()));
+    }
+}
+
+}  // namespace
+
+std::uint64_t memory_of_groups(const std::string& table, const std::string& root) {
+    std::uint64_t least = UINT64_MAX;
+    std::ifstream groups(table);
+    // "0::/path" of version 2, "4:cpu,memory:/path" of version 1
+    for (std::string line; std::getline(groups, line);) {
+        const std::size_t name = line.find(':') + 1;
+        const std::size_t path = line.find(':', name) + 1;
+        if (name == 0 || path == 0) continue;
+        const std::string controllers = ',' + line.substr(name, path - name - 1) + ',';
+        const std::string at = line.substr(path);
+        if (controllers == ",,") least = std::min(least, least_of(root, at, "memory.max"));
+        if (controllers.find(",memory,") != std::string::npos) {
+            least = std::min(least, least_of(root + "/memory", at, "memory.limit_in_bytes"));
+        }
+    }
+    return least;
+}
+
+std::uint64_t memory_of_process() {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    std::uint64_t bytes =
+        pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+    bytes = std::min(bytes, memory_of_groups());
+    for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit{};
+        if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+            bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+        }
+    }
+    return bytes;
+}
+
+std::uint64_t default_window_memory() {
+    static const std::uint64_t bytes = std::min(memory_of_process() / 4, kMaxWindowMemory);
+    return bytes;
+}
+
 namespace {
 
 /// A client that stays silent this long, several round trips, may have no request. It gives way only if another one

@@ -1,8 +1,9 @@
-// What one client may use of a server, so that the server can serve the others as well (ServerLimits).
+// The memory limit of a container or a service.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "transfer/serve/served_state.hpp"
@@ -11,6 +12,18 @@
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::transfer {
+
+/// The lowest memory limit of this process's control group (cgroup, version 1 or 2) and the groups above it;
+/// UINT64_MAX: no limit. `table`: the groups of a process; `root`: the directory of their limits.
+[[nodiscard]] std::uint64_t memory_of_groups(const std::string& table = "/proc/self/cgroup",
+                                             const std::string& root = "/sys/fs/cgroup");
+
+// The memory that this process may use.
+
+/// Bytes: the machine's memory, reduced by control groups and process limits.
+[[nodiscard]] std::uint64_t memory_of_process();
+
+// What one client may use of a server, so that the server can serve the others as well (ServerLimits).
 
 /// Any thread.
 class ClientBudget {

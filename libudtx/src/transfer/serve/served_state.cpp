@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "io/path_log.hpp"
+#include "io/connector.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"

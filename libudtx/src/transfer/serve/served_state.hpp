@@ -12,7 +12,7 @@
 #include "io/protocol_thread.hpp"
 #include "proto/application.hpp"
 #include "transfer/job/served_job.hpp"
-#include "transfer/run/stall_watch.hpp"
+#include "transfer/run/turn_thread.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/server.hpp"

@@ -7,9 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "transfer/source/read_options.hpp"
 #include "transfer/source/scanner.hpp"
 #include "transfer/source/source_tree.hpp"
 

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 
 namespace udtx::transfer {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "transfer/file/pieces.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
 
 struct stat;
 

@@ -8,10 +8,9 @@
 #include <cstring>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/mode_bits.hpp"
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 
 namespace udtx::transfer {
 

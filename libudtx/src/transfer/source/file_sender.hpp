@@ -1,24 +1,83 @@
-// Sends one file after the other: its entry, its data, the digests of its pieces and its end. It leaves out what the
-// receiver has of the file.
+// An open file of the sources, and what the receiver has of it.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "transfer/checksum.hpp"
 #include "transfer/disk_pool.hpp"
-#include "transfer/file_digest.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/file/pieces.hpp"
+#include "transfer/names.hpp"
 #include "transfer/source/entry_announcer.hpp"
 #include "transfer/source/extent_cursor.hpp"
 #include "transfer/source/inquiries.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "transfer/source/source_counts.hpp"
-#include "transfer/source/source_file.hpp"
-#include "transfer/source/unreplaced_names.hpp"
+#include "transfer/source/scanner.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
+
+struct SourceFile {
+    ScannedEntry entry;
+    UniqueFd fd;
+    struct stat before = {};  ///< state before it was read
+    KeptPieces kept;
+    std::optional<std::uint64_t> query{};  ///< the open query, if sending starts before its answer
+
+    /// True if nothing says that it was changed since. It is the same file even if its inode number differs, as it may
+    /// on FUSE.
+    [[nodiscard]] bool stands(struct stat& now) const {
+        if (::fstat(fd.get(), &now) != 0) return false;
+        return same_times(before, now) && before.st_size == now.st_size;
+    }
+    [[nodiscard]] bool stands() const {
+        struct stat now = {};
+        return stands(now);
+    }
+    [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(before.st_size); }
+    /// The bytes of it that are sent.
+    [[nodiscard]] Extent range() const { return entry.part.value_or(Extent{0, size()}); }
+    /// True if the receiver may have all of it, under its name.
+    [[nodiscard]] bool may_be_same() const { return kept.has() == Holding::all_pieces && size() == entry.size; }
+    /// Compares another piece. It returns whether all pieces are the same, once that is known.
+    [[nodiscard]] std::optional<bool> compare() { return kept.compare(fd.get(), size()); }
+};
+
+// Names of files that were not sent and that have other names: links to them would lead to the receiver's old version.
+
+class UnreplacedNames {
+  public:
+    /// The receiver's version under this name is not replaced.
+    void add(const ScannedEntry& entry) {
+        if (entry.linked) names_.try_emplace(path_key(entry.path));
+    }
+    /// Redirects a link to a name that has its file. False: there is none yet, and this name must be sent as a file
+    /// instead.
+    [[nodiscard]] bool lead(ScannedEntry& link) {
+        for (;;) {
+            const auto first = names_.find(path_key(link.target));
+            if (first == names_.end()) return true;
+            if (first->second.empty()) {
+                first->second = link.path;
+                return false;
+            }
+            link.target = first->second;
+        }
+    }
+
+  private:
+    std::unordered_map<std::uint64_t, std::string> names_;  // by path key: the name that was sent in place of it
+};
+
+// Sends one file after the other: its entry, its data, the digests of its pieces and its end. It leaves out what the
+// receiver has of the file.
 
 class FileSender {
   public:

@@ -1,10 +1,148 @@
 #include "transfer/source/inquiries.hpp"
 
+#include <cstddef>
 #include <utility>
 
+#include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
+
+namespace {
+
+// The number of records in a journal of the largest size.
+constexpr std::uint64_t kMaxPieces = 4U << 20U;
+
+}  // namespace
+
+bool ResumeAnswers::announce_all() const {
+    const std::lock_guard lock(mutex_);
+    return announce_all_;
+}
+
+void ResumeAnswers::decide(const message::Resume& resume) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!active_) active_ = resume.active;
+        announce_all_ = resume.announce_all;
+    }
+    tell();
+}
+
+void ResumeAnswers::presume_nothing() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!active_) active_ = false;
+    }
+    tell();
+}
+
+Result<void> ResumeAnswers::add(const message::Answer& answer) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto at = open_.find(answer.number);
+        if (at == open_.end() || at->second.complete) return broken("an answer to no query");
+        Slot& slot = at->second;
+        pieces_ += answer.pieces.size();
+        if (pieces_ > kMaxPieces) return broken("the receiver claims too many pieces");
+        for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
+        slot.holding.has = answer.has;
+        slot.holding.changes = answer.changes;
+        slot.complete = answer.has != Holding::pieces;
+        if (!slot.complete) return {};
+        if (slot.forgotten) erase(at);
+    }
+    tell();
+    return {};
+}
+
+void ResumeAnswers::forget(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto at = open_.find(number);
+    at->second.forgotten = true;
+    if (at->second.complete) erase(at);
+}
+
+void ResumeAnswers::cancel() {
+    {
+        const std::lock_guard lock(mutex_);
+        cancelled_ = true;
+    }
+    tell();
+}
+
+std::optional<bool> ResumeAnswers::decision() const {
+    const std::lock_guard lock(mutex_);
+    return cancelled_ ? false : active_;
+}
+
+std::uint64_t ResumeAnswers::ask() {
+    const std::lock_guard lock(mutex_);
+    open_.try_emplace(next_);
+    return next_++;
+}
+
+bool ResumeAnswers::answered(std::uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = open_.find(number);
+    return cancelled_ || (at != open_.end() && at->second.complete);
+}
+
+RemoteHolding ResumeAnswers::take(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto at = open_.find(number);
+    RemoteHolding holding = at->second.complete ? std::move(at->second.holding) : RemoteHolding();
+    pieces_ -= holding.pieces.size();
+    open_.erase(at);
+    return holding;
+}
+
+namespace {
+
+// Pieces compared in one call, so that other tasks get their turn.
+constexpr std::size_t kComparedAtOnce = 16;
+
+}  // namespace
+
+// A piece that cannot be read counts as different; the error is reported when the piece is to be sent.
+
+std::optional<bool> KeptPieces::compare(int fd, std::uint64_t size) {
+    if (same_until_ >= size) return true;
+    const std::uint64_t length = piece_length(same_until_, size - same_until_);
+    const auto there = holding_.pieces.find(same_until_);
+    const bool same = there != holding_.pieces.end() && there->second.length == length &&
+                      hasher_->hash(fd, same_until_, length) == there->second.digest;
+    if (!same) return false;
+    same_until_ += length;
+    return std::nullopt;
+}
+
+std::vector<ProvenPiece> KeptPieces::take_run(int fd, const Extent& range) {
+    std::vector<ProvenPiece> run;
+    std::uint64_t done = 0;
+    while (done < range.length && run.size() < kComparedAtOnce) {
+        const std::uint64_t offset = range.offset + done;
+        const std::uint64_t length = piece_length(offset, range.length - done);
+        const auto node = holding_.pieces.extract(offset);
+        if (!node) break;
+        const ProvenPiece& piece = node.mapped();
+        const bool same =
+            piece.length == length && (offset < same_until_ || hasher_->hash(fd, offset, length) == piece.digest);
+        if (!same) break;
+        run.push_back(piece);
+        done += length;
+    }
+    return run;
+}
+
+std::uint64_t KeptPieces::fresh_run(const Extent& range) const {
+    if (holding_.pieces.empty()) return range.length;
+    std::uint64_t length = piece_length(range.offset, range.length);
+    while (length < range.length && holding_.pieces.count(range.offset + length) == 0) {
+        length += piece_length(range.offset + length, range.length - length);
+    }
+    return length;
+}
 
 namespace {
 
@@ -82,6 +220,46 @@ void Inquiries::take_decision() {
     const auto decision = answers_.decision();
     decided_ = decision.has_value();
     active_ = decision.value_or(false);
+}
+
+void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outcome) {
+    using Kind = PlannedEntry::Kind;
+    const bool hard_link = entry.type == EntryType::hard_link;
+    const bool directory = entry.type == EntryType::directory;
+    const bool stays = entry.kind == Kind::unchanged && entry.changes == 0;
+    if (directory && entry.kind != Kind::skip) ++(stays ? outcome.unchanged_directories : outcome.directories);
+    if (entry.kind == Kind::make && entry.type == EntryType::symlink) ++outcome.links;
+    if (entry.kind == Kind::make && hard_link) ++outcome.files;
+    if (entry.kind == Kind::unchanged && !directory) ++outcome.unchanged;
+    if (entry.kind == Kind::skip) ++outcome.skipped;
+    if (entry.type == EntryType::file || hard_link) ++progress.files_done;
+    if (entry.kind != Kind::send && entry.kind != Kind::update) return;
+    ++outcome.files;
+    add_up(outcome.bytes, entry.size);
+}
+
+void DryPlan::add(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes) {
+    if (!options_.dry_run) return;
+    PlannedEntry planned{kind, entry.type, changes, entry.path, entry.size, entry.target};
+    report_.edit([&](Progress& progress, Outcome& outcome) { count_planned(planned, progress, outcome); });
+    if (options_.planned) options_.planned(planned);
+    if (options_.asked_for) packer_.message(message::Plan{std::move(planned)});
+}
+
+void DryPlan::add_unread(const ScannedEntry& entry, const RemoteHolding& holding) {
+    using Kind = PlannedEntry::Kind;
+    const Holding has = holding.has;
+    if (has == Holding::blocked) return;
+    if (has == Holding::exists) return add(Kind::skip, entry, 0);
+    // Another name of a file that is replaced keeps the old content.
+    const bool stale = entry.type == EntryType::hard_link && changed_.count(path_key(entry.target)) > 0;
+    if (has == Holding::same && !stale) return add(Kind::unchanged, entry, holding.changes);
+    add(Kind::make, entry, stale && has == Holding::same ? change::kContent : holding.changes);
+}
+
+void DryPlan::add_changed(const ScannedEntry& entry, std::uint8_t changes) {
+    if (options_.hard_links) changed_.insert(path_key(entry.path));
+    add((changes & change::kNew) != 0 ? PlannedEntry::Kind::send : PlannedEntry::Kind::update, entry, changes);
 }
 
 }  // namespace udtx::transfer

@@ -1,20 +1,130 @@
-// The entries to send, in order, with the queries about them. Many queries are open at a time, so that none costs a
-// round trip.
+// What the receiver says it has, passed from the sender's protocol thread to its disk task.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
+#include "transfer/file/pieces.hpp"
+#include "transfer/job_report.hpp"
+#include "transfer/message/messages.hpp"
 #include "transfer/source/entry_announcer.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "transfer/source/read_options.hpp"
-#include "transfer/source/resume_answers.hpp"
 #include "transfer/source/scanner.hpp"
 
 namespace udtx::transfer {
+
+/// What the receiver has of one file.
+struct RemoteHolding {
+    Holding has = Holding::nothing;
+    std::unordered_map<std::uint64_t, ProvenPiece> pieces;  ///< by offset
+    std::uint8_t changes = 0;                               ///< of a dry run
+};
+
+class ResumeAnswers {
+  public:
+    /// `news` is called when a waiting task should check again. Call this before the disk task's first step.
+    void call(std::function<void()> news) {
+        const std::lock_guard lock(mutex_);
+        news_ = std::move(news);
+    }
+
+    // --- protocol thread
+    void decide(const message::Resume& resume);
+    /// Any thread. Assumes that the receiver has nothing, so that no query is needed. It has no effect once the
+    /// receiver has answered.
+    void presume_nothing();
+    /// protocol: there was no such query, or all answers together have more pieces than a journal can hold.
+    [[nodiscard]] Result<void> add(const message::Answer& answer);
+    /// Any thread: memory of answers that were not taken.
+    [[nodiscard]] std::uint64_t held() const {
+        const std::lock_guard lock(mutex_);
+        return pieces_ * kPieceCost + open_.size() * sizeof(Slot);
+    }
+    /// Any thread. Ends all waiting.
+    void cancel();
+
+    // --- disk task
+    /// Whether the receiver has something; nullopt: it has not said so yet.
+    [[nodiscard]] std::optional<bool> decision() const;
+    /// Valid once decided: files that are the same must be announced as well.
+    [[nodiscard]] bool announce_all() const;
+    /// Registers a query and returns its number.
+    [[nodiscard]] std::uint64_t ask();
+    /// True if the answer is here, or none will come.
+    [[nodiscard]] bool answered(std::uint64_t number) const;
+    /// The answer to a query; take each once.
+    [[nodiscard]] RemoteHolding take(std::uint64_t number);
+    /// Instead of take(): the answer will be ignored.
+    void forget(std::uint64_t number);
+
+  private:
+    static constexpr std::uint64_t kPieceCost = sizeof(ProvenPiece) + 40;
+    struct Slot {
+        RemoteHolding holding;
+        bool complete = false;
+        bool forgotten = false;
+    };
+    void erase(std::unordered_map<std::uint64_t, Slot>::iterator at) {
+        pieces_ -= at->second.holding.pieces.size();
+        open_.erase(at);
+    }
+    void tell() const {
+        std::unique_lock lock(mutex_);
+        const std::function<void()> news = news_;
+        lock.unlock();
+        if (news) news();
+    }
+
+    mutable std::mutex mutex_;
+    std::function<void()> news_;
+    std::optional<bool> active_;
+    bool announce_all_ = false;
+    std::unordered_map<std::uint64_t, Slot> open_;  // asked and not taken
+    std::uint64_t next_ = 0;
+    std::uint64_t pieces_ = 0;  // in open_
+    bool cancelled_ = false;
+};
+
+// Compares the receiver's pieces of a file with the source. Equal pieces need not be sent.
+
+class KeptPieces {
+  public:
+    /// `hasher` outlives it.
+    KeptPieces(PieceHasher& hasher, RemoteHolding holding) : hasher_(&hasher), holding_(std::move(holding)) {}
+
+    /// Stores what the receiver has, once that is known.
+    void learn(RemoteHolding holding) { holding_ = std::move(holding); }
+    [[nodiscard]] Holding has() const noexcept { return holding_.has; }
+    [[nodiscard]] std::uint8_t changes() const noexcept { return holding_.changes; }
+    [[nodiscard]] bool none() const noexcept { return holding_.pieces.empty(); }
+
+    /// Compares one more piece, from the front. It returns whether the whole file is the same, once that is known.
+    [[nodiscard]] std::optional<bool> compare(int fd, std::uint64_t size);
+    /// End of the part that was found to be the same.
+    [[nodiscard]] std::uint64_t same_until() const noexcept { return same_until_; }
+
+    /// Takes a few equal pieces at the front of the range; each piece is returned once.
+    [[nodiscard]] std::vector<ProvenPiece> take_run(int fd, const Extent& range);
+    /// Bytes at the front of the range before the next piece that might be the same.
+    [[nodiscard]] std::uint64_t fresh_run(const Extent& range) const;
+
+  private:
+    PieceHasher* hasher_;
+    RemoteHolding holding_;
+    std::uint64_t same_until_ = 0;
+};
+
+// The entries to send, in order, with the queries about them. Many queries are open at a time, so that none costs a
+// round trip.
 
 class Inquiries {
   public:
@@ -68,6 +178,31 @@ class Inquiries {
     std::uint64_t waiting_bytes_ = 0;
     message::Unsent unsent_;  // names to report
     std::size_t unsent_bytes_ = 0;
+};
+
+// The plan of a dry run: what a real run would do.
+
+/// Counts the entry as if it were done.
+void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outcome);
+
+/// Counts planned entries and reports them. Outside of a dry run it does nothing.
+class DryPlan {
+  public:
+    /// All arguments outlive it.
+    DryPlan(const ReadOptions& options, OutgoingPacker& packer, JobReport& report)
+        : options_(options), packer_(packer), report_(report) {}
+
+    void add(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
+    /// Plans a directory or a link, by what the receiver has of it.
+    void add_unread(const ScannedEntry& entry, const RemoteHolding& holding);
+    /// Plans a file that would be sent.
+    void add_changed(const ScannedEntry& entry, std::uint8_t changes);
+
+  private:
+    const ReadOptions& options_;
+    OutgoingPacker& packer_;
+    JobReport& report_;
+    std::unordered_set<std::uint64_t> changed_;  // with hard_links: files that would be sent, by path key
 };
 
 }  // namespace udtx::transfer

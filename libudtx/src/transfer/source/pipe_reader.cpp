@@ -10,9 +10,8 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file/pipe.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
 

@@ -9,10 +9,9 @@
 
 #include "transfer/checksum.hpp"
 #include "transfer/disk_pool.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/job_report.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "transfer/stop_event.hpp"
 
 namespace udtx::transfer {
 

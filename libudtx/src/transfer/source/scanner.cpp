@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"

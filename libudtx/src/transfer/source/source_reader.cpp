@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "transfer/pieces/piece_map.hpp"
+#include "transfer/file/pieces.hpp"
 
 namespace udtx::transfer {
 

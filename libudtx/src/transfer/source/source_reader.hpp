@@ -8,20 +8,14 @@
 #include <vector>
 
 #include "transfer/disk_pool.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/job_report.hpp"
-#include "transfer/pieces/piece_hasher.hpp"
-#include "transfer/source/dry_plan.hpp"
 #include "transfer/source/entry_announcer.hpp"
 #include "transfer/source/file_sender.hpp"
 #include "transfer/source/inquiries.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "transfer/source/read_options.hpp"
-#include "transfer/source/resume_answers.hpp"
 #include "transfer/source/scanner.hpp"
-#include "transfer/source/source_counts.hpp"
-#include "transfer/source/source_file.hpp"
 #include "transfer/source/source_tree.hpp"
-#include "transfer/source/unreplaced_names.hpp"
 
 namespace udtx::transfer {
 

@@ -1,4 +1,4 @@
-#include "config/config_file.hpp"
+#include "config/settings.hpp"
 
 #include <sys/stat.h>
 

@@ -6,9 +6,8 @@
 
 #include "common/command_line.hpp"
 #include "config/generate.hpp"
+#include "options/commands.hpp"
 #include "options/manuals.hpp"
-#include "options/recv_command.hpp"
-#include "options/send_command.hpp"
 #include "options/subcommands.hpp"
 #include "test/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "config/layers.hpp"
+#include "config/settings.hpp"
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -8,10 +8,8 @@
 #include "common/command_line.hpp"
 #include "config/generate.hpp"
 #include "config/parse.hpp"
-#include "config/show.hpp"
-#include "options/known_settings.hpp"
+#include "options/commands.hpp"
 #include "options/manuals.hpp"
-#include "options/send_command.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

@@ -1,6 +1,6 @@
 // States and bounds of BBRv3 (draft-ietf-ccwg-bbr) on an ideal path of 10,000 packets/s of 1,000 bytes and 50 ms: a
 // bandwidth-delay product of 500 packets.
-#include "congestion/bbr/bbr.hpp"
+#include "congestion/bbr.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "congestion/scavenger/company.hpp"
+#include "congestion/scavenger.hpp"
 
 #include "test/catch.hpp"
 

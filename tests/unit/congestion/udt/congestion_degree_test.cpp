@@ -1,7 +1,6 @@
 // Expected values were computed by hand from algorithms 1 and 2 of the paper (docs/lab/controllers.md).
-#include "congestion/udt/congestion_degree.hpp"
+#include "congestion/udt.hpp"
 
-#include "congestion/udt/udt.hpp"
 #include "test/catch.hpp"
 
 using namespace std::chrono_literals;

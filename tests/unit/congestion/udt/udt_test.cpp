@@ -1,6 +1,6 @@
 // Expected values were computed by hand from the equations in docs/lab/controllers.md. Datagrams have 1,472 bytes, so
 // UDT's MSS (with IPv4 and UDP headers) is 1,500.
-#include "congestion/udt/udt.hpp"
+#include "congestion/udt.hpp"
 
 #include <cmath>
 #include <set>

@@ -1,6 +1,6 @@
 // udtx's jitter estimate: it distinguishes delays that no link can cause from those of a queue.
 // tests/scenario/jitter_test.cpp tests it in a whole connection.
-#include "congestion/udtx/jitter.hpp"
+#include "congestion/udtx/delay.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // Expected values were computed by hand from RFC 9438 and RFC 9406 (docs/lab/controllers.md). Datagrams of 1,000 bytes.
-#include "congestion/window/cubic.hpp"
+#include "congestion/window.hpp"
 
 #include <cmath>
 

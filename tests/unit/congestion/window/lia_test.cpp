@@ -1,5 +1,5 @@
 // Expected values were computed by hand from RFC 6356. Datagrams of 1,000 bytes.
-#include "congestion/window/lia.hpp"
+#include "congestion/window.hpp"
 
 #include <cmath>
 

@@ -1,0 +1,206 @@
+#include "receive/commands.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "common/process.hpp"
+#include "common/text.hpp"
+#include "common/units.hpp"
+#include "observe/final_report.hpp"
+#include "options/subcommands.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/output_file.hpp"
+#include "udtx/transfer/receipt.hpp"
+#include "udtx/transfer/resume.hpp"
+
+namespace udtx::apps {
+namespace {
+
+std::string summary(const CleanCommand& command, const transfer::CleanCounts& counts) {
+    std::string line = command.dry_run ? "nothing was done: " : "";
+    line += format_count(counts.removed) + (counts.removed == 1 ? " file" : " files") + ", " +
+            format_bytes(counts.bytes) + (command.dry_run ? " would be removed" : " removed");
+    if (counts.kept > 0) line += ", " + format_count(counts.kept) + " kept";
+    return line;
+}
+
+}  // namespace
+
+ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
+    CleanCommand command;
+    const auto parsed = parse_clean_command(std::move(arguments), command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    std::string lines;
+    JsonWriter json;
+    json.begin_object().key("removed").begin_array();
+    const auto counts = transfer::clean_leftovers(
+        command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than), command.jobs},
+        {[&](const std::string& path, std::uint64_t /*bytes*/) {
+             lines += escape_for_terminal(path) + "\n";
+             json.string(path);
+         },
+         [&](const std::string& path, const std::string& why) {
+             log.info("kept " + escape_for_terminal(path) + ": " + why);
+         },
+         [&](const std::string& /*path*/, const Error& error) { log.error(error.message); }});
+    if (!counts) return finish_early(log, exit_code_for(counts.error().code), counts.error().message, command.json);
+    const ExitCode code = counts->failed == 0 ? ExitCode::ok : ExitCode::file_io;
+    log.info(summary(command, *counts));
+    if (!command.json) return print_output(log, lines, code);
+    json.end_array().key("exit_code").number(static_cast<int>(code)).key("dry_run").boolean(command.dry_run);
+    json.key("bytes").number(counts->bytes).key("kept").number(counts->kept).key("failed").number(counts->failed);
+    json.end_object();
+    return print_output(log, json.text() + "\n", code);
+}
+
+namespace {
+
+Error cannot_write(const std::string& path, const std::string& why) {
+    return {ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
+}
+
+/// Returns 0 or an errno. Some file systems do not support fsync(), which is not an error.
+int sync_merged(int fd) {
+    if (again([&] { return ::fsync(fd); }) == 0) return 0;
+    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
+}
+
+/// The existing file stays until the new one is completely on the disk.
+Result<void> replace_file(const std::string& path, const std::string& text) {
+    auto place = OutputPlace::find(path);
+    auto file = place ? NewVersion::create(std::move(*place)) : Result<NewVersion>(place.error());
+    if (!file && file.error().system_error == EINVAL) {
+        return cannot_write(path, file.error().message + "; give OUT another name");
+    }
+    if (!file) return cannot_write(path, file.error().message);
+    int error = write_all(file->fd(), text);
+    if (error == 0) error = sync_merged(file->fd());
+    if (error == 0) error = file->commit(text.size());
+    return error == 0 ? Result<void>() : cannot_write(path, std::strerror(error));
+}
+
+/// True if OUT is also an input. Then that shard's receipt would be lost, and the merge could not be repeated.
+bool is_input(const ReceiptCommand& command) {
+    return std::ranges::any_of(command.inputs, [&](const std::string& input) {
+        std::error_code missing;
+        return std::filesystem::equivalent(command.output, input, missing) && !missing;
+    });
+}
+
+}  // namespace
+
+ExitCode run_receipt(Log& log, std::vector<std::string> arguments) {
+    ReceiptCommand command;
+    const auto parsed = parse_receipt_command(std::move(arguments), command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    if (is_input(command)) {
+        return finish_early(
+            log, ExitCode::usage,
+            "OUT '" + escape_for_terminal(command.output) + "' is one of the receipts; give it another name", false);
+    }
+    std::vector<transfer::NamedReceipt> receipts;
+    for (const std::string& name : command.inputs) {
+        auto text = read_file(name);
+        if (!text) return finish_early(log, exit_code_for(text.error().code), text.error().message, false);
+        receipts.push_back({escape_for_terminal(name), std::move(*text)});
+    }
+    const auto merged = transfer::merge_receipts(receipts);
+    if (!merged) return finish_early(log, exit_code_for(merged.error().code), merged.error().message, false);
+    if (const auto written = replace_file(command.output, merged->text); !written) {
+        return finish_early(log, ExitCode::file_io, written.error().message, false);
+    }
+    log.info(format_count(receipts.size()) + (receipts.size() == 1 ? " receipt: " : " receipts: ") +
+             format_count(merged->files) + (merged->files == 1 ? " file, " : " files, ") + format_bytes(merged->bytes));
+    return ExitCode::ok;
+}
+
+namespace {
+
+Result<void> write_list(const std::string& path, const std::string& names) {
+    const auto failed = [&](const std::string& why) {
+        return Error{ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
+    };
+    auto out = open_output(path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!out) return failed(out.error().message);
+    int error = write_all(out->get(), names);
+    if (const int closing = out->close(); error == 0) error = closing;
+    return error == 0 ? Result<void>() : failed(std::generic_category().message(error));
+}
+
+std::string summary(const transfer::CheckCounts& counts) {
+    const std::string all =
+        format_count(counts.files) + (counts.files == 1 ? " file, " : " files, ") + format_bytes(counts.bytes);
+    if (counts.different == 0) return all + ": all as the receipt says";
+    return format_count(counts.different) + " of " + format_count(counts.entries) +
+           (counts.entries == 1 ? " entry differs (" : " entries differ (") + all + ")";
+}
+
+ExitCode code_of(const transfer::CheckCounts& counts) {
+    if (counts.different == 0) return ExitCode::ok;
+    return counts.unreadable == counts.different ? ExitCode::file_io : ExitCode::integrity;
+}
+
+}  // namespace
+
+ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
+    VerifyCommand command;
+    const auto parsed = parse_verify_command(std::move(arguments), command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    const auto receipt = read_file(command.receipt);
+    if (!receipt) {
+        return finish_early(log, exit_code_for(receipt.error().code), receipt.error().message, command.json);
+    }
+    std::vector<std::string> lines;
+    std::string different;
+    const auto checked = transfer::check_receipt(*receipt, command.directory,
+                                                 {[&](const std::string& line) { lines.push_back(line); },
+                                                  [&](const std::string& path) { (different += path) += '\0'; }});
+    if (!checked) {
+        const Error& error = checked.error();
+        const bool damaged = error.code == ErrorCode::integrity;
+        return finish_early(log, exit_code_for(error.code), (damaged ? command.receipt + ": " : "") + error.message,
+                            command.json);
+    }
+    const transfer::CheckCounts& counts = *checked;
+    const ExitCode code = code_of(counts);
+    if (code == ExitCode::ok) {
+        log.info(summary(counts));
+    } else {
+        log.error(summary(counts));
+    }
+    if (!command.repair_list.empty()) {
+        if (const auto written = write_list(command.repair_list, different); !written) {
+            return finish_early(log, ExitCode::file_io, "--repair-list: " + written.error().message, command.json);
+        }
+        if (counts.different > 0) {
+            log.info("to repair it, send again from the directory with these names: udtx-send -c -0 --files-from " +
+                     escape_for_terminal(command.repair_list) + " ...");
+        }
+    }
+    log.info("not checked: modes, times, owners and attributes, and what the receipt does not name");
+    if (!command.json) {
+        std::string text;
+        for (const std::string& line : lines) text += line + "\n";
+        return print_output(log, text, code);
+    }
+    JsonWriter json;
+    json.begin_object().key("exit_code").number(static_cast<int>(code));
+    json.key("entries").number(counts.entries).key("files").number(counts.files).key("bytes").number(counts.bytes);
+    json.key("different").number(counts.different).key("differences").begin_array();
+    for (const std::string& line : lines) json.string(line);
+    json.end_array().end_object();
+    return print_output(log, json.text() + "\n", code);
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,334 @@
+#include "ssh/bootstrap.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "common/locations.hpp"
+#include "common/process.hpp"
+#include "udtx/interfaces.hpp"
+#include "udtx/monotonic_clock.hpp"
+#include "udtx/transfer/selection.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::string_view kGreeting = "udtx-bootstrap ";
+constexpr std::string_view kEnd = "end";
+// Limits a peer that never ends its block. Thousands of sources fit.
+constexpr std::size_t kMaxBytes = 16U << 20U;
+
+std::string percent_encode(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte > ' ' && byte < 0x7F && byte != '%') {
+            out += c;
+        } else {
+            out += '%';
+            out += kDigits[byte >> 4U];
+            out += kDigits[byte & 15U];
+        }
+    }
+    return out;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// Removes the first word from `text` and returns it.
+std::string_view take_word(std::string_view& text) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    return word;
+}
+
+}  // namespace
+
+std::string to_line(const BootstrapGreeting& greeting) {
+    return std::string(kGreeting) + std::to_string(greeting.bootstrap) + ' ' + greeting.program + ' ' +
+           std::to_string(greeting.transfer) + '\n';
+}
+
+std::optional<BootstrapGreeting> parse_greeting(std::string_view line) {
+    if (!line.starts_with(kGreeting)) return std::nullopt;
+    line.remove_prefix(kGreeting.size());
+    BootstrapGreeting greeting;
+    const auto bootstrap = parse_number(take_word(line));
+    greeting.program = take_word(line);
+    const auto transfer = parse_number(take_word(line));
+    if (!bootstrap || greeting.program.empty()) return std::nullopt;
+    greeting.bootstrap = *bootstrap;
+    greeting.transfer = transfer.value_or(0);
+    return greeting;
+}
+
+std::string BootstrapFields::get(std::string_view name) const {
+    const auto found = std::find_if(fields_.begin(), fields_.end(), [&](const auto& f) { return f.first == name; });
+    return found == fields_.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> BootstrapFields::all(std::string_view name) const {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : fields_) {
+        if (key == name) out.push_back(value);
+    }
+    return out;
+}
+
+std::optional<std::uint64_t> BootstrapFields::number(std::string_view name) const { return parse_number(get(name)); }
+
+std::string BootstrapFields::to_text() const {
+    std::string out;
+    for (const auto& [name, value] : fields_) out += name + ' ' + percent_encode(value) + '\n';
+    return out.append(kEnd) + '\n';
+}
+
+Result<std::optional<BootstrapFields>> BootstrapFieldReader::feed(std::string_view line) {
+    if (line == kEnd) return std::optional(std::exchange(fields_, {}));
+    bytes_ += line.size() + sizeof(std::pair<std::string, std::string>);
+    const std::string_view name = take_word(line);
+    if (name.empty() || bytes_ > kMaxBytes) {
+        return Error{ErrorCode::protocol, "the other end sent something unexpected over ssh"};
+    }
+    fields_.add(std::string(name), percent_decode(line));
+    return std::optional<BootstrapFields>();
+}
+
+std::string own_greeting() {
+    return to_line({BootstrapGreeting::kVersion, program_version(), transfer::kTransferVersion});
+}
+
+Result<void> check_greeting(const BootstrapGreeting& other) {
+    if (other.bootstrap == BootstrapGreeting::kVersion && other.transfer == transfer::kTransferVersion) return {};
+    return Error{ErrorCode::protocol, "is version " + other.program + ", this is " + program_version() +
+                                          ": install the same version on both"};
+}
+
+std::string key_to_text(std::span<const std::byte, Credentials::kPskBytes> key) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out;
+    for (const std::byte byte : key) {
+        out += kDigits[std::to_integer<std::size_t>(byte) >> 4U];
+        out += kDigits[std::to_integer<std::size_t>(byte) & 15U];
+    }
+    return out;
+}
+
+std::optional<BootstrapKey> parse_key(const std::string& text) {
+    BootstrapKey key{};
+    if (text.size() != 2 * key.size()) return std::nullopt;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+        unsigned value = 0;
+        const char* at = text.data() + 2 * i;
+        const auto [end, error] = std::from_chars(at, at + 2, value, 16);
+        if (error != std::errc() || end != at + 2) return std::nullopt;
+        key[i] = static_cast<std::byte>(value);
+    }
+    return key;
+}
+
+std::vector<std::string> to_arguments(const BootstrapPort& port) {
+    std::vector<std::string> words;
+    if (port.addresses == AddressChoice::v4_only) words.emplace_back("-4");
+    if (port.addresses == AddressChoice::v6_only) words.emplace_back("-6");
+    if (port.ports.first != 0) words.insert(words.end(), {"-O", to_string(port.ports)});
+    return words;
+}
+
+Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& arguments) {
+    BootstrapPort port;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& word = arguments[i];
+        if (word == "-4") {
+            port.addresses = AddressChoice::v4_only;
+        } else if (word == "-6") {
+            port.addresses = AddressChoice::v6_only;
+        } else if (word == "-O" && i + 1 < arguments.size()) {
+            const auto ports = parse_port_range(arguments[++i]);
+            if (!ports) return ports.error();
+            port.ports = *ports;
+        } else {
+            return Error{ErrorCode::protocol, "'" + word + "' is unknown after --bootstrap"};
+        }
+    }
+    return port;
+}
+
+namespace {
+
+/// The process that started this one has its request ready.
+constexpr Duration kRequestWithin = std::chrono::seconds(30);
+/// Largest unread input in bytes. Requests, and each of their lines, are smaller.
+constexpr std::size_t kMaxUnread = 16U << 20U;
+
+Error broken(const std::string& what) { return {ErrorCode::protocol, "the request over ssh " + what}; }
+
+Result<BootstrapRequest> understand(BootstrapFields fields) {
+    const auto key = parse_key(fields.get("key"));
+    if (!key) return broken("has no key");
+    return BootstrapRequest{Credentials::from_psk(*key), std::move(fields)};
+}
+
+/// Opens the first free port, on all addresses of the host. network: no port is free.
+Result<BoundSocket> open_port(const BootstrapPort& wanted) {
+    Result<BoundSocket> opened = Error{ErrorCode::network, "no port"};
+    for (unsigned port = wanted.ports.first; port <= wanted.ports.last; ++port) {
+        const auto wildcards = resolve("", static_cast<std::uint16_t>(port), wanted.addresses);
+        if (!wildcards) return wildcards.error();
+        for (const Address& address : *wildcards) {
+            opened = bind_udp(address);
+            if (opened) return opened;
+        }
+    }
+    if (wanted.ports.first == wanted.ports.last) return opened;
+    return Error{ErrorCode::network, "no UDP port of " + to_string(wanted.ports) + " is free"};
+}
+
+/// The address of this host that ssh connected to; empty if it is unknown.
+std::string address_of_ssh() {
+    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
+    if (text == nullptr) return {};
+    // "client port server port"
+    std::string rest = text;
+    for (int i = 0; i < 2; ++i) {
+        const std::size_t space = rest.find(' ');
+        if (space == std::string::npos) return {};
+        rest.erase(0, space + 1);
+    }
+    return rest.substr(0, rest.find_first_of(" %"));
+}
+
+/// True if only this host, or one link of it, can use the address.
+bool is_local(const Address& address) {
+    const auto& ip = address.ip;
+    if (address.family == Address::Family::v4) return ip[0] == 127 || (ip[0] == 169 && ip[1] == 254);
+    const bool link_local = ip[0] == 0xfe && (ip[1] & 0xc0U) == 0x80;
+    return link_local || (std::all_of(ip.begin(), ip.end() - 1, [](std::uint8_t b) { return b == 0; }) && ip[15] == 1);
+}
+
+/// Addresses of this host that other hosts may reach. ssh's address may lead to another host: a balancer, a jump host.
+std::vector<std::string> own_addresses() {
+    constexpr std::size_t kMost = 32;
+    std::vector<std::string> own;
+    const auto interfaces = list_interfaces();
+    for (std::size_t i = 0; interfaces && i < interfaces->size(); ++i) {
+        for (const Address& address : (*interfaces)[i].addresses) {
+            if (own.size() == kMost || is_local(address)) continue;
+            const std::string text = host_text(address);
+            own.push_back(text.front() == '[' ? text.substr(1, text.size() - 2) : text);
+        }
+    }
+    return own;
+}
+
+/// For `doctor` on the other side.
+std::int64_t wall_clock_ns() {
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::string host_of_ssh_client() {
+    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
+    const std::string host = text == nullptr ? std::string() : text;
+    return host.substr(0, host.find_first_of(" %"));
+}
+
+Result<BoundSocket> BootstrapChannel::open(const std::vector<std::string>& arguments) {
+    static_cast<void>(write_all(out_, own_greeting()));
+    const auto wanted = parse_bootstrap_port(arguments);
+    if (!wanted) return wanted.error();
+    auto socket = open_port(*wanted);
+    if (!socket) return socket;
+    BootstrapFields fields;
+    fields.add("port", std::to_string(socket->local.port));
+    fields.add("address", address_of_ssh());
+    for (std::string& address : own_addresses()) fields.add("own", std::move(address));
+    fields.add("advice", socket->buffer_advice);
+    fields.add("clock", std::to_string(wall_clock_ns()));
+    answer(fields);
+    return socket;
+}
+
+Result<BootstrapRequest> BootstrapChannel::await() {
+    const Instant deadline = monotonic_now() + kRequestWithin;
+    BootstrapFieldReader reader;
+    bool greeted = false;
+    while (monotonic_now() < deadline) {
+        while (const auto line = next_line()) {
+            if (!greeted) {
+                const auto greeting = parse_greeting(*line);
+                if (!greeting) return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
+                if (const auto same = check_greeting(*greeting); !same) {
+                    return Error{same.error().code, "the other end " + same.error().message};
+                }
+                greeted = true;
+                continue;
+            }
+            auto block = reader.feed(*line);
+            if (!block) return block.error();
+            if (block->has_value()) return understand(std::move(**block));
+        }
+        if (closed_) return broken("ended too early");
+        if (buffer_.size() > kMaxUnread) return broken("has a line without an end");
+        if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
+        pollfd entry{in_, POLLIN, 0};
+        if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
+    }
+    return Error{ErrorCode::timeout, "no request arrived over ssh; '--bootstrap' is only for udtx over ssh"};
+}
+
+void BootstrapChannel::answer(const BootstrapFields& fields) const {
+    // If the other side has gone, closed() reports it.
+    static_cast<void>(write_all(out_, fields.to_text()));
+}
+
+ExitCode BootstrapChannel::refuse(const Error& error) const {
+    const ExitCode code = exit_code_for(error.code);
+    BootstrapFields fields;
+    fields.add("error", std::to_string(static_cast<int>(code)));
+    fields.add("message", error.message);
+    answer(fields);
+    return code;
+}
+
+bool BootstrapChannel::closed() {
+    pollfd entry{in_, POLLIN, 0};
+    while (!closed_ && ::poll(&entry, 1, 0) > 0) {
+        if (!read_more()) closed_ = true;
+        buffer_.clear();  // no data follows the request
+    }
+    return closed_;
+}
+
+bool BootstrapChannel::read_more() {
+    std::array<char, 4096> block{};
+    const ssize_t n = ::read(in_, block.data(), block.size());
+    if (n > 0) buffer_.append(block.data(), static_cast<std::size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+std::optional<std::string> BootstrapChannel::next_line() {
+    const std::size_t end = buffer_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    std::string line = buffer_.substr(0, end);
+    buffer_.erase(0, end + 1);
+    return line;
+}
+
+}  // namespace udtx::apps

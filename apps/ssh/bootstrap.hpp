@@ -1,0 +1,172 @@
+// The messages that both ends exchange over ssh's standard input and output before the connection. This file only
+// converts them to and from text; it does no input or output. docs/using/ssh.md describes the sequence.
+//
+// Each end first sends a greeting. Then come blocks of lines, each block up to a line "end":
+//
+//   udtx-bootstrap 2 PROGRAM TRANSFER     2: version of these blocks. PROGRAM: version of the program, for people.
+//                                         TRANSFER: transfer::kTransferVersion
+//   NAME VALUE
+//   end
+//
+// Both versions have to be equal at both ends; otherwise the run ends with code 12. In a value, bytes up to ' ', from
+// 0x7F on and '%' are percent-encoded. A reader skips names that it does not know. Lines before the far end's greeting
+// come from login scripts and are skipped, too.
+//
+// This end sends one block, the request. `+`: the name may be repeated.
+//
+// | name        | of        | value                                                                              |
+// |-------------|-----------|------------------------------------------------------------------------------------|
+// | key         | all       | the pre-shared key of this transfer, 64 hexadecimal digits                         |
+// | transfer    | all       | the transfer's number; 0: it cannot be resumed                                     |
+// | argument +  | all       | flags for the far end: --timeout, --no-resume, --mtu, --streams; in a pull --rate, |
+// |             |           | --bwlimit and --cc, too                                                            |
+// | shape       | push      | what is sent: file, directory, contents, several or stream                         |
+// | destination | push      | DEST as typed                                                                      |
+// | dry-run     | push      | 1: report only, create nothing                                                     |
+// | name +      | push      | the sources' top-level names, if they are known: at most 256                       |
+// | source +    | pull      | SRC as typed                                                                       |
+// | selection + | pull      | one block of transfer::pack(); its sources are ignored                             |
+// | fresh       | pull      | 1: none of the transferred entries exists here                                     |
+// | stream      | pull      | 1: the one file is written to standard output                                      |
+//
+// The far end sends up to three blocks. In place of the first or second it sends `error` and `message`, and ends.
+//
+// | block | name      | value                                                                                    |
+// |-------|-----------|------------------------------------------------------------------------------------------|
+// | 1     | port      | its UDP port                                                                             |
+// |       | address   | the address of its host that ssh connected to (SSH_CONNECTION); may be empty             |
+// |       | own +     | an address of its interfaces, to try if ssh's address does not answer (a balancer)        |
+// |       | advice    | how to fix socket buffers that are too small; may be empty                               |
+// |       | clock     | its wall clock, nanoseconds since 1970                                                   |
+// | 2     | fresh     | push: 1: none of the transferred entries exists there                                    |
+// |       | missing + | pull: a source that cannot be read, while others can                                     |
+// |       | reason +  | why, one after each `missing`                                                            |
+// | 3     | heard     | 1: datagrams of this end have arrived. If it never comes, the path there is blocked      |
+// | any   | error     | exit code                                                                                |
+// |       | message   | one line                                                                                 |
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/exit_codes.hpp"
+#include "common/locations.hpp"
+#include "common/process.hpp"
+#include "udtx/bound_socket.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/resolve.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// The first line of each end.
+struct BootstrapGreeting {
+    std::uint64_t bootstrap = 0;  ///< version of these blocks
+    std::string program;          ///< version of the program, for messages
+    std::uint64_t transfer = 0;   ///< version of the transfer protocol
+
+    static constexpr std::uint64_t kVersion = 2;
+};
+[[nodiscard]] std::string to_line(const BootstrapGreeting& greeting);
+/// nullopt: the line is not a greeting, such as the output of a login script.
+[[nodiscard]] std::optional<BootstrapGreeting> parse_greeting(std::string_view line);
+
+/// Fields in order. A name may occur more than once.
+class BootstrapFields {
+  public:
+    void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+    /// The first field with that name; empty if there is none.
+    [[nodiscard]] std::string get(std::string_view name) const;
+    [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
+    /// nullopt: the field is missing or not a number.
+    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
+    /// The block with its "end". Values are percent-encoded where they would break a line.
+    [[nodiscard]] std::string to_text() const;
+
+  private:
+    friend class BootstrapFieldReader;
+    std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+class BootstrapFieldReader {
+  public:
+    /// Returns the block once its "end" has arrived. protocol: the line does not belong to a block, or the block is too
+    /// large.
+    Result<std::optional<BootstrapFields>> feed(std::string_view line);
+
+  private:
+    BootstrapFields fields_;
+    std::size_t bytes_ = 0;
+};
+
+// The greeting of each end over ssh, and the text form of the one-time key.
+
+[[nodiscard]] std::string own_greeting();
+/// protocol: the other end has an incompatible version, "is version X, this is Y: ...".
+Result<void> check_greeting(const BootstrapGreeting& other);
+
+using BootstrapKey = std::array<std::byte, Credentials::kPskBytes>;
+[[nodiscard]] std::string key_to_text(std::span<const std::byte, Credentials::kPskBytes> key);
+[[nodiscard]] std::optional<BootstrapKey> parse_key(const std::string& text);
+
+// The UDP port that the remote end of docs/using/ssh.md opens. The command line that ssh runs there contains it, so
+// that the port is open before the request arrives.
+
+struct BootstrapPort {
+    PortRange ports;
+    AddressChoice addresses = AddressChoice::any;
+
+    friend bool operator==(const BootstrapPort&, const BootstrapPort&) = default;
+};
+
+/// The words after "--bootstrap". They need no quotes.
+[[nodiscard]] std::vector<std::string> to_arguments(const BootstrapPort& port);
+Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& arguments);
+
+// The remote end of docs/using/ssh.md: what a program that ssh started writes to standard output and reads from
+// standard input.
+
+/// The part that every request has.
+struct BootstrapRequest {
+    Credentials credentials;
+    BootstrapFields fields;  ///< the remaining fields
+};
+
+/// The address that ssh connected from; empty if it is unknown.
+[[nodiscard]] std::string host_of_ssh_client();
+
+class BootstrapChannel {
+  public:
+    explicit BootstrapChannel(SignalWaiter& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}
+
+    /// Sends the greeting and the port. The other side connects while its request is still on the way; its datagrams
+    /// wait in the socket. `arguments`: the words after --bootstrap.
+    Result<BoundSocket> open(const std::vector<std::string>& arguments);
+    /// Waits for the request.
+    Result<BootstrapRequest> await();
+    void answer(const BootstrapFields& fields) const;
+    /// Reports the error to the other side. Returns the exit code.
+    [[nodiscard]] ExitCode refuse(const Error& error) const;
+    /// True if ssh has closed standard input: the other side or its ssh connection has ended.
+    [[nodiscard]] bool closed();
+
+  private:
+    /// False: the input has ended.
+    [[nodiscard]] bool read_more();
+    [[nodiscard]] std::optional<std::string> next_line();
+
+    SignalWaiter& signals_;
+    int in_;
+    int out_;
+    std::string buffer_;
+    bool closed_ = false;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,150 @@
+// The single connection of a program, whichever side started it. Other threads act on it here and read its statistics,
+// also after its end.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/driver.hpp"
+#include "proto/application.hpp"
+#include "udtx/address.hpp"
+#include "udtx/core/event.hpp"
+#include "udtx/log.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx::io {
+
+/// Sits between the driver and the connection's handler. Call begin() once, before the driver runs or on its thread.
+/// After that any thread may make the public calls.
+class Link : public proto::ConnectionHandler, public std::enable_shared_from_this<Link> {
+  public:
+    using Call = std::function<void(Instant, proto::Connection&)>;
+
+    virtual void begin() = 0;
+
+    /// Runs `what` on the connection on the protocol thread, unless the connection has closed.
+    void act(Call what);
+    /// The same, and starts no other connection after it.
+    void act_last(Call what);
+    /// Reports that the program at the other end is said to have ended (proto::Connection::suspect()).
+    void suspect_end();
+    /// Sets the rate cap, also for a connection that does not exist yet.
+    void set_max_rate(Rate rate);
+    /// nullopt until the connection is established.
+    [[nodiscard]] std::optional<Instant> connected_since() const;
+    /// True if the established connection was lost: the program may reconnect and continue.
+    [[nodiscard]] virtual bool lost() const { return false; }
+    /// Soon stores the present statistics of a connection that is still open.
+    void sample_stats();
+    /// The stored statistics: of the connection's end, or of the last sample.
+    [[nodiscard]] std::optional<ConnectionStats> kept_stats() const;
+    /// When the stored statistics were taken.
+    [[nodiscard]] Instant stats_at() const;
+
+    void on_wake(Instant now, proto::Connection& connection) override { handler_->on_wake(now, connection); }
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        handler_->on_placed(id, offset, bytes);
+    }
+    void on_turn_end() override { handler_->on_turn_end(); }
+
+  protected:
+    /// Called before the handler hears of the connection.
+    using Connected = std::function<void(proto::Connection&, proto::Waker)>;
+    Link(Driver& driver, std::shared_ptr<proto::ConnectionHandler> handler, Connected connected)
+        : driver_(driver), handler_(std::move(handler)), connected_(std::move(connected)) {}
+
+    [[nodiscard]] Driver& driver() noexcept { return driver_; }
+    [[nodiscard]] proto::ConnectionHandler& handler() noexcept { return *handler_; }
+    [[nodiscard]] bool ending() const noexcept { return ending_; }
+    /// True if an established connection ended without a word of either program.
+    [[nodiscard]] static bool is_loss(const proto::CloseReason& reason) noexcept;
+    /// Makes `connection` the target of act() until it closes.
+    void begun(proto::Connection& connection) noexcept { connection_ = &connection; }
+    void note_connected(Instant now, proto::Connection& connection);
+    void note_closed(const proto::Connection& connection);
+
+  private:
+    void keep_stats(const proto::Connection& connection);
+
+    Driver& driver_;
+    const std::shared_ptr<proto::ConnectionHandler> handler_;
+    const Connected connected_;
+    proto::Connection* connection_ = nullptr;  // null once it has closed
+    std::optional<Rate> max_rate_;
+    bool ending_ = false;
+
+    mutable std::mutex mutex_;  // guards the members below
+    std::optional<Instant> connected_since_;
+    std::optional<ConnectionStats> stats_;
+    Instant stats_at_{};
+};
+
+// Log lines about the paths of a connection.
+
+/// Logs one line if the event is about a path. `whose`: the prefix of each line. `several`: a line about a new address
+/// of the peer names the path's number.
+void log_paths(const LogSink& log, const std::string& whose, bool several, const proto::Event& event);
+
+// The side that connects. It tries the addresses of a host one after another, or opens several paths of one connection.
+
+/// With several paths it connects over the first that answers, and then opens the others. The handler hears of a failed
+/// attempt only if no other address is left. "Connected" means that the handshake is complete.
+class Dial final : public Link {
+  public:
+    struct Setup {
+        Driver& driver;
+        /// Addresses to try in turn; at least one.
+        std::vector<proto::PathAddresses> ways;
+        /// True: `ways` are paths of one connection. False: they are addresses of one host.
+        bool several = false;
+        /// If `several` is false: the ways to these addresses come last, and are tried together.
+        std::vector<Address> also{};
+        std::shared_ptr<proto::ConnectionHandler> handler;
+        std::function<void(proto::Connection&, proto::Waker)> connected;
+        LogSink log;
+    };
+    explicit Dial(Setup setup)
+        : Link(setup.driver, std::move(setup.handler), std::move(setup.connected)),
+          ways_(std::move(setup.ways)),
+          several_(setup.several),
+          also_(std::move(setup.also)),
+          log_(std::move(setup.log)) {}
+
+    void begin() override { dial_next(); }
+    [[nodiscard]] bool lost() const override { return lost_; }
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+
+  private:
+    void log(LogLevel level, const std::string& text) const {
+        if (log_) log_(level, text);
+    }
+    void dial_next();
+    /// True if the next attempt is the last, over all ways that are left.
+    [[nodiscard]] bool rest_together() const;
+    void open_other_paths(Instant now, proto::Connection& connection);
+    void on_connected(Instant now, proto::Connection& connection);
+    /// Starts the next attempt if one is left. False: report the end with `reason`, which this call may have replaced.
+    [[nodiscard]] bool tries_another(proto::CloseReason& reason);
+
+    const std::vector<proto::PathAddresses> ways_;
+    const bool several_;
+    const std::vector<Address> also_;
+    const LogSink log_;
+    std::size_t next_ = 0;
+    bool together_ = false;  // the attempt is over the ways to also_
+    // The failure of an address to which this host has a route.
+    std::optional<proto::CloseReason> failed_beyond_;
+    std::atomic<bool> lost_{false};
+};
+
+}  // namespace udtx::io

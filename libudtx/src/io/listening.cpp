@@ -1,0 +1,112 @@
+#include "io/listening.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "io/socket_setup.hpp"
+#include "os/system.hpp"
+#include "proto/window_memory.hpp"
+
+namespace udtx::io {
+namespace {
+
+bool is_elsewhere(const Error& error) {
+    return error.system_error == EADDRNOTAVAIL || error.system_error == EAFNOSUPPORT;
+}
+
+}  // namespace
+
+Result<void> open_to_listen(Driver& driver, const std::string& listen, AddressChoice choice, UniqueFd socket) {
+    if (socket) return driver.open(std::move(socket));
+    const auto where = parse_host_port(listen);
+    if (!where) return where.error();
+    const auto addresses = resolve(where->host, where->port, choice);
+    if (!addresses) return addresses.error();
+    Result<void> failed;
+    for (const Address& address : *addresses) {
+        auto opened = driver.open(address);
+        if (opened) return opened;
+        if (failed || !is_elsewhere(opened.error())) failed = std::move(opened);
+    }
+    return failed;
+}
+
+namespace {
+
+using Threads = std::vector<std::shared_ptr<ProtocolThread>>;
+
+/// Makes the thread number `share` of `shares`, without a socket.
+Result<std::shared_ptr<ProtocolThread>> make_share(const SharedPort& port, std::size_t share, std::size_t shares) {
+    Driver::Options options = port.options;
+    options.share = share;
+    options.shares = shares;
+    options.socket.join = share > 0;
+    auto made = ProtocolThread::make(port.credentials, port.config, options);
+    if (!made) return made.error();
+    return ProtocolThread::share(std::move(*made));
+}
+
+/// The threads of a server stop before they are destroyed, so a thread that is gone needs no datagrams.
+void connect_shares(const Threads& threads) {
+    std::vector<std::weak_ptr<ProtocolThread>> all(threads.begin(), threads.end());
+    for (const auto& thread : threads) {
+        const auto pass_on = [all](std::size_t share, const proto::RxDatagram& datagram) {
+            if (const auto other = all[share].lock()) other->driver().take(datagram);
+        };
+        const auto pass_refusals = [all, own = thread.get()](const std::vector<Refusal>& refusals) {
+            for (const auto& one : all) {
+                const auto other = one.lock();
+                if (other && other.get() != own) other->driver().take(refusals);
+            }
+        };
+        thread->driver().on_elsewhere(pass_on, pass_refusals);
+    }
+}
+
+/// Joins the other threads to the port of the first one, which has its socket. False: the system does not allow it.
+bool join(const Threads& threads) {
+    Driver& first = threads.front()->driver();
+    const auto where = first.local_address();
+    if (!where || !share_port(first.native_handle())) return false;
+    for (std::size_t i = 1; i < threads.size(); ++i) {
+        if (!threads[i]->driver().open(*where)) return false;
+    }
+    steer_datagrams(first.native_handle(), threads.size());
+    connect_shares(threads);
+    return true;
+}
+
+Result<Threads> open_with(SharedPort& port, std::size_t count) {
+    Threads threads;
+    port.options.window_memory = std::make_shared<proto::WindowMemory>(port.config.max_memory);
+    for (std::size_t i = 0; i < count; ++i) {
+        auto made = make_share(port, i, count);
+        if (!made) return made.error();
+        threads.push_back(std::move(*made));
+    }
+    Driver& first = threads.front()->driver();
+    // A copy stays for a second attempt with one thread.
+    UniqueFd socket;
+    if (port.socket) {
+        socket.reset(count > 1 ? ::fcntl(port.socket.get(), F_DUPFD_CLOEXEC, 0) : port.socket.release());
+        if (!socket) return system_failure(ErrorCode::network, "cannot share a UDP port", errno);
+    }
+    if (const auto opened = open_to_listen(first, port.listen, port.choice, std::move(socket)); !opened) {
+        return opened.error();
+    }
+    if (count > 1 && !join(threads)) return Threads();
+    return threads;
+}
+
+}  // namespace
+
+Result<Threads> open_shared(SharedPort port) {
+    const std::size_t count = std::clamp<std::size_t>(port.threads, 1, kMaxProtocolThreads);
+    auto threads = open_with(port, count);
+    return threads && threads->empty() ? open_with(port, 1) : std::move(threads);
+}
+
+}  // namespace udtx::io

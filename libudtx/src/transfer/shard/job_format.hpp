@@ -1,0 +1,172 @@
+// The formats of the two files that the shards of a job share. Both are in the directory that takes the job, with mode
+// 0600. A process holds an flock on the job file while it uses either. The last shard removes both.
+//
+// .udtx-<job, 16 hex digits>.job has records. Record, check and fields are encoded as in file/journal.hpp. A shard
+// syncs its records before they count. At most 128 MiB.
+//
+// | type | record     | fields                                                                              |
+// |------|------------|-------------------------------------------------------------------------------------|
+// | 1    | Head       | varint version (3), u64 job, varint count of shards, u64 Split::digest(), hash,     |
+// |      |            | u64 selection_number(), u64 run                                                     |
+// | 2    | FileBegun  | u64 temporary, path, varint size, time                                              |
+// | 3    | PartPiece  | u64 temporary, varint offset, varint length, digest                                 |
+// | 4    | PartFilled | u64 temporary, varint offset, varint length, times mtime and ctime of the file      |
+// | 5    | FileNamed  | u64 temporary                                                                       |
+// | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything, 2 it delivered  |
+// |      |            | everything in another run of the job and found it unchanged                         |
+// | 7    | Top        | path of one component, time at which that directory was made                        |
+// | 8    | FileOpened | u64 temporary, varint index of a shard, u8: 1 nothing but a shard has changed it    |
+// | 9    | FileLeft   | u64 temporary, times mtime and ctime of the file                                    |
+// | 10   | PartVoid   | u64 temporary, varint offset of a part                                              |
+//
+// `temporary` makes the name of the temporary file (shared_temp_number()). The first record, and only it, is a Head.
+// The receiver refuses a shard that has another split, hash or selection than the Head. `run` is a random number of
+// this file (JobState::run). If a Top is missing or was made at another time, what the shards delivered into it is
+// gone, and the next shard begins a new file. A file of other records than a Head is refused: it may record shards that
+// are done.
+//
+// .udtx-<job>.shards has a slot of 128 bytes for each shard, in the order of their indices. A slot is the eleven u64 of
+// ShardSlot (split/job_rate.hpp) in the order of their declaration, then zeros. A shard writes its slot every 0.25 s if
+// the job has a rate, otherwise every second. Nothing in this file is needed after a crash, so nobody syncs it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "transfer/message/messages.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::uint64_t kJobFileVersion = 3;
+// Enough for about 2 TB of files that are cut.
+inline constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
+
+namespace job_record {
+/// Only the first record is a Head.
+struct Head {
+    std::uint64_t version = kJobFileVersion;
+    std::uint64_t job = 0;
+    std::uint64_t count = 1;  ///< of shards
+    std::uint64_t split = 0;  ///< digest of how they cut the tree
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    std::uint64_t selection = 0;  ///< hash of which entries they select
+    std::uint64_t run = 0;        ///< random, made with the file
+};
+/// An empty temporary file exists for this version of a file. Earlier records about it are void.
+struct FileBegun {
+    std::uint64_t temporary = 0;  ///< the number that makes its name
+    std::vector<std::string> path;
+    std::uint64_t size = 0;
+    FileTime mtime{};
+};
+/// A piece of the part that the next PartFilled reports.
+struct PartPiece {
+    std::uint64_t temporary = 0;
+    ProvenPiece piece;
+};
+/// All data of that part is on disk in the temporary file.
+struct PartFilled {
+    std::uint64_t temporary = 0;
+    FileRange part{};
+    FileTimes times{};  ///< after that
+};
+/// This run of a shard writes the file. A ShardState of that index ends it.
+struct FileOpened {
+    std::uint64_t temporary = 0;
+    std::uint64_t index = 0;
+    bool sure = true;  ///< since the latest times on record only shards have written it
+};
+/// A shard stops writing before its part is filled.
+struct FileLeft {
+    std::uint64_t temporary = 0;
+    FileTimes times{};
+};
+/// Another program changed that part.
+struct PartVoid {
+    std::uint64_t temporary = 0;
+    std::uint64_t offset = 0;
+};
+/// The file has its final name.
+struct FileNamed {
+    std::uint64_t temporary = 0;
+};
+/// How far a shard is.
+struct ShardState {
+    enum class State : std::uint8_t {
+        begun,
+        delivered,  ///< everything is delivered
+        found       ///< an earlier run of the job delivered everything, and it is unchanged
+    };
+    std::uint64_t index = 0;
+    State state = State::begun;
+};
+/// A directory at the top that a shard has delivered into.
+struct Top {
+    std::string name;
+    FileTime made{};
+};
+}  // namespace job_record
+
+using JobRecord = std::variant<job_record::Head, job_record::FileBegun, job_record::PartPiece, job_record::PartFilled,
+                               job_record::FileNamed, job_record::ShardState, job_record::Top, job_record::FileOpened,
+                               job_record::FileLeft, job_record::PartVoid>;
+
+/// Appends a record that begins at `offset` of the file.
+void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const JobRecord& record);
+
+/// The state after all records of the file.
+class JobImage {
+  public:
+    struct NamedFile {
+        std::uint64_t size = 0;
+        FileTime mtime{};
+        friend bool operator==(const NamedFile&, const NamedFile&) noexcept = default;
+    };
+    /// A file that several shards fill.
+    struct SharedFile {
+        std::string path;
+        std::uint64_t size = 0;
+        FileTime mtime{};
+        std::map<std::uint64_t, std::uint64_t> filled{};     ///< lengths of parts, by offset
+        std::map<std::uint64_t, ProvenPiece> pieces{};       ///< pieces of these parts, by offset
+        std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< pieces of a part that has no PartFilled yet
+        std::optional<FileTimes> times{};                    ///< when the latest part was filled or left
+        std::map<std::uint64_t, bool> writers{};             ///< shards that write it: FileOpened::sure, by index
+        [[nodiscard]] bool is_whole() const { return first_gap().length == 0; }
+        /// The first range that no filled part covers.
+        [[nodiscard]] FileRange first_gap() const;
+    };
+
+    /// Continues with `bytes`, which begin at `offset` of the file. Stops at the first record that is torn, altered or
+    /// contradictory. Returns how many bytes were read.
+    std::size_t read(std::span<const std::byte> bytes, std::uint64_t offset);
+
+    bool has_head = false;
+    job_record::Head head;
+    std::map<std::uint64_t, SharedFile> files;                         ///< by the number that makes the temporary name
+    std::map<std::uint64_t, NamedFile> named;                          ///< such files that have their final names
+    std::vector<std::optional<job_record::ShardState::State>> shards;  ///< empty: it has not begun
+    std::map<std::string, FileTime> tops;                              ///< when these directories were made
+    /// True if shards that have run would have to run again without this file.
+    [[nodiscard]] bool waits() const { return has_head && any_delivered() && !(files.empty() && all_done()); }
+    /// True if this run of the job has data, and not only shards that found theirs.
+    [[nodiscard]] bool any_delivered() const {
+        return !files.empty() || std::ranges::count(shards, job_record::ShardState::State::delivered) > 0;
+    }
+    [[nodiscard]] std::size_t done() const;
+    [[nodiscard]] bool all_done() const { return done() == shards.size(); }
+    /// True if a run of a shard has begun that has not delivered everything.
+    [[nodiscard]] bool any_begun() const {
+        return std::ranges::count(shards, job_record::ShardState::State::begun) > 0;
+    }
+};
+
+}  // namespace udtx::transfer
