@@ -1,4 +1,5 @@
-#include <linux/errqueue.h>
+// Linux UDP, many datagrams per system call: sendmsg with UDP_SEGMENT (GSO), recvmmsg with UDP_GRO, kernel receive
+// timestamps, ICMP errors from the error queue.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -14,6 +15,9 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+// Uses timespec without declaring it.
+#include <linux/errqueue.h>
 
 #include "base/chunk.hpp"
 #include "io/addresses.hpp"
@@ -144,9 +148,6 @@ void enable_receive_control(int fd, int family) noexcept {
     set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
     set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
 }
-
-// Linux UDP, many datagrams per system call: sendmsg with UDP_SEGMENT (GSO), recvmmsg with UDP_GRO, kernel receive
-// timestamps, ICMP errors from the error queue.
 
 namespace {
 
