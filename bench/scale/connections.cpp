@@ -102,9 +102,9 @@ class Dialler final : public proto::ConnectionHandler {
 };
 
 /// All connections. run() runs on the caller's thread, everything else on the protocol thread.
-class Crowd {
+class Incast {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count) : driver_(driver), port_(port), count_(count) {}
+    Incast(io::Driver& driver, std::uint16_t port, std::size_t count) : driver_(driver), port_(port), count_(count) {}
 
     void run(std::uint64_t bytes) {
         print("connected", stage([this] {
@@ -165,9 +165,9 @@ int listen(const std::string& key) {
 int dial(const std::string& key, std::uint16_t port, std::size_t count, std::uint64_t bytes) {
     if (count == 0 || count > kMaxConnections) die("COUNT lies between 1 and " + std::to_string(kMaxConnections));
     const auto transport = open_transport(key);
-    Crowd crowd(transport->driver(), port, count);
+    Incast incast(transport->driver(), port, count);
     transport->start();
-    crowd.run(bytes);
+    incast.run(bytes);
     transport->stop(Duration::zero());
     return 0;
 }

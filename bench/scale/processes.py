@@ -9,7 +9,7 @@ import place
 
 LONGEST_RUN = 900.0  # seconds
 MTU = "1500"
-CROWD = re.compile(r"in ([0-9.]+) s, Jain ([0-9.]+)")
+INCAST = re.compile(r"in ([0-9.]+) s, Jain ([0-9.]+)")
 RATE = re.compile(r"goodput ([0-9.]+) Mbit/s")
 
 
@@ -124,17 +124,17 @@ class Connections:
         return {**found, "handshakes_per_s": count / connected, "rss_at_rest_mb": max(at_rest) / 1e6}
 
 
-def crowd(bench, count):
+def incast(bench, count):
     """`count` connections of 300 kB in virtual time on a link with 1 Mbit/s per connection. All ends are in one
     process."""
-    log = os.path.join(bench.work, "crowd.log")
-    process = start([os.path.join(bench.build, "bench", "scale", "udtx-scale-crowd"), str(count)], log, stdin=subprocess.DEVNULL)
+    log = os.path.join(bench.work, "incast.log")
+    process = start([os.path.join(bench.build, "bench", "scale", "udtx-scale-incast"), str(count)], log, stdin=subprocess.DEVNULL)
     try:
-        finish(process, "udtx-scale-crowd", log)
+        finish(process, "udtx-scale-incast", log)
     finally:
         process.end()
     with open(log, encoding="utf-8") as file:
-        seconds, fairness = (float(x) for x in CROWD.search(file.read()).groups())
+        seconds, fairness = (float(x) for x in INCAST.search(file.read()).groups())
     return {**figures(300_000 * count, seconds, process.cpu, (process.peak,)), "jain": fairness}
 
 

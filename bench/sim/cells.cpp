@@ -111,10 +111,10 @@ Run joins(const Line& line, std::size_t n, Duration apart, Duration after, Durat
 }
 
 /// Two flows share the link. The number is twice the smaller share. `first`: the controller under test starts first.
-Run beside(const Line& line, const char* rival, bool first) {
+Run beside(const Line& line, const char* controller, bool first) {
     return [=](const Maker& maker, std::uint64_t seed) {
         FlowRigSetup made = setup(line, seed);
-        const FlowSpec other{.cc = rival, .start = first ? Duration(2s) : Duration::zero()};
+        const FlowSpec other{.cc = controller, .start = first ? Duration(2s) : Duration::zero()};
         made.flows = {own(maker, first ? Duration::zero() : Duration(5s)), other};
         FlowRig rig(made);
         rig.run_for(60s);
@@ -179,7 +179,7 @@ Run bursts() {
                                                                             })});
 }
 
-Run longer_way() {
+Run longer_path() {
     const Line line{.rtt = 50ms, .queue = 2.0};
     return one({.line = line, .to = 30s, .measure = carried(line, 12s, 30s), .script = at(10s, [](LinkParams& p) {
                                                                                  p.delay += 50ms;
@@ -303,7 +303,7 @@ std::vector<Cell> make() {
          changing({.rtt = 50ms, .queue_bytes = 150'000}, {{10s, 10.0}, {25s, 100.0}}, 10s, 40s)},
         {"rate-walk", "5 to 60 Mbit/s, another each second",
          changing({.mbps = 30, .rtt = 60ms, .queue = 4.0}, walk(40s), 2s, 40s)},
-        {"way-longer", "50 ms more", longer_way()},
+        {"way-longer", "50 ms more", longer_path()},
         {"policer", "50 Mbit/s, 4 packets", policer()},
         {"narrow-back", "16 kbit/s back", narrow_back()},
         {"late-threads", "200 Mbit/s, each thread up to 4 ms late", late_threads()},

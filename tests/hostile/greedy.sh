@@ -9,16 +9,16 @@ mkdir "$work/dst" "$work/dst/many"
 head -c 100000000 /dev/zero >"$work/dst/big"
 head -c 100000 /dev/urandom >"$work/file"
 
-# crowd MODE COUNT MIB [SECONDS]: runs COUNT clients; the server may use MIB. Another key is served three times, SECONDS
+# incast MODE COUNT MIB [SECONDS]: runs COUNT clients; the server may use MIB. Another key is served three times, SECONDS
 # apart.
-crowd() {
+incast() {
     local mode=$1 peak begin took slowest=0
     start_recv "$mode" --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
-    : >"$work/$mode.crowd"
-    "$greedy" "$work/alice" "$(cut -d' ' -f1,2 "$work/server.pub")" "$port" "$2" "$mode" >"$work/$mode.crowd" 2>"$work/$mode.err" &
+    : >"$work/$mode.incast"
+    "$greedy" "$work/alice" "$(cut -d' ' -f1,2 "$work/server.pub")" "$port" "$2" "$mode" >"$work/$mode.incast" 2>"$work/$mode.err" &
     local clients=$!
     receivers+=("$clients")
-    until_true 60 grep -q '^in$' "$work/$mode.crowd"
+    until_true 60 grep -q '^in$' "$work/$mode.incast"
     for i in 1 2 3; do
         begin=$(date +%s%N)
         timeout 30 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/file" \
@@ -37,10 +37,10 @@ crowd() {
     wait "$receiver" 2>/dev/null || true
 }
 ulimit -S -d 2097152  # one key may use a quarter of it
-crowd deaf 24 1024 2
-crowd slow 12 400  # all of them are within the budget
-! grep -q '^out' "$work/slow.crowd" || fail "slow: $(grep -m 1 '^out' "$work/slow.crowd")"
-crowd names 4 320
+incast deaf 24 1024 2
+incast slow 12 400  # all of them are within the budget
+! grep -q '^out' "$work/slow.incast" || fail "slow: $(grep -m 1 '^out' "$work/slow.incast")"
+incast names 4 320
 ulimit -n 512
-crowd idle 80 200
-grep -q '^out .*limit of connections' "$work/idle.crowd" || fail "idle: one key took all descriptors"
+incast idle 80 200
+grep -q '^out .*limit of connections' "$work/idle.incast" || fail "idle: one key took all descriptors"

@@ -72,9 +72,9 @@ std::vector<std::byte> words_of(const std::string& mode) {
 }
 
 /// All clients. Runs entirely on the protocol thread.
-class Crowd {
+class Incast {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count, const std::string& mode)
+    Incast(io::Driver& driver, std::uint16_t port, std::size_t count, const std::string& mode)
         : driver_(driver), server_(test::loopback(port)), count_(count), words_(Chunk::copy_of(words_of(mode))) {}
     void begin() {
         for (; dialled_ < count_ && dialled_ - there_ < kAtOnce; ++dialled_) {
@@ -85,23 +85,23 @@ class Crowd {
   private:
     class Client final : public proto::ConnectionHandler {
       public:
-        explicit Client(Crowd& crowd) : crowd_(crowd) {}
+        explicit Client(Incast& incast) : incast_(incast) {}
         void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {
             const auto* closed = std::get_if<proto::event::Closed>(&event);
             if (closed != nullptr) std::printf("out %s\n", closed->reason.message.c_str());
             if (std::holds_alternative<proto::event::Connected>(event)) {
-                need(connection.write(need(connection.open_stream(StreamKind::ordered)), crowd_.words_));
+                need(connection.write(need(connection.open_stream(StreamKind::ordered)), incast_.words_));
             } else if (closed == nullptr) {
                 return;
             }
-            if (!std::exchange(there_, true)) crowd_.come_in();
+            if (!std::exchange(there_, true)) incast_.come_in();
             std::fflush(stdout);
         }
         void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
         void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
       private:
-        Crowd& crowd_;
+        Incast& incast_;
         bool there_ = false;
     };
 
@@ -131,8 +131,8 @@ int main(int argc, char** argv) {
     need(own.trust(need(PublicKey::parse(argv[2]))));
     const auto transport = need(io::ProtocolThread::make(own, config));
     need(transport->driver().open(test::loopback()));
-    Crowd crowd(transport->driver(), static_cast<std::uint16_t>(std::stoul(argv[3])), std::stoul(argv[4]), mode);
-    transport->driver().post([&crowd] { crowd.begin(); });
+    Incast incast(transport->driver(), static_cast<std::uint16_t>(std::stoul(argv[3])), std::stoul(argv[4]), mode);
+    transport->driver().post([&incast] { incast.begin(); });
     transport->start();
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }

@@ -39,9 +39,9 @@ constexpr std::size_t kAtOnce = 48;
 constexpr std::uint64_t kFiles = 1000;
 
 /// All clients. Runs entirely on the protocol thread.
-class Crowd {
+class Incast {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count, std::size_t data)
+    Incast(io::Driver& driver, std::uint16_t port, std::size_t count, std::size_t data)
         : driver_(driver), server_(test::loopback(port)), count_(count) {
         transfer::MessageWriter out;
         transfer::message::Offer offer;
@@ -78,23 +78,23 @@ class Crowd {
   private:
     class Client final : public proto::ConnectionHandler {
       public:
-        explicit Client(Crowd& crowd) : crowd_(crowd) {}
+        explicit Client(Incast& incast) : incast_(incast) {}
         void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {
             if (std::holds_alternative<proto::event::Connected>(event)) {
                 in_ = true;
-                crowd_.speak(connection);
-                crowd_.come_in();
+                incast_.speak(connection);
+                incast_.come_in();
             }
             if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
-                crowd_.connections_.erase(&connection);
-                crowd_.go(in_, closed->reason.message);
+                incast_.connections_.erase(&connection);
+                incast_.go(in_, closed->reason.message);
             }
         }
         void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
         void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
       private:
-        Crowd& crowd_;
+        Incast& incast_;
         bool in_ = false;
     };
 
@@ -175,11 +175,11 @@ int main(int argc, char** argv) {
     config.keep_alive = std::chrono::seconds(1);
     const auto transport = need(io::ProtocolThread::make(credentials(argc, argv), config));
     need(transport->driver().open(test::loopback()));
-    Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]),
-                argc == 6 && !slowly ? number(argv[5]) << 20U : 0);
-    transport->driver().post([&crowd] { crowd.begin(); });
+    Incast incast(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]),
+                  argc == 6 && !slowly ? number(argv[5]) << 20U : 0);
+    transport->driver().post([&incast] { incast.begin(); });
     transport->start();
-    slowly ? crowd.wait_slowly() : crowd.wait();
+    slowly ? incast.wait_slowly() : incast.wait();
     transport->stop(std::chrono::milliseconds(300));
     return 0;
 }

@@ -91,7 +91,7 @@ dir             | tree      | 11 no/dir
 max-rate        | server    | fast
 min-free        | full_disk | lots
 max-memory      | here      | lots, 5G
-protocol-threads | crowd    | 0, 17, two
+protocol-threads | incast   | 0, 17, two
 drain           | restart   | soon, 0
 log-files       | server    | -
 one-off         | tree      | -

@@ -1,4 +1,4 @@
-// Receivers whose cards hand packets over in clumps: what packet pairs and trains measure of the link, and which shares
+// Receivers whose cards hand packets over in bursts: what packet pairs and trains measure of the link, and which shares
 // result.
 #include "scenario/udtx_line.hpp"
 #include "sim/flows.hpp"
@@ -42,9 +42,9 @@ TEST_CASE("coalescing: slow and fast lines") {
     check_shares(300, {.period = 250us}, 2);
 }
 
-TEST_CASE("coalescing: cards whose period adapts, that count frames, and clumps behind the line") {
+TEST_CASE("coalescing: cards whose period adapts, that count frames, and bursts behind the line") {
     check_shares(100, {.period = 250us, .adaptive = true}, 3);
-    check_shares(100, {.period = 1ms, .frames = 4}, 3, 0.3);  // a train of two clumps gives only a bound of the rate
+    check_shares(100, {.period = 1ms, .frames = 4}, 3, 0.3);  // a train of two bursts gives only a bound of the rate
     check_shares(100, {.period = 150us, .irregular = true}, 3);
 }
 

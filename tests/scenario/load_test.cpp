@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "sim/check.hpp"
-#include "sim/crowd.hpp"
+#include "sim/incast.hpp"
 #include "test/fault_case.hpp"
 #include "test/resident.hpp"
 
@@ -15,46 +15,47 @@ using namespace udtx::sim;
 
 namespace {
 
-struct CrowdCase {
+struct IncastCase {
     const char* congestion;
     std::size_t hosts;  ///< in each test run; the whole matrix has more
     double fairness;    ///< lower bound of Jain's index
     const char* bound;
 };
-constexpr std::array kCrowds{
-    CrowdCase{"udt", 50, 0.9,
-              "udt, connections in virtual time (1,000; 10,000 in the whole matrix): all finish, Jain at least 0.9"},
+constexpr std::array kIncasts{
+    IncastCase{"udt", 50, 0.9,
+               "udt, connections in virtual time (1,000; 10,000 in the whole matrix): all finish, Jain at least 0.9"},
     // If transfers take seconds, this controller gives more to those that start first.
-    CrowdCase{"udtx", 10, 0.8,
-              "the default controller, connections in virtual time (200; 10,000 in the whole matrix): all finish, Jain "
-              "at least 0.8"}};
+    IncastCase{
+        "udtx", 10, 0.8,
+        "the default controller, connections in virtual time (200; 10,000 in the whole matrix): all finish, Jain "
+        "at least 0.8"}};
 
 }  // namespace
 
 TEST_CASE("F79 very many connections over one line all finish, at speeds that are alike") {
-    for (const CrowdCase& with : kCrowds) {
+    for (const IncastCase& with : kIncasts) {
         const std::size_t hosts = whole_matrix() ? 200 : with.hosts;
         const auto each = static_cast<std::size_t>((whole_matrix() ? 50 : 20) * std::max(size_scale(), 0.1));
         constexpr std::uint64_t kBytes = 700'000;
         const auto rate = hosts * each * 1'000'000;
         const LinkParams line{.bits_per_second = rate, .delay = 25ms, .queue_bytes = rate / 8 / 20};
-        const CrowdSetup setup{.hosts = hosts,
-                               .each = each,
-                               .bytes = kBytes,
-                               .line = line,
-                               .congestion = with.congestion,
-                               .seed = seed_or_environment(1)};
-        Crowd crowd(setup);
-        crowd.run(300s);
-        const double fairness = crowd.fairness();
-        INFO(with.congestion << ", seed " << seed_or_environment(1) << ": " << crowd.finished() << " of "
-                             << crowd.size() << " finished after " << to_seconds(crowd.elapsed())
+        const IncastSetup setup{.hosts = hosts,
+                                .each = each,
+                                .bytes = kBytes,
+                                .line = line,
+                                .congestion = with.congestion,
+                                .seed = seed_or_environment(1)};
+        Incast incast(setup);
+        incast.run(300s);
+        const double fairness = incast.fairness();
+        INFO(with.congestion << ", seed " << seed_or_environment(1) << ": " << incast.finished() << " of "
+                             << incast.size() << " finished after " << to_seconds(incast.elapsed())
                              << " s, Jain's index of their speeds " << fairness);
-        CHECK(crowd.finished() == crowd.size());
-        CHECK(crowd.intact() == crowd.size());
+        CHECK(incast.finished() == incast.size());
+        CHECK(incast.intact() == incast.size());
         if (size_scale() < 1.0) continue;  // chance decides between a few connections
         CHECK(fairness >= with.fairness);
-        test::fault_case(79, with.bound, crowd.finished(), " of ", crowd.size(), ", Jain ", fairness);
+        test::fault_case(79, with.bound, incast.finished(), " of ", incast.size(), ", Jain ", fairness);
     }
 }
 

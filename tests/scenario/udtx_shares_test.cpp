@@ -88,8 +88,9 @@ TEST_CASE("udtx among its own: who lost packets only before it knew the base kno
     }
 }
 
-TEST_CASE("udtx among its own: ten on a short way keep draining together, and none takes the others for rivals",
-          "[whole]") {
+TEST_CASE(
+    "udtx among its own: ten on a short path keep draining together, and none takes the others for other controllers",
+    "[whole]") {
     UDTX_WHOLE_ONLY();
     for (const std::uint64_t seed : {1U, 2U, 4U, 21U}) {
         auto setup = line(100, 20ms, 8.0, seed, 10, 300ms);

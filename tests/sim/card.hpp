@@ -17,7 +17,7 @@ struct Coalescing {
     Duration period{};         ///< between two interrupts; zero: each packet causes its own
     std::uint32_t frames = 0;  ///< this number of waiting packets causes an interrupt at once; 0: off
     bool adaptive = false;     ///< the period falls to a sixteenth while few packets arrive
-    /// Draws each period again, uniform up to twice `period`. A radio or a busy host makes such clumps.
+    /// Draws each period again, uniform up to twice `period`. A radio or a busy host makes such bursts.
     bool irregular = false;
 };
 

@@ -1,5 +1,5 @@
 // BBR as in the Linux kernel's tcp_bbr.c (version 1; Cardwell et al., "BBR: Congestion-Based Congestion Control",
-// 2016). Our flows meet this rival most often. The model is for the simulator only and counts in segments.
+// 2016). It is the most common competitor of our flows. The model is for the simulator only and counts in segments.
 //
 // Left out: the policer's long-term bandwidth, the aggregation of acknowledgements (the simulated receiver acknowledges
 // every segment), and idle restart (the flow always has data).

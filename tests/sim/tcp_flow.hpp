@@ -1,4 +1,4 @@
-// A greedy TCP flow between two nodes of its own, simulated packet by packet: Linux BBR as a rival of our flows.
+// A greedy TCP flow between two nodes of its own, simulated packet by packet: Linux BBR competing with our flows.
 //
 // The sink acknowledges every segment by its number (SACK without delayed acknowledgements). A retransmission gets a
 // new number. A segment is lost after three acknowledgements of later segments, or after a timeout.

@@ -80,7 +80,7 @@ constexpr double kTolerated = 0.02;        // part of a round that may be lost w
 constexpr double kTargetGrowth = 0.02;     // per second
 constexpr double kCongestion = 3e-4;       // of all packets, lost at a long queue
 constexpr double kRandomPart = 0.25;       // of the random loss: congestion loss must exceed it
-constexpr double kTellingSegments = 16.0;  // in flight, to see clumps
+constexpr double kTellingSegments = 16.0;  // in flight, to see bursts
 constexpr int kPauseRounds = 2;            // at the least window (LEDBAT++, section 4.3)
 constexpr int kPauseInterval = 9;          // a pause takes a tenth of the time
 constexpr double kResume = 0.9;            // of the window before the pause
@@ -138,7 +138,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
     mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0 ? UdtxMtr::Told::mean : UdtxMtr::Told::line);
-    // A small window has too few packets to form clumps. Their absence does not mean that the jitter ended.
+    // A small window has too few packets to form bursts. Their absence does not mean that the jitter ended.
     if (window_ >= kTellingSegments * segment_)
         jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
     delay_.on_feedback(feedback, packet_time(), jitter_.size());

@@ -148,8 +148,8 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
         }
         CHECK(line.meter.take_report().line_pps == Approx(50'000));
     }
-    SECTION("what a card hands over in clumps is measured from the end of one to the end of another") {
-        // Packets 20 us apart with an interrupt each 50 us. The first clump has one packet, and the last is incomplete.
+    SECTION("what a card hands over in bursts is measured from the end of one to the end of another") {
+        // Packets 20 us apart with an interrupt each 50 us. The first burst has one packet, and the last is incomplete.
         line.arrive(1ms);
         for (const Duration gap : {30us, 0us, 50us, 0us, 0us, 50us, 0us, 50us, 0us, 0us, 50us}) line.arrive(gap, true);
         const LineReport report = line.meter.take_report();
@@ -157,7 +157,7 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
         CHECK(report.granularity == 45us);
         CHECK(report.line_error > 0.0);
     }
-    SECTION("a train of one clump takes the pairs' place all the same: they tell of one interrupt") {
+    SECTION("a train of one burst takes the pairs' place all the same: they tell of one interrupt") {
         line.arrive(1ms);
         for (int i = 1; i < 16; ++i) line.arrive(0us, true);
         line.arrive(1ms);

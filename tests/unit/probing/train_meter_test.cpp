@@ -77,7 +77,7 @@ TEST_CASE("train meter: interrupts that come rarely do not hide the line") {
     }
 }
 
-TEST_CASE("train meter: two clumps tell only that the line is no slower, and what is resolved takes their place") {
+TEST_CASE("train meter: two bursts tell only that the line is no slower, and what is resolved takes their place") {
     TrainMeter meter(2us);
     pass_card(meter, 0ms, 16, 2ms, 1ms);
     CHECK(meter.told(kStart + 10ms).error == 1.0);
@@ -90,7 +90,7 @@ TEST_CASE("train meter: two clumps tell only that the line is no slower, and wha
     CHECK(meter.told(kStart + 500ms).error < 0.1);
 }
 
-TEST_CASE("train meter: one clump tells nothing, but that trains came") {
+TEST_CASE("train meter: one burst tells nothing, but that trains came") {
     TrainMeter meter(2us);
     CHECK_FALSE(meter.recent(kStart));
     pass(meter, 0ms, 16, 0us);
@@ -99,7 +99,7 @@ TEST_CASE("train meter: one clump tells nothing, but that trains came") {
     CHECK(meter.told(kStart + 1ms).time_of_byte == 0.0);
 }
 
-TEST_CASE("train meter: clumps that lie on no line are jitter's: the line may be any faster") {
+TEST_CASE("train meter: bursts that lie on no line are jitter's: the line may be any faster") {
     TrainMeter meter(2us);
     const auto held_up = [&](Duration at) {
         // Five packets are delayed together, then some arrive with their original spacing, then five more together.

@@ -26,7 +26,7 @@ struct Bench final : PacketReceiver {
         }
     }
     /// The number of packets at each instant, in order.
-    [[nodiscard]] std::vector<int> clumps() const {
+    [[nodiscard]] std::vector<int> bursts() const {
         std::vector<int> sizes;
         for (std::size_t i = 0; i < stamps.size(); ++i) {
             if (i > 0 && stamps[i] == stamps[i - 1])
@@ -58,8 +58,8 @@ TEST_CASE("card: interrupts keep their beat, and hand over what has come") {
     b.events.run_until(b.events.now() + 1ms);
     REQUIRE(b.stamps.size() == 100);
     for (const Duration stamp : b.stamps) CHECK((stamp - b.stamps.front()) % 200us == 0us);
-    const std::vector<int> clumps = b.clumps();
-    for (std::size_t i = 1; i + 1 < clumps.size(); ++i) CHECK(clumps[i] == 4);
+    const std::vector<int> bursts = b.bursts();
+    for (std::size_t i = 1; i + 1 < bursts.size(); ++i) CHECK(bursts[i] == 4);
     b.events.run_until(b.events.now() + 1h);
     b.take(1, 7us);  // also after a pause
     b.events.run_until(b.events.now() + 1ms);
@@ -70,24 +70,24 @@ TEST_CASE("card: so many packets cause an interrupt of their own") {
     Bench b({.period = 10ms, .frames = 3});
     b.take(9, 10us);
     CHECK(b.stamps.size() == 9);
-    CHECK(b.clumps() == std::vector<int>{3, 3, 3});
+    CHECK(b.bursts() == std::vector<int>{3, 3, 3});
 }
 
 TEST_CASE("card: an adaptive period is short for few packets and long for many") {
     Bench b({.period = 400us, .adaptive = true});
     b.take(50, 1ms);
     b.events.run_until(b.events.now() + 1ms);
-    CHECK(b.clumps() == std::vector<int>(50, 1));
+    CHECK(b.bursts() == std::vector<int>(50, 1));
     b.stamps.clear();
     b.take(1000, 10us);
-    const std::vector<int> clumps = b.clumps();
-    CHECK(clumps[clumps.size() - 2] == 40);
+    const std::vector<int> bursts = b.bursts();
+    CHECK(bursts[bursts.size() - 2] == 40);
 }
 
-TEST_CASE("card: irregular clumps are of any length") {
+TEST_CASE("card: irregular bursts are of any length") {
     Bench b({.period = 1ms, .irregular = true});
     b.take(2000, 100us);
-    const std::vector<int> clumps = b.clumps();
-    CHECK(*std::min_element(clumps.begin(), clumps.end()) < 4);
-    CHECK(*std::max_element(clumps.begin(), clumps.end()) > 15);
+    const std::vector<int> bursts = b.bursts();
+    CHECK(*std::min_element(bursts.begin(), bursts.end()) < 4);
+    CHECK(*std::max_element(bursts.begin(), bursts.end()) > 15);
 }

@@ -13,14 +13,14 @@ constexpr double kDip = 0.75;                                   // of the highes
 constexpr double kDrainGap = 4.0;                               // s, least time between drains
 constexpr double kDrainAnyway = 8.0;                            // s, most time between drains
 constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.2
-constexpr double kClaimLife = 20.0;                             // s; then the claim ends and is judged again
-constexpr double kClaimLeast = 15.0;  // s; from then on it also ends at a dip, which others that end theirs make
-constexpr double kBearable = 0.06;    // own loss at which a claim stops growing
-constexpr double kClaimTime = 3.0;    // s until a claim is full without loss
-constexpr double kUsualTime = 5.0;    // s over which the claim is averaged
-constexpr double kMore = 1.1;         // times that average is the most of the next claim
-constexpr double kLeastShare = 0.6;   // of what was fair at the beginning, the least bound of a claim
-constexpr int kPauses = 2;            // of others: rivals that pause do not react to loss
+constexpr double kFixedLife = 20.0;                             // s; then the share is judged again
+constexpr double kFixedLeast = 15.0;  // s; from then on it also ends at a dip, which others that end theirs make
+constexpr double kBearable = 0.06;    // own loss at which a fixed share stops growing
+constexpr double kFixedTime = 3.0;    // s until a fixed share is full without loss
+constexpr double kUsualTime = 5.0;    // s over which the fixed share is averaged
+constexpr double kMore = 1.1;         // times that average is the most of the next fixed share
+constexpr double kLeastShare = 0.6;   // of what was fair at the beginning, the least bound of a fixed share
+constexpr int kPauses = 2;            // of others: competing flows that pause do not react to loss
 constexpr double kPause = 0.5;        // s, plus four round trips: longer than ProbeRTT keeps the queue empty
 }  // namespace
 
@@ -64,7 +64,7 @@ void UdtxCompete::count(const CongestionFeedback& feedback, const Path& path) {
     const double packets = feedback.acked_packets + path.congestion_losses;
     const double excess = path.congestion_losses - path.random_loss * packets;
     recent_loss_.add(excess, packets, dt);
-    claim(feedback.now, path, dt);
+    fix_share(feedback.now, path, dt);
 
     if (to_seconds(feedback.now - round_) > path.rtt) {
         round_ = feedback.now;
@@ -74,29 +74,29 @@ void UdtxCompete::count(const CongestionFeedback& feedback, const Path& path) {
     packets_ += packets;
 }
 
-// The claims of several flows may keep up the very loss that each of them answers. So every claim ends, and all are
-// judged at the same time: a flow that gives up its claim drains the queue, which the others see.
-void UdtxCompete::claim(Instant now, const Path& path, double dt) {
+// The fixed shares of several flows may keep up the very loss that each of them answers. So every fixed share ends, and
+// all are judged at the same time: a flow that gives up its share drains the queue, which the others see.
+void UdtxCompete::fix_share(Instant now, const Path& path, double dt) {
     const double time = path.rtt + to_seconds(kSynInterval);
-    claiming_ = claiming_ && path.may_claim;
-    if (!claiming_) {
-        if (!path.may_claim) return;
+    fixed_ = fixed_ && path.may_fix;
+    if (!fixed_) {
+        if (!path.may_fix) return;
         if (pauses_ < kPauses) return;
-        claiming_ = true;
-        claimed_since_ = now;
-        claimed_ = usual_ = std::min(window_ / time, share_);
+        fixed_ = true;
+        fixed_since_ = now;
+        fixed_share_ = usual_ = std::min(window_ / time, share_);
     }
     const double room = 1.0 - recent_loss_.value() / kBearable;
-    claimed_ += (room > 0.0 ? share_ : claimed_) * std::max(room, -1.0) * std::min(dt / kClaimTime, 1.0);
-    claimed_ = std::min(claimed_, share_);
-    usual_ += std::min(dt / kUsualTime, 1.0) * (claimed_ - usual_);
+    fixed_share_ += (room > 0.0 ? share_ : fixed_share_) * std::max(room, -1.0) * std::min(dt / kFixedTime, 1.0);
+    fixed_share_ = std::min(fixed_share_, share_);
+    usual_ += std::min(dt / kUsualTime, 1.0) * (fixed_share_ - usual_);
 }
 
 void UdtxCompete::judge_anew(Instant now, double segment) {
     reduce(now, segment);
-    // Bounds the next claim. Otherwise several claiming flows would grow into what one of them gives up.
+    // Bounds the next fixed share. Otherwise several such flows would grow into what one of them gives up.
     share_ = std::min(share_, std::max(kMore * usual_, kLeastShare * fair_));
-    claiming_ = false;
+    fixed_ = false;
 }
 
 void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& path) {
@@ -120,18 +120,18 @@ void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& pa
         window_ = std::max({window_, window_ + share * (target - window_), estimate_});
     }
 
-    if (claiming_) window_ = std::max(window_, claimed_ * (path.rtt + to_seconds(kSynInterval)));
+    if (fixed_) window_ = std::max(window_, fixed_share_ * (path.rtt + to_seconds(kSynInterval)));
     look_for_drain(now, path.queue, segment);
 }
 
 void UdtxCompete::look_for_drain(Instant now, double queue, double segment) {
     peaks_.add(now, queue);
     const bool dip = queue < kDip * peaks_.value(now).value_or(0.0);
-    if (!claiming_) {
+    if (!fixed_) {
         drain_due_ = drain_due_ || dip || to_seconds(now - last_drain_) > kDrainAnyway;
         return;
     }
-    drain_due_ = to_seconds(now - claimed_since_) > (dip ? kClaimLeast : kClaimLife);
+    drain_due_ = to_seconds(now - fixed_since_) > (dip ? kFixedLeast : kFixedLife);
     if (drain_due_) judge_anew(now, segment);
 }
 

@@ -2,13 +2,13 @@
 // flow gets what a CUBIC flow would get.
 //
 // Only losses at long delays count as events, and only those beyond random loss. The flow drains every few seconds,
-// best when others have just backed off, too. If the queue then empties, a `udtx` flow had filled it, or the rival is
-// gone.
+// best when others have just backed off, too. If the queue then empties, a `udtx` flow had filled it, or the competing
+// flow is gone.
 //
 // BBR ignores loss and would leave such a window almost nothing. But BBR pauses: it empties the queue to measure the
 // round trip (ProbeRTT: draft-ietf-ccwg-bbr, section 5.3.4, each 5 s; Linux each 10 s). CUBIC keeps 0.7 of its flight
-// (RFC 9438, section 4.6), so it cannot do that. If a rival pauses, this flow claims the fair share. Its window then
-// stays at or above what this share takes at the present queue.
+// (RFC 9438, section 4.6), so it cannot do that. If a competing flow pauses, this flow fixes the fair share. Its window
+// then stays at or above what this share takes at the present queue.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class UdtxCompete {
         double queue = 0.0;
         double rtt = 0.0;  ///< with the queue
         double segment = 0.0;
-        bool may_claim = true;  ///< false: many `udtx` flows could keep the queue full
+        bool may_fix = true;  ///< false: many `udtx` flows could keep the queue full
     };
 
     /// State at the start of competing.
@@ -56,19 +56,19 @@ class UdtxCompete {
     void resume(Instant now, double window, double goal);
     void leave() noexcept { active_ = false; }
     [[nodiscard]] bool active() const noexcept { return active_; }
-    /// Whether the queue has emptied, and not only by a rival's pause. `drained`: this flow emptied it.
+    /// Whether the queue has emptied, and not only by a pause of a competing flow. `drained`: this flow emptied it.
     [[nodiscard]] bool over(Instant now, bool empty, bool drained, double base_rtt);
 
     void on_feedback(const CongestionFeedback& feedback, const Path& path);
     [[nodiscard]] double window() const noexcept { return window_; }  ///< bytes
     [[nodiscard]] double share() const noexcept { return share_; }
-    [[nodiscard]] bool claiming() const noexcept { return claiming_; }
+    [[nodiscard]] bool fixed() const noexcept { return fixed_; }
     /// Whether this is a good moment to drain; true once.
     [[nodiscard]] bool take_drain(Instant now);
 
   private:
     void count(const CongestionFeedback& feedback, const Path& path);
-    void claim(Instant now, const Path& path, double dt);
+    void fix_share(Instant now, const Path& path, double dt);
     void judge_anew(Instant now, double segment);
     void look_for_drain(Instant now, double queue, double segment);
     void reduce(Instant now, double segment);
@@ -88,12 +88,12 @@ class UdtxCompete {
     bool drain_due_ = false;
     SlidingExtreme<double, std::greater<>> peaks_{std::chrono::seconds(2)};
 
-    double fair_ = 0.0;     // bytes/s
-    double share_ = 0.0;    // the most of fair_ that may be claimed
-    double claimed_ = 0.0;  // the part of share_ that the link carries without too much loss
-    double usual_ = 0.0;    // average of claimed_
-    bool claiming_ = false;
-    Instant claimed_since_;
+    double fair_ = 0.0;         // bytes/s
+    double share_ = 0.0;        // the most of fair_ that may be fixed
+    double fixed_share_ = 0.0;  // the part of share_ that the link carries without too much loss
+    double usual_ = 0.0;        // average of fixed_share_
+    bool fixed_ = false;
+    Instant fixed_since_;
     int pauses_ = 0;  // pauses of others: the queue was empty for a moment without a drain of this flow
     DecayingRatio recent_loss_{2.0};
     Instant updated_;

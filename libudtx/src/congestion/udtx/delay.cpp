@@ -20,9 +20,9 @@ constexpr double kMostCalm = 6.0;      // of the jitter: more is a standing queu
 
 void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, double least) {
     if (feedback.arrivals.empty() || feedback.acked_packets == 0 || line <= 0.0) return;
-    count(feedback.now, longest_clump(feedback, line));
-    const double usual = usual_clump();
-    // Clump ends are off a straight line (probing/train_meter.hpp).
+    count(feedback.now, longest_burst(feedback, line));
+    const double usual = usual_burst();
+    // Burst ends are off a straight line (probing/train_meter.hpp).
     const bool held_up = feedback.line && !feedback.line->capacity.is_zero() && feedback.line->error >= 1.0 &&
                          feedback.line->granularity == Duration::zero();
     if (usual > least || held_up) {
@@ -34,15 +34,15 @@ void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, do
 }
 
 // Time by which packets arrive earlier than at the link's rate: a bucket that the link empties.
-double UdtxJitter::longest_clump(const CongestionFeedback& feedback, double line) {
+double UdtxJitter::longest_burst(const CongestionFeedback& feedback, double line) {
     const double packet_time = static_cast<double>(feedback.acked_bytes) / feedback.acked_packets / (kFaster * line);
     double longest = 0.0;
     for (const ArrivalSample& sample : feedback.arrivals) {
         if (previous_ && sample.number <= previous_->number) continue;
         if (previous_) {
             const double came = to_seconds(sample.sent + sample.delay - previous_->sent - previous_->delay);
-            clump_ = std::max(0.0, clump_ + packets_between(feedback, sample.number) * packet_time - came);
-            longest = std::max(longest, clump_);
+            burst_ = std::max(0.0, burst_ + packets_between(feedback, sample.number) * packet_time - came);
+            longest = std::max(longest, burst_);
         }
         previous_ = sample;
     }
@@ -60,19 +60,19 @@ double UdtxJitter::packets_between(const CongestionFeedback& feedback, PacketNum
     return lost ? 0.0 : static_cast<double>(packets);
 }
 
-void UdtxJitter::count(Instant now, double clump) {
+void UdtxJitter::count(Instant now, double burst) {
     const std::int64_t span = now.time_since_epoch() / kSpan;
     for (std::int64_t passed = std::max(span_ + 1, span - static_cast<std::int64_t>(kSpans) + 1); passed <= span;
          ++passed)
-        clumps_[static_cast<std::size_t>(passed) % kSpans] = 0.0;
+        bursts_[static_cast<std::size_t>(passed) % kSpans] = 0.0;
     span_ = span;
-    double& longest = clumps_[static_cast<std::size_t>(span) % kSpans];
-    longest = std::max(longest, clump);
+    double& longest = bursts_[static_cast<std::size_t>(span) % kSpans];
+    longest = std::max(longest, burst);
 }
 
 // Uses several spans, so that a receiver that stood still once does not count as jitter.
-double UdtxJitter::usual_clump() const {
-    std::array<double, kSpans> sorted = clumps_;
+double UdtxJitter::usual_burst() const {
+    std::array<double, kSpans> sorted = bursts_;
     const auto third = sorted.end() - 3;
     std::nth_element(sorted.begin(), third, sorted.end());
     return *third;

@@ -26,14 +26,14 @@ class UdtxJitter {
   private:
     static constexpr std::size_t kSpans = 8;
 
-    [[nodiscard]] double longest_clump(const CongestionFeedback& feedback, double line);
+    [[nodiscard]] double longest_burst(const CongestionFeedback& feedback, double line);
     [[nodiscard]] double packets_between(const CongestionFeedback& feedback, PacketNumber number) const;
-    void count(Instant now, double clump);
-    [[nodiscard]] double usual_clump() const;
+    void count(Instant now, double burst);
+    [[nodiscard]] double usual_burst() const;
 
     std::optional<ArrivalSample> previous_;
-    std::array<double, kSpans> clumps_{};  // longest of each span of time, s; ring buffer
-    double clump_ = 0.0;                   // time by which recent packets were early (b), s
+    std::array<double, kSpans> bursts_{};  // longest of each span of time, s; ring buffer
+    double burst_ = 0.0;                   // time by which recent packets were early (b), s
     std::int64_t span_ = 0;
     double size_ = 0.0;
     Instant last_;  // when jitter last exceeded `least`

@@ -16,7 +16,7 @@ class UdtxMtr {
     /// Meaning of the rate that trains and pairs measure.
     enum class Told : std::uint8_t {
         line,   ///< it is the link rate
-        least,  ///< it is a lower bound: jitter stretches trains and makes clumps
+        least,  ///< it is a lower bound: jitter stretches trains and makes bursts
         mean,   ///< it errs in both directions
     };
     /// `degree`: CD, 0..1.

@@ -36,7 +36,7 @@ constexpr double kBeyond = 1.25;  // of the highest delivery rate: bound of x
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a link counts as full without a queue
 constexpr double kLeastFull = 2.0;   // of the least q_h: longer than the delay of timers, so it is a buffer
-constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
+constexpr Duration kAllCongestion = std::chrono::seconds(20);  // after a trial that found congestion
 
 // ACKs
 constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
@@ -63,7 +63,7 @@ std::optional<double> Udtx::roomy_buffer() const {
     return full && *full > kHalvesPerBuffer * least_half_delay() ? full : std::nullopt;
 }
 
-// Whether the buffer is so small that many `udtx` flows, too, keep it full. A full queue then shows no rivals.
+// Whether the buffer is so small that many `udtx` flows, too, keep it full. A full queue then shows no competing flows.
 bool Udtx::shallow() const {
     const auto full = delay_.full();
     return has(UdtxPart::shallow) && full && *full < kHalvesPerBuffer * UdtxShare::half_delay(delay_.base_rtt());
@@ -120,7 +120,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
         forget_drains();
         trial_.abandon();
         at_line_since_.reset();
-        crowded_since_.reset();
+        shared_since_.reset();
     }
     switch (phase_) {
         case Phase::blind:
@@ -134,7 +134,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
             consider_competing(feedback);
             consider_drain(feedback);
             if (!compete_.active() && !drain_until_ && feedback.now >= frozen_until_) steer(feedback, dt);
-            if (feedback.now < hold_until_ && crowded_since_ && has(UdtxPart::sole)) reconsider_crowd(feedback);
+            if (feedback.now < hold_until_ && shared_since_ && has(UdtxPart::sole)) reconsider_sharing(feedback);
             break;
     }
     if (phase_ != Phase::blind) bound_rate(feedback);
@@ -145,14 +145,15 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     const double high_from = delay_.long_queue(packet_time());
     UdtxLoss::Counts counts = UdtxLoss::count(feedback, delay_, high_from);
     if (mtr_.open() && has(UdtxPart::ends)) ends_.on_feedback(feedback, counts);
-    const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, at any delay
-    if (blamed) counts = {.high = counts.high + counts.low, .high_lost = counts.high_lost + counts.low_lost};
+    const bool all_congestion = feedback.now < all_congestion_until_;  // every loss is congestion, at any delay
+    if (all_congestion) counts = {.high = counts.high + counts.low, .high_lost = counts.high_lost + counts.low_lost};
     for (const CongestionLost& lost : feedback.lost) {
         const double queue = delay_.queue_around(lost.number);
         delay_.note_lost(feedback.now, queue);
-        if ((blamed || queue >= high_from) && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
+        if ((all_congestion || queue >= high_from) && loss_.congestion() > kOverflow)
+            delay_.note_full(feedback.now, queue);
     }
-    if (blamed) loss_.assume_random(blamed_random_);
+    if (all_congestion) loss_.assume_random(remaining_loss_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
     loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
 }
@@ -162,16 +163,16 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     if (compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
-        blamed_random_ = trial_.remaining();
+        remaining_loss_ = trial_.remaining();
         loss_.restart();
         if (mtr_.delivered() > 0.0) mtr_.limit(mtr_.delivered());
-        if (has(UdtxPart::blame)) blamed_until_ = feedback.now + kBlame;
-    } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
-        blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
+        if (has(UdtxPart::all_congestion)) all_congestion_until_ = feedback.now + kAllCongestion;
+    } else if (feedback.now < all_congestion_until_ && loss_.congestion() > kOverflow) {
+        all_congestion_until_ = std::max(all_congestion_until_, feedback.now + kAllCongestion / 4);
     }
     // The delay of a buffer that was full at the start shows when the base has fallen.
     const double lost_at = delay_.lost_at(feedback.now, share_.mean_queue());
-    if (feedback.now < blamed_until_ && !delay_.full() && lost_at > kLeastFull * least_half_delay())
+    if (feedback.now < all_congestion_until_ && !delay_.full() && lost_at > kLeastFull * least_half_delay())
         delay_.note_full(feedback.now, lost_at);
 }
 
@@ -188,7 +189,7 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .half_delay = half,
                    .loss = has(UdtxPart::loss) ? loss_.congestion() : 0.0,
                    .two_speeds = has(UdtxPart::two_speeds),
-                   .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer()});
+                   .full = feedback.now < all_congestion_until_ ? std::nullopt : roomy_buffer()});
     const double target = capacity() * std::min(std::exp2(rest()) * share_.share(), kMaxShare);
     const double loop_time = delay_.base_rtt() + ack_interval();
     if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > own + 0.5 * half) return;
@@ -287,7 +288,7 @@ Rate Udtx::pacing_rate() const {
     }
     double pace = rate_;
     if (compete_.active()) {
-        pace *= compete_.claiming() ? 1.02 : 1.2;  // the window controls
+        pace *= compete_.fixed() ? 1.02 : 1.2;  // the window controls
     } else if (phase_ == Phase::steady) {
         const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + ack_interval());
         const bool refills = has(UdtxPart::refill) && updated_ && *updated_ < frozen_until_;
@@ -317,11 +318,11 @@ namespace {
 constexpr double kGroping = 64.0;      // packets of blind window: by then a probe should have measured the link
 constexpr double kFloodedLoss = 0.25;  // lost packets for each acknowledged one
 constexpr double kStart = 0.5;         // of C: the rate in the first round trip after the first train
-constexpr double kCrowdedShare = 0.2;  // of C: what a new flow keeps of a busy link
+constexpr double kSharedStart = 0.2;   // of C: what a new flow keeps of a busy link
 constexpr double kSole = 0.6;          // of C, delivered: more than a new flow gets of a busy link, usually half
 constexpr double kGone = 0.25;         // of q_h: below, the flow's own queue has emptied
 constexpr double kHold = 2.0;          // RTTs in which a new flow ignores the queue that it made itself
-constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is that of others: the pacer's bursts are shorter
+constexpr double kSharedRtts = 0.125;  // RTTs after which a queue is that of others: the pacer's bursts are shorter
 }  // namespace
 
 // Slow start until a train or pairs measure the link. If the link is too fast for timestamps, the best estimate is the
@@ -339,7 +340,7 @@ void Udtx::start_ramp(Instant now) {
     rate_ = mtr_.mtr() * (has(UdtxPart::half_start) ? kStart : kStart / 4.0);
     rates_.add(now, rate_);
     at_line_since_.reset();
-    crowded_since_.reset();
+    shared_since_.reset();
     carried_ = 0.0;
     last_low_ = now;
     last_drain_ = now;
@@ -351,12 +352,12 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     // The credit that a late thread missed leaves in one burst (congestion/pacer.hpp). It makes a queue, too, but a
     // short one.
     if (delay_.queue() <= half_delay())
-        crowded_since_.reset();
-    else if (!crowded_since_)
-        crowded_since_ = feedback.now;
-    const bool crowded = crowded_since_ && to_seconds(feedback.now - *crowded_since_) >= kCrowdRtts * rtt;
-    if (crowded || loss_.congestion() > 0.005) {
-        if (crowded) rate_ = std::min(rate_, kCrowdedShare * mtr_.mtr());
+        shared_since_.reset();
+    else if (!shared_since_)
+        shared_since_ = feedback.now;
+    const bool shared = shared_since_ && to_seconds(feedback.now - *shared_since_) >= kSharedRtts * rtt;
+    if (shared || loss_.congestion() > 0.005) {
+        if (shared) rate_ = std::min(rate_, kSharedStart * mtr_.mtr());
         if (has(UdtxPart::hold)) hold_until_ = feedback.now + from_seconds(kHold * (rtt + delay_.queue()));
         phase_ = Phase::steady;
         last_low_ = feedback.now;
@@ -369,7 +370,7 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
         last_low_ = feedback.now;
         return;
     }
-    if (crowded_since_) return;
+    if (shared_since_) return;
     rate_ = std::min(rate_ * std::exp2(2.0 * dt / rtt), capacity());
     if (rate_ < capacity()) {
         at_line_since_.reset();
@@ -385,12 +386,12 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
 
 // If the first train overestimated the link, a queue appears without other flows. But then most of C arrives, and at
 // C/5 the queue empties at once. The losses were those of the start.
-void Udtx::reconsider_crowd(const CongestionFeedback& feedback) {
+void Udtx::reconsider_sharing(const CongestionFeedback& feedback) {
     if (feedback.delivery) carried_ = std::max(carried_, feedback.delivery->rate.bytes_per_second());
     if (carried_ <= kSole * mtr_.mtr() || delay_.queue() > kGone * half_delay()) return;
     rate_ = std::max(rate_, carried_);
     loss_.restart();
-    crowded_since_.reset();
+    shared_since_.reset();
 }
 
 }  // namespace udtx::congestion

@@ -18,35 +18,35 @@
 namespace udtx::congestion {
 
 enum class UdtxPart : std::uint8_t {
-    rest,        ///< a flow alone keeps a longer queue
-    fill,        ///< an empty queue makes x grow
-    drain,       ///< all flows send less two seconds after the shortest queue
-    refill,      ///< after a drain the queue is restored at once
-    compete,     ///< a window like CUBIC's beside rivals
-    claim,       ///< the fair share beside rivals that pause
-    remorse,     ///< competing that ended too early resumes
-    trial,       ///< half the rate, to see whether loss is random
-    blame,       ///< after a trial that found congestion, every loss is congestion
-    heavy_loss,  ///< heavy loss bounds x, unless a trial found it random
-    loss,        ///< p_c lowers the share
-    jitter,      ///< delays that jump without a queue do not count as one
-    ends,        ///< fits the window if the hosts are slower than the link
-    hold,        ///< a new flow ignores the queue that it made itself
-    sole,        ///< a start alone on the link does not count as a start beside others
-    half_start,  ///< the ramp begins at C/2, not at C/8
-    shallow,     ///< in a shallow buffer, a long queue alone shows no rival
-    tiers,       ///< C follows a slower link faster at a higher congestion degree
-    pace,        ///< the pacing rate reacts to the queue at once
-    two_speeds,  ///< differences between flows settle faster than changes of all
-    cap,         ///< x is at most 1.25 of what was delivered
-    longer_way,  ///< a queue that does not vary is a longer path
-    hold_base,   ///< the base delay is kept while others keep up the queue
+    rest,            ///< a flow alone keeps a longer queue
+    fill,            ///< an empty queue makes x grow
+    drain,           ///< all flows send less two seconds after the shortest queue
+    refill,          ///< after a drain the queue is restored at once
+    compete,         ///< a window like CUBIC's beside competing flows
+    fixed_share,     ///< the fair share beside competing flows that pause
+    resume,          ///< competing that ended too early resumes
+    trial,           ///< half the rate, to see whether loss is random
+    all_congestion,  ///< after a trial that found congestion, every loss is congestion
+    heavy_loss,      ///< heavy loss bounds x, unless a trial found it random
+    loss,            ///< p_c lowers the share
+    jitter,          ///< delays that jump without a queue do not count as one
+    ends,            ///< fits the window if the hosts are slower than the link
+    hold,            ///< a new flow ignores the queue that it made itself
+    sole,            ///< a start alone on the link does not count as a start beside others
+    half_start,      ///< the ramp begins at C/2, not at C/8
+    shallow,         ///< in a shallow buffer, a long queue alone shows no competing flow
+    tiers,           ///< C follows a slower link faster at a higher congestion degree
+    pace,            ///< the pacing rate reacts to the queue at once
+    two_speeds,      ///< differences between flows settle faster than changes of all
+    cap,             ///< x is at most 1.25 of what was delivered
+    longer_path,     ///< a queue that does not vary is a longer path
+    hold_base,       ///< the base delay is kept while others keep up the queue
 };
 
 inline constexpr std::array kUdtxParts = std::to_array<std::string_view>(
-    {"rest",    "fill",       "drain", "refill",     "compete", "claim",      "remorse",  "trial",
-     "blame",   "heavy-loss", "loss",  "jitter",     "ends",    "hold",       "sole",     "half-start",
-     "shallow", "tiers",      "pace",  "two-speeds", "cap",     "longer-way", "hold-base"});
+    {"rest",           "fill",       "drain", "refill",     "compete", "fixed-share", "resume",   "trial",
+     "all-congestion", "heavy-loss", "loss",  "jitter",     "ends",    "hold",        "sole",     "half-start",
+     "shallow",        "tiers",      "pace",  "two-speeds", "cap",     "longer-path", "hold-base"});
 
 /// All mechanisms except those taken out.
 class UdtxParts {
@@ -104,7 +104,7 @@ class Udtx final : public CongestionController {
     void grope(const CongestionFeedback& feedback);
     void start_ramp(Instant now);
     void ramp(const CongestionFeedback& feedback, double dt);
-    void reconsider_crowd(const CongestionFeedback& feedback);
+    void reconsider_sharing(const CongestionFeedback& feedback);
     void steer(const CongestionFeedback& feedback, double dt);
     void fill(const CongestionFeedback& feedback, double dt);
     void bound_rate(const CongestionFeedback& feedback);
@@ -165,20 +165,20 @@ class Udtx final : public CongestionController {
     Instant started_;                       // start of the ramp
     bool first_ramp_ = true;                // no timeout yet
     std::optional<Instant> at_line_since_;  // ramp: x has reached C
-    std::optional<Instant> crowded_since_;  // ramp: q > q_h; later: the ramp ended by that
+    std::optional<Instant> shared_since_;   // ramp: q > q_h; later: the ramp ended by that
     double carried_ = 0.0;                  // highest delivery since then, bytes/s
     Instant low_since_;                     // q < 0.06 q_h since
     Instant last_low_;                      // q <= 0.25 q_h, last time
     bool low_ = false;
 
     std::uint32_t congestion_losses_ = 0;                       // of this feedback, at long delays
-    double blamed_random_ = 0.0;                                // loss ratio that the trial left
-    Instant blamed_until_;                                      // every loss is congestion until then
+    double remaining_loss_ = 0.0;                               // loss ratio that the trial left
+    Instant all_congestion_until_;                              // every loss is congestion until then
     SlidingExtreme<double, std::greater<>> rates_{kRatesLife};  // for the highest x of 10 s
-    double before_ = 0.0;                                       // the highest x before rivals came
+    double before_ = 0.0;                                       // the highest x before competing flows came
     std::optional<Instant> left_;                               // when competing ended
     double left_rate_ = 0.0;                                    // x at that time
-    std::optional<Instant> overrun_since_;                      // q > 5 q_h, or 1.5 q_h of rivals' queue
+    std::optional<Instant> overrun_since_;                      // q > 5 q_h, or 1.5 q_h of competing flows' queue
     double overrun_least_ = 0.0;                                // least q of that time, without its first part
     double overrun_most_ = 0.0;
 

@@ -1,4 +1,4 @@
-// udtx beside flows that fill the queue: it uses CUBIC's window, and claims a share from flows that ignore losses.
+// udtx beside flows that fill the queue: it uses CUBIC's window, and fixes a share beside flows that ignore losses.
 #include "congestion/udtx/compete.hpp"
 
 #include "test/catch.hpp"
@@ -52,25 +52,24 @@ void compete_with(UdtxCompete& compete, double seconds, Duration pause, std::uin
         f.lost.clear();
         if (burst) f.lost.push_back({f.largest_sent - 50, 1000, f.now});
         compete.on_feedback(
-            f,
-            {.congestion_losses = burst ? lost : 0, .queue = 0.05, .rtt = 0.1, .segment = 1000.0, .may_claim = true});
+            f, {.congestion_losses = burst ? lost : 0, .queue = 0.05, .rtt = 0.1, .segment = 1000.0, .may_fix = true});
         CHECK_FALSE(compete.over(f.now, t % pause < 200ms, false, 0.1));
     }
 }
 
 }  // namespace
 
-TEST_CASE("udtx beside queue fillers: claims its share where others pause, and only there") {
+TEST_CASE("udtx beside queue fillers: fixes its share where others pause, and only there") {
     constexpr double share = 5e6;  // 5 of the 10 MB/s
     UdtxCompete beside_cubic;
     beside_cubic.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
     compete_with(beside_cubic, 12.0, 1h, 50);
-    CHECK_FALSE(beside_cubic.claiming());
+    CHECK_FALSE(beside_cubic.fixed());
 
     UdtxCompete beside_bbr;
     beside_bbr.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
     compete_with(beside_bbr, 18.0, 5s, 50);
-    CHECK(beside_bbr.claiming());
+    CHECK(beside_bbr.fixed());
     CHECK(beside_bbr.window() >= 0.95 * share * 0.1);
 
     UdtxCompete flooded;  // at 20 % loss it gives up its share

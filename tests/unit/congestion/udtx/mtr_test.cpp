@@ -36,7 +36,7 @@ TEST_CASE("udtx MTR: falls at once when congested, slowly when not, and never be
     CHECK(mtr.mtr() == Approx(4e6));  // it always rises by an eighth of the difference
 }
 
-TEST_CASE("udtx MTR: on a short path what ACKs clump together is not the line's speed") {
+TEST_CASE("udtx MTR: on a short path what ACKs burst together is not the line's speed") {
     UdtxMtr mtr;
     for (int i = 0; i < 10'000; ++i) {
         // 100 MB/s over rounds of 5 ms with many ACKs each. One ACK in four has the data of four.

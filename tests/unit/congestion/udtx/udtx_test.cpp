@@ -124,7 +124,7 @@ TEST_CASE("udtx delay: what is lost at random tells of no full queue") {
     for (int i = 0; i < 100; ++i) delay.note_lost(kStart + 20s, 8e-3 + 1e-3 * (i % 3));
     CHECK(delay.lost_at(kStart + 20s, 8e-3) == 0.0);
     CHECK(delay.lost_at(kStart + 20s, 4e-3) == Approx(10e-3));
-    // Jitter produced clumps that looked like queues, so these losses do not count.
+    // Jitter produced bursts that looked like queues, so these losses do not count.
     delay.on_feedback(arrival(20s, 30, 20ms), 1e-4, 5e-3);
     CHECK(delay.lost_at(kStart + 20s, 4e-3) == 0.0);
 }

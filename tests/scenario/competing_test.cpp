@@ -38,7 +38,7 @@ namespace {
 
 FlowRigSetup line(double queue, std::uint64_t seed, std::vector<FlowSpec> flows) {
     FlowRigSetup setup;
-    setup.name = "rivals";
+    setup.name = "competing";
     setup.seed = seed;
     setup.queue_bdp = queue;
     setup.flows = std::move(flows);
@@ -49,11 +49,11 @@ double share(const FlowRig& rig, std::size_t flow) {
     return rig.goodput(flow, 20s, 60s).bps() / rig.goodput(20s, 60s).bps();
 }
 
-/// udtx's part of 20 Mbit/s with one BDP of queue, beside this rival, which starts second; three seeds.
-Spread share_of_short_way(const char* rival, Duration rtt) {
+/// udtx's part of 20 Mbit/s with one BDP of queue, beside this competing flow, which starts second; three seeds.
+Spread share_of_short_path(const char* other, Duration rtt) {
     std::vector<double> shares;
     for (const std::uint64_t seed : some_seeds(3)) {
-        auto setup = line(1.0, seed, {{.cc = "udtx"}, {.cc = rival, .start = 2s}});
+        auto setup = line(1.0, seed, {{.cc = "udtx"}, {.cc = other, .start = 2s}});
         setup.bits_per_second = 20'000'000;
         setup.rtt = rtt;
         FlowRig rig(setup);
@@ -64,10 +64,11 @@ Spread share_of_short_way(const char* rival, Duration rtt) {
     return spread(shares);
 }
 
-/// udtx's part of 100 Mbit/s and 100 ms beside this rival. udtx starts first and second, with three seeds each.
-Spread share_beside(const char* rival, double queue) {
-    const std::vector<FlowSpec> first{{.cc = "udtx"}, {.cc = rival, .start = 2s}};
-    const std::vector<FlowSpec> second{{.cc = "udtx", .start = 5s}, {.cc = rival}};
+/// udtx's part of 100 Mbit/s and 100 ms beside this competing flow. udtx starts first and second, with three seeds
+/// each.
+Spread share_beside(const char* other, double queue) {
+    const std::vector<FlowSpec> first{{.cc = "udtx"}, {.cc = other, .start = 2s}};
+    const std::vector<FlowSpec> second{{.cc = "udtx", .start = 5s}, {.cc = other}};
     std::vector<double> shares;
     for (const auto& flows : {first, second}) {
         if (size_scale() < 1.0 && !shares.empty()) break;
@@ -83,9 +84,9 @@ Spread share_beside(const char* rival, double queue) {
 }
 
 /// docs/lab/rivals.md has the measured shares. The bounds are wider, to hold for other seeds.
-void check_share_beside(const char* rival, double queue) {
+void check_share_beside(const char* other, double queue) {
     if (size_scale() < 1.0 && queue < 1.0) return;
-    const Spread part = share_beside(rival, queue);
+    const Spread part = share_beside(other, queue);
     CHECK(part.median > 0.30);
     CHECK(part.least > 0.18);
     CHECK(part.most < 0.70);
@@ -112,17 +113,17 @@ TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[wh
     CHECK(part.most < 0.70);
 }
 
-// The queue of these rivals is shorter than the queue of many udtx flows, and is empty every few seconds.
+// The queue of these competing flows is shorter than the queue of many udtx flows, and is empty every few seconds.
 TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
     // Measured: 0.22 to 0.41 and 0.23 to 0.52. Without the detection by pauses: 0.06 to 0.08.
-    CHECK(share_of_short_way(kTcpBbr, 40ms).least > 0.15);
-    CHECK(share_of_short_way("bbr", 40ms).least > 0.15);
+    CHECK(share_of_short_path(kTcpBbr, 40ms).least > 0.15);
+    CHECK(share_of_short_path("bbr", 40ms).least > 0.15);
 }
 
 TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster", "[whole]") {
     UDTX_WHOLE_ONLY();
     // Measured: 0.52 to 0.54. Without the growth of Reno: 0.24 to 0.29.
-    const Spread part = share_of_short_way("cubic", 20ms);
+    const Spread part = share_of_short_path("cubic", 20ms);
     CHECK(part.least > 0.40);
     CHECK(part.most < 0.65);
 }

@@ -1,4 +1,4 @@
-#include "sim/crowd.hpp"
+#include "sim/incast.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kStep = std::chrono::milliseconds(100);
 }
 
-Crowd::Crowd(const CrowdSetup& setup)
+Incast::Incast(const IncastSetup& setup)
     : setup_(setup),
       config_{.congestion = setup.congestion},
       network_(events_, setup.seed),
@@ -35,7 +35,7 @@ Crowd::Crowd(const CrowdSetup& setup)
     }
 }
 
-std::unique_ptr<SimHost> Crowd::host(std::size_t last, std::uint16_t port) {
+std::unique_ptr<SimHost> Incast::host(std::size_t last, std::uint16_t port) {
     return std::make_unique<SimHost>(events_, network_,
                                      HostSetup{.name = "host " + std::to_string(last),
                                                .address = make_address(static_cast<std::uint8_t>(last), port),
@@ -45,21 +45,21 @@ std::unique_ptr<SimHost> Crowd::host(std::size_t last, std::uint16_t port) {
                                                .handshakes = &shared_kit().handshakes()});
 }
 
-void Crowd::run(Duration at_most) {
+void Incast::run(Duration at_most) {
     while (elapsed() < at_most && finished() < size()) events_.run_until(events_.now() + kStep);
 }
 
-std::size_t Crowd::finished() const {
+std::size_t Incast::finished() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(senders_, [](const auto& s) { return s->delivered_at().has_value(); }));
 }
 
-std::size_t Crowd::intact() const {
+std::size_t Incast::intact() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(receivers_, [this](const auto& r) { return r->complete(setup_.bytes); }));
 }
 
-double Crowd::fairness() const {
+double Incast::fairness() const {
     std::vector<double> speeds;
     for (const auto& sender : senders_) {
         if (sender->delivered_at()) speeds.push_back(1.0 / to_seconds(*sender->delivered_at() - kStart));
@@ -67,7 +67,7 @@ double Crowd::fairness() const {
     return jain(speeds);
 }
 
-Duration Crowd::finished_at(double part) const {
+Duration Incast::finished_at(double part) const {
     std::vector<Duration> times;
     for (const auto& sender : senders_) {
         if (sender->delivered_at()) times.push_back(*sender->delivered_at() - kStart);

@@ -1,8 +1,8 @@
 # Clients that stop in the middle of a transfer: they cost the server no threads and delay nobody. Third argument:
-# crowd_of_clients; fourth: their number, if there are enough descriptors; fifth: protocol threads of the server.
+# incast_clients; fourth: their number, if there are enough descriptors; fifth: protocol threads of the server.
 . "$(dirname "$0")/lib.sh"
 [ -d /proc/self/task ] || skip "no /proc to count threads in"
-crowd=$3
+incast=$3
 count=$4
 protocol_threads=$5
 most=$(ulimit -Hn)
@@ -16,11 +16,11 @@ start_recv r --dir "$work/dst" --psk-file "$work/psk" --allow-read --protocol-th
 threads() { find "/proc/$receiver/task" -mindepth 1 -maxdepth 1 | wc -l; }
 before=$(threads)
 mkfifo "$work/go"
-"$crowd" "$work/psk" "$port" "$count" <"$work/go" >"$work/crowd.out" 2>"$work/crowd.err" &
+"$incast" "$work/psk" "$port" "$count" <"$work/go" >"$work/incast.out" 2>"$work/incast.err" &
 clients=$!
 receivers+=("$clients")
 exec 8>"$work/go"
-all_there() { grep -q "^begun $count$" "$work/crowd.out" || { kill -0 "$clients" || fail "the crowd has left"; false; }; }
+all_there() { grep -q "^begun $count$" "$work/incast.out" || { kill -0 "$clients" || fail "the incast has left"; false; }; }
 until_true 120 all_there
 now=$(threads)
 [ "$now" -eq "$before" ] || fail "$now threads with $count clients, $before without"
@@ -36,10 +36,10 @@ cmp "$work/src/file" "$work/got/file" || fail "what was fetched"
 echo >&8
 exec 8>&-
 wait_for 0 "$clients"
-grep -q "^confirmed $count, refused 0" "$work/crowd.out" || fail "$(tail -n 1 "$work/crowd.out")"
-[ "$(find "$work/dst/crowd" -name file -size 5c | wc -l)" -eq "$count" ] || fail "not all files are there"
+grep -q "^confirmed $count, refused 0" "$work/incast.out" || fail "$(tail -n 1 "$work/incast.out")"
+[ "$(find "$work/dst/incast" -name file -size 5c | wc -l)" -eq "$count" ] || fail "not all files are there"
 [ "$(threads)" -le $((31 + protocol_threads)) ] || fail "threads at the end"
 [ "$protocol_threads" -gt 1 ] || fault_case F79 "1,000 real connections at once, less the server's own two: all finish, at most 32 threads" \
-    "$(sed -n 's/^confirmed \([0-9]*\),.*/\1/p' "$work/crowd.out") of $count, $(threads) threads"
+    "$(sed -n 's/^confirmed \([0-9]*\),.*/\1/p' "$work/incast.out") of $count, $(threads) threads"
 kill -TERM "$receiver"
 wait_for 0 "$receiver"

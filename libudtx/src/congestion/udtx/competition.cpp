@@ -12,19 +12,19 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kLow = 0.25;             // of q_h: up to here nobody else keeps up the queue
-constexpr double kSame = 0.1;             // q_h between two delays, less than the noise: the first counts
-constexpr double kMargin = 2e-3;          // s of queue, added to the measured one
-constexpr double kMostTime = 20e-3;       // s of drain, at most, unless half a round trip is longer
-constexpr double kMostAmongRivals = 1.0;  // s
-constexpr double kInterval = 2.0;         // s from the shortest queue to the next drain
-constexpr double kNext = 0.75;            // of the interval: later dips belong to the next drain
-constexpr double kAloneInterval = 5.0;    // s, if no other flow needs to see the base: half of its life
-constexpr double kIntervalRtts = 4.0;     // the interval doubles until it is at least so many round trips
-constexpr int kDrains = 4;                // drains to judge, at least
-constexpr unsigned kJudged = 0xF;         // mask of the last four
-constexpr int kInVain = 3;                // of them failed, including the last: others keep up the queue
-constexpr double kEmptied = 0.5;          // of the queue before: at less, the drain succeeded
+constexpr double kLow = 0.25;              // of q_h: up to here nobody else keeps up the queue
+constexpr double kSame = 0.1;              // q_h between two delays, less than the noise: the first counts
+constexpr double kMargin = 2e-3;           // s of queue, added to the measured one
+constexpr double kMostTime = 20e-3;        // s of drain, at most, unless half a round trip is longer
+constexpr double kMostBesideOthers = 1.0;  // s
+constexpr double kInterval = 2.0;          // s from the shortest queue to the next drain
+constexpr double kNext = 0.75;             // of the interval: later dips belong to the next drain
+constexpr double kAloneInterval = 5.0;     // s, if no other flow needs to see the base: half of its life
+constexpr double kIntervalRtts = 4.0;      // the interval doubles until it is at least so many round trips
+constexpr int kDrains = 4;                 // drains to judge, at least
+constexpr unsigned kJudged = 0xF;          // mask of the last four
+constexpr int kInVain = 3;                 // of them failed, including the last: others keep up the queue
+constexpr double kEmptied = 0.5;           // of the queue before: at less, the drain succeeded
 }  // namespace
 
 void Udtx::consider_drain(const CongestionFeedback& feedback) {
@@ -45,7 +45,7 @@ void Udtx::consider_drain(const CongestionFeedback& feedback) {
         ++judged_;
     }
     if (compete_.active()) {
-        if (compete_.take_drain(now)) begin_drain(now, std::min(time_to_empty(delay_.queue()), kMostAmongRivals));
+        if (compete_.take_drain(now)) begin_drain(now, std::min(time_to_empty(delay_.queue()), kMostBesideOthers));
         return;
     }
     if (!has(UdtxPart::drain) || !shortest_ || to_seconds(now - shortest_->sent) < drain_interval()) return;
@@ -113,19 +113,19 @@ void Udtx::forget_drains() {
 // When udtx competes: decides whether `udtx` flows made a queue, or flows that fill it until it overflows.
 
 namespace {
-constexpr double kCrowdQueue = 5.0;                      // q_h: the queue of thirty `udtx` flows
-constexpr double kForeignQueue = 1.5;                    // q_h, if rivals are known to keep the queue
-constexpr double kLosing = 0.7;                          // of the highest x in 10 s: below it, others take the rate
-constexpr double kErratic = 4.0;                         // q_h within a second: others have just started or ended
-constexpr double kErraticPatience = 5.0;                 // s
-constexpr double kAlone = 0.9;                           // of C: a flow with so much has no serious rival
-constexpr double kJump = 0.5;                            // of the patience
-constexpr double kTellingPackets = 200.0;                // packets after which MTR follows a slower link
-constexpr double kTellingTime = 1.5;                     // s, at most: a flow starved by rivals sends few packets
-constexpr double kRivalQueue = 4.0;                      // base RTTs: a longer queue may have another cause than rivals
-constexpr double kHopeless = 2.0;                        // s of queue: its share would wait as long in it
-constexpr double kRobbed = 0.75;                         // of x when competing ended: below it, rivals are still active
-constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: do others take the rate that it left?
+constexpr double kManyFlowsQueue = 5.0;    // q_h: the queue of thirty `udtx` flows
+constexpr double kForeignQueue = 1.5;      // q_h, if competing flows are known to keep the queue
+constexpr double kLosing = 0.7;            // of the highest x in 10 s: below it, others take the rate
+constexpr double kErratic = 4.0;           // q_h within a second: others have just started or ended
+constexpr double kErraticPatience = 5.0;   // s
+constexpr double kAlone = 0.9;             // of C: a flow with so much has no serious competitor
+constexpr double kJump = 0.5;              // of the patience
+constexpr double kTellingPackets = 200.0;  // packets after which MTR follows a slower link
+constexpr double kTellingTime = 1.5;       // s, at most: a flow starved by competing flows sends few packets
+constexpr double kCompetingQueue = 4.0;    // base RTTs: a longer queue may have another cause than competing flows
+constexpr double kHopeless = 2.0;          // s of queue: its share would wait as long in it
+constexpr double kRobbed = 0.75;           // of x when competing ended: below it, competing flows are still active
+constexpr Duration kResumeTime = std::chrono::seconds(20);  // after competing: do others take the rate that it left?
 }  // namespace
 
 void Udtx::consider_competing(const CongestionFeedback& feedback) {
@@ -135,14 +135,14 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     rates_.add(now, rate_);
     if (in_vain_ == 0) before_ = rates_.value(now).value_or(rate_);
     // The queue emptied, but others took what this flow left to them. They are still not `udtx` flows.
-    if (left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < kRobbed * left_rate_) {
+    if (left_ && now - *left_ < kResumeTime && delay_.queue() > half_delay() && rate_ < kRobbed * left_rate_) {
         stop_waiting();
         compete_.resume(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
         return;
     }
     // In a shallow buffer so many q_h are the whole buffer, which many `udtx` flows fill, too.
     const bool others = foreign(now);
-    if ((shallow() && !others) || delay_.queue() < (others ? kForeignQueue : kCrowdQueue) * half_delay()) {
+    if ((shallow() && !others) || delay_.queue() < (others ? kForeignQueue : kManyFlowsQueue) * half_delay()) {
         overrun_since_.reset();
         return;
     }
@@ -161,7 +161,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     }
     if (passed < patience) return;
     const bool still = overrun_most_ - overrun_least_ < 0.5 * half_delay();
-    if (still && has(UdtxPart::longer_way) && delay_.queue() > delay_.full().value_or(0.0)) {
+    if (still && has(UdtxPart::longer_path) && delay_.queue() > delay_.full().value_or(0.0)) {
         if (passed < 2.0 * patience) return;
         overrun_since_.reset();
         delay_.forget_base();  // such a still queue is a longer path
@@ -174,8 +174,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     // pairs have measured it. A flow that fills a queue without limit ignores losses, so competing with it only adds to
     // the queue.
     const double packets = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
-    const bool rival = delay_.queue() <= kRivalQueue * delay_.base_rtt();
-    const double pairs = rival ? std::min(packets, kTellingTime) : packets;
+    const bool competing = delay_.queue() <= kCompetingQueue * delay_.base_rtt();
+    const double pairs = competing ? std::min(packets, kTellingTime) : packets;
     const bool worthwhile = delay_.queue() < kHopeless && !alone();
     if (passed >= std::max(patience, pairs) + delay_.queue() && worthwhile && has(UdtxPart::compete))
         begin_competing(now, rtt);
@@ -205,7 +205,7 @@ void Udtx::begin_competing(Instant now, double rtt) {
     const double fair = mtr_.mtr() * before_ / (mtr_.mtr() + before_);
     const double share = newcomer ? 0.5 * mtr_.mtr() : fair;
     stop_waiting();
-    if (left_ && now - *left_ < kRemorse) {
+    if (left_ && now - *left_ < kResumeTime) {
         const double again = std::max(fair, compete_.share());
         compete_.resume(now, std::max(rate_, 0.9 * again) * rtt, 1.2 * again * rtt);
     } else {
@@ -220,7 +220,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
                                     .queue = delay_.queue(),
                                     .rtt = rtt,
                                     .segment = static_cast<double>(datagram_bytes_),
-                                    .may_claim = has(UdtxPart::claim) && !shallow()});
+                                    .may_fix = has(UdtxPart::fixed_share) && !shallow()});
     rate_ = std::min(compete_.window() / rtt, kMaxShare * mtr_.seen());
     const bool drained = drain_until_ || now < frozen_until_;
     const bool over = compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt());
@@ -228,7 +228,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
     compete_.leave();
     forget_drains();
     last_low_ = now;
-    left_ = over && has(UdtxPart::remorse) ? std::optional(now) : std::nullopt;
+    left_ = over && has(UdtxPart::resume) ? std::optional(now) : std::nullopt;
     left_rate_ = rate_;
     rates_.clear();
     return true;

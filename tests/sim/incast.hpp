@@ -11,7 +11,7 @@
 
 namespace udtx::sim {
 
-struct CrowdSetup {
+struct IncastSetup {
     std::size_t hosts = 50;  ///< at most kMostHosts
     std::size_t each = 20;   ///< connections per host; an endpoint allows one address 64 handshakes at once
     std::uint64_t bytes = 300'000;
@@ -20,14 +20,14 @@ struct CrowdSetup {
     std::uint64_t seed = 1;
 };
 
-class Crowd {
+class Incast {
   public:
     /// Each host has an address of its own in a network of 256 addresses.
     static constexpr std::size_t kMostHosts = 240;
 
-    explicit Crowd(const CrowdSetup& setup);
-    Crowd(const Crowd&) = delete;
-    Crowd& operator=(const Crowd&) = delete;
+    explicit Incast(const IncastSetup& setup);
+    Incast(const Incast&) = delete;
+    Incast& operator=(const Incast&) = delete;
 
     /// Runs until all transfers have finished, at most for this time.
     void run(Duration at_most);
@@ -44,7 +44,7 @@ class Crowd {
   private:
     [[nodiscard]] std::unique_ptr<SimHost> host(std::size_t last, std::uint16_t port);
 
-    CrowdSetup setup_;
+    IncastSetup setup_;
     TransportConfig config_;
     EventQueue events_;
     Network network_;

@@ -1,6 +1,6 @@
 // Many senders in one process. Each has started a file of its transfer and then sends nothing more.
 //
-//   crowd_of_clients KEY PORT COUNT    prints "begun N" when the server has accepted as many clients as it accepts.
+//   incast_clients KEY PORT COUNT    prints "begun N" when the server has accepted as many clients as it accepts.
 //                                      After a line on standard input the files end, and it prints
 //                                      "confirmed N, refused M: REASON"
 #include <array>
@@ -82,7 +82,7 @@ class Client final : public proto::ConnectionHandler {
         MessageWriter out;
         message::Offer offer;
         offer.transfer = number_ + 1;
-        offer.destination = {"crowd", std::to_string(number_)};
+        offer.destination = {"incast", std::to_string(number_)};
         out.put(offer);
         message::Entry entry;
         entry.path = {"file"};
@@ -126,9 +126,9 @@ class Client final : public proto::ConnectionHandler {
 };
 
 /// All functions except run() are called on the protocol thread.
-class Crowd {
+class Incast {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count)
+    Incast(io::Driver& driver, std::uint16_t port, std::size_t count)
         : driver_(driver), server_(test::loopback(port)), count_(count) {}
 
     void run() {
@@ -192,17 +192,17 @@ class Crowd {
 
 int main(int argc, char** argv) {
     if (argc != 4) {
-        std::fputs("crowd_of_clients KEY PORT COUNT\n", stderr);
+        std::fputs("incast_clients KEY PORT COUNT\n", stderr);
         return 2;
     }
     const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
     Address any = test::loopback();
     any.ip = {};
     need(transport->driver().open(any));
-    Crowd crowd(transport->driver(), static_cast<std::uint16_t>(std::atoi(argv[2])),
-                static_cast<std::size_t>(std::atoi(argv[3])));
+    Incast incast(transport->driver(), static_cast<std::uint16_t>(std::atoi(argv[2])),
+                  static_cast<std::size_t>(std::atoi(argv[3])));
     transport->start();
-    crowd.run();
+    incast.run();
     transport->stop(std::chrono::milliseconds(500));
     return 0;
 }
