@@ -5,6 +5,7 @@
 
 #include "fuzz/require.hpp"
 #include "transfer/file/journal.hpp"
+#include "transfer/file/records.hpp"
 #include "transfer/names.hpp"
 #include "transfer/shard/job_format.hpp"
 
@@ -54,7 +55,7 @@ std::vector<std::byte> framed(std::span<const std::byte> input) {
     std::vector<std::byte> out;
     while (!input.empty()) {
         const auto length = std::min<std::size_t>(std::to_integer<std::size_t>(input[0]), input.size() - 1);
-        append_framed(out, out.size(), input.subspan(1, length));
+        append_body(out, out.size(), input.subspan(1, length));
         input = input.subspan(1 + length);
     }
     return out;
@@ -65,7 +66,7 @@ std::vector<std::byte> sealed(std::span<const std::byte> input) {
     std::vector<std::byte> journal;
     while (!input.empty()) {
         const auto length = std::min<std::size_t>(std::to_integer<std::size_t>(input[0]), input.size() - 1);
-        const auto record = parse_record(input.subspan(1, length));
+        const auto record = parse_record<JournalRecord>(input.subspan(1, length));
         if (record) append_record(journal, journal.size(), *record);
         input = input.subspan(1 + length);
     }

@@ -1,11 +1,15 @@
 #include "transfer/file/journal.hpp"
-#include "transfer/names.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "test/bytes.hpp"
 #include "test/catch.hpp"
 #include "test/fault_case.hpp"
+#include "transfer/file/records.hpp"
+#include "transfer/names.hpp"
+#include "transfer/shard/job_format.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -56,32 +60,64 @@ TEST_CASE("a journal says what was written into it") {
     CHECK(image.next_number == 1);
 }
 
-TEST_CASE("a journal of version 1 has its times in nanoseconds") {
-    std::vector<std::byte> body(1 + 8 + 1 + 8 + 1 + 16, std::byte{7});
-    body[0] = std::byte{5};
-    body[9] = std::byte{6};                                           // size
-    for (std::size_t i = 10; i < 17; ++i) body[i] = std::byte{0xff};  // -2 ns
-    body[17] = std::byte{0xfe};
-    body[18] = std::byte{16};
-    const auto record = parse_record(body);
-    REQUIRE(record.ok());
-    CHECK(std::get<record::Done>(*record).mtime == FileTime{-1, 999'999'998});
-    Written written;
-    written.add(record::Header{1, 77, HashAlgorithm::xxh3_128});
-    written.add(*record);
-    CHECK(parse_journal(written.bytes).done.size() == 1);
-    Written later;
-    later.add(record::Header{kJournalVersion + 1, 77, HashAlgorithm::xxh3_128});
-    CHECK(parse_journal(later.bytes).valid_bytes == 0);
+TEST_CASE("the layout of each record of a journal stays") {
+    const std::vector<std::pair<JournalRecord, std::string>> written{
+        {record::Header{kJournalVersion, 0x0123456789abcdef, HashAlgorithm::sha256},
+         "000bb31e04445f4de9f601030123456789abcdef02"},
+        {record::Partial{70, {"d", "big"}}, "000a8d0691a119e4d40a02404602016403626967"},
+        {record::SharedPartial{71, {"d", "cut"}, 0xfedcba9876543210},
+         "0012dc1d37a9ffd5ec0008404702016403637574fedcba9876543210"},
+        {record::Piece{70, {1ULL << 40U, 1U << 20U, Digest(std::vector<std::byte>(32, std::byte{5}))}},
+         "0030f2f16916e73ca4a3034046c000010000000000801000002005050505050505050505050505050505050505050505"
+         "05050505050505050505"},
+        {record::Gone{70}, "0003b75fcf8d0cc9c1b6044046"},
+        {record::Rights{{"d"}, 0500, true}, "0007a54f9ecc129410e006010164414001"},
+        {record::Rights{{}, 07777, false}, "0005388a41121650e30206004fff00"},
+        {record::Done{0x0123456789abcdef, 5, {-9, 999'999'999}, digest_of(9)},
+         "002734aedfa7ad1bdb59070123456789abcdef05fffffffffffffff7bb9ac9ff10090909090909090909090909090909"
+         "09"}};
+    for (const auto& [record, hex] : written) {
+        std::vector<std::byte> bytes;
+        append_record(bytes, 77, record);
+        CHECK(test::to_hex(bytes) == hex);
+    }
+}
+
+TEST_CASE("the layout of each record of a job stays") {
+    const std::vector<std::pair<JobRecord, std::string>> written{
+        {job_record::Head{kJobFileVersion, 0x0123456789abcdef, 4096, 42, HashAlgorithm::sha256, 5, ~0ULL},
+         "002581b12b399fd9aca501030123456789abcdef5000000000000000002a020000000000000005ffffffffffffffff"},
+        {job_record::FileBegun{0x1111, {"d", "cut"}, 1ULL << 40U, {-9, 999'999'999}},
+         "00247154cd01b39d343e02000000000000111102016403637574c000010000000000fffffffffffffff7bb9ac9ff"},
+        {job_record::PartPiece{0x1111, {1ULL << 30U, 1U << 20U, Digest(std::vector<std::byte>(32, std::byte{5}))}},
+         "00369a39e1d918e1b72a030000000000001111c000000040000000801000002005050505050505050505050505050505"
+         "05050505050505050505050505050505"},
+        {job_record::PartFilled{0x1111, {0, 1ULL << 30U}, {{1, 2}, {3, 4}}},
+         "0024e811cf3ce8e0efa304000000000000111100c000000040000000000000000000000102000000000000000304"},
+        {job_record::FileNamed{0x1111}, "0009fedd818dcb2d8eaa050000000000001111"},
+        {job_record::ShardState{4095, job_record::ShardState::State::found}, "000493f959d2cbe68c39064fff02"},
+        {job_record::Top{{"d"}, {7, 8}}, "000dcc23a7e7b75372fb07010164000000000000000708"},
+        {job_record::FileOpened{0x1111, 3, true}, "000b18eb332bd6dbf67a0800000000000011110301"},
+        {job_record::FileLeft{0x1111, {{1, 2}, {3, 4}}},
+         "001bfc3d26fc42041a2f090000000000001111000000000000000102000000000000000304"},
+        {job_record::PartVoid{0x1111, 1ULL << 30U}, "001178b994c2c48365010a0000000000001111c000000040000000"}};
+    for (const auto& [record, hex] : written) {
+        std::vector<std::byte> bytes;
+        append_record(bytes, 77, record);
+        CHECK(test::to_hex(bytes) == hex);
+    }
+}
+
+TEST_CASE("a journal of another version is not used") {
+    const auto version = GENERATE(std::uint64_t{1}, std::uint64_t{2}, kJournalVersion + 1);
+    Written other;
+    other.add(record::Header{version, 77, HashAlgorithm::xxh3_128});
+    CHECK(parse_journal(other.bytes).valid_bytes == 0);
 }
 
 TEST_CASE("a transfer cannot choose the name of another one's temporary file by its number") {
-    constexpr std::uint64_t kOthers = 0xaa;
-    const std::uint64_t chosen = kOthers ^ path_key("mine");
-    CHECK(temp_number({2, chosen}, "mine") == kOthers);  // in journals of version 2
-    CHECK(temp_number({kJournalVersion, chosen}, "mine") != kOthers);
-    CHECK(temp_number({kJournalVersion, 5}, "a") != temp_number({kJournalVersion, 6}, "a"));
-    CHECK(temp_number({kJournalVersion, 5}, "a") == 0xd8cba88b6771f8c1U);
+    CHECK(temp_number(5, "a") != temp_number(6, "a"));
+    CHECK(temp_number(5, "a") == 0xd8cba88b6771f8c1U);
 }
 
 TEST_CASE("F60 of a torn journal the records before the tear are believed, and no other") {

@@ -112,9 +112,7 @@ void first_run(const TemporaryDirectory& temp, std::uint64_t pieces) {
     run.cut_off();
 }
 
-std::filesystem::path part_of(const TemporaryDirectory& temp) {
-    return temp.path() / temp_name(temp_number({kJournalVersion, 5}, "big"));
-}
+std::filesystem::path part_of(const TemporaryDirectory& temp) { return temp.path() / temp_name(temp_number(5, "big")); }
 std::string file_text(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};

@@ -3,18 +3,7 @@
 // The journal is .udtx-<transfer number, 16 hex digits>.journal (mode 0600) in the directory that takes the transfer.
 // The receiver holds an flock on it. It has at most 128 MiB; data that no longer fits is not resumable.
 //
-//   record = u16 length of body | u64 check | body
-//   check  = first eight bytes of XXH3-128(body), seeded with the record's offset in the file
-//   body   = u8 type | fields
-//
-// Integers are in network byte order. Encodings of fields:
-//
-//   varint   RFC 9000, section 16
-//   path     varint number of components | for each: varint length, bytes
-//   digest   varint length (16 or 32) | bytes
-//   time     u64 seconds since 1970, two's complement | varint nanoseconds
-//   hash     u8: 1 XXH3-128, 2 SHA-256
-//   key      u64: first eight bytes of XXH3-128(path, components joined by '/')
+// Its records are those of file/records.hpp:
 //
 // | type | record         | fields                                                                              |
 // |------|----------------|-------------------------------------------------------------------------------------|
@@ -22,20 +11,16 @@
 // | 2    | Partial        | varint number, path                                                                 |
 // | 3    | Piece          | varint number, varint offset, varint length, digest                                 |
 // | 4    | Gone           | varint number                                                                       |
-// | 5    | Done, obsolete | as type 7, with u64 nanoseconds since 1970 in place of the time; version 1 wrote it |
 // | 6    | Rights         | path (no component: directory of the journal), varint mode without them, u8 lent    |
 // | 7    | Done           | key, varint size, time of the source, digest of the file                            |
-// | 8    | Partial,       | varint number, path, u64 (not 0) that makes the temporary file's name               |
-// |      | shared         |                                                                                     |
+// | 8    | SharedPartial  | varint number, path, u64 (not 0) that makes the temporary file's name               |
 //
 // Numbers of Partial records ascend. Piece and Gone refer to such a number. All digests have the header's hash.
 //
 // A Piece follows an fdatasync of its temporary file, a Done follows a synced rename. So the journal itself needs no
-// sync: a lost record costs its piece. A reader stops at the first record that is cut short, that its check rejects, or
-// that contradicts the records before it. The receiver cuts the file there.
+// sync: a lost record costs its piece. The receiver cuts the file where a reader stops.
 //
-// This version of the program writes version 3. Versions 1 and 2 make the name of a temporary file in another way: see
-// temp_number().
+// The version is 3. A journal of another version is not used.
 #pragma once
 
 #include <chrono>
@@ -49,7 +34,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -62,72 +46,97 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kJournalVersion = 3;  // versions 1 and 2 are read too
-inline constexpr std::size_t kMaxRecordBytes = 8U << 10U;
+inline constexpr std::uint64_t kJournalVersion = 3;
 
 namespace record {
 /// Only the first record is a Header.
 struct Header {
+    static constexpr std::uint8_t kType = 1;
     std::uint64_t version = kJournalVersion;
     std::uint64_t transfer = 0;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    static void fields(auto& io, auto& r) {
+        io.varint(r.version);
+        io.u64(r.transfer);
+        io.hash(r.hash);
+    }
 };
 /// A file under construction. Later records refer to it by `number`.
 struct Partial {
+    static constexpr std::uint8_t kType = 2;
     std::uint64_t number = 0;
     std::vector<std::string> path;
-    std::uint64_t shared = 0;  ///< other shards fill it too: the number that makes its name; 0: only this transfer
+    static void fields(auto& io, auto& r) {
+        io.varint(r.number);
+        io.path(r.path);
+        io.require([&] { return check_path(r.path).ok(); });
+    }
+};
+/// A file under construction that other shards fill too.
+struct SharedPartial {
+    static constexpr std::uint8_t kType = 8;
+    std::uint64_t number = 0;
+    std::vector<std::string> path;
+    std::uint64_t shared = 0;  ///< the number that makes the name of the temporary file; not 0
+    static void fields(auto& io, auto& r) {
+        io.varint(r.number);
+        io.path(r.path);
+        io.u64(r.shared);
+        io.require([&] { return check_path(r.path).ok() && r.shared != 0; });
+    }
 };
 /// This piece is on disk in the temporary file. A later record for the same offset replaces it.
 struct Piece {
+    static constexpr std::uint8_t kType = 3;
     std::uint64_t number = 0;
     ProvenPiece piece;
+    static void fields(auto& io, auto& r) {
+        io.varint(r.number);
+        io.piece(r.piece);
+    }
 };
 /// The temporary file is gone.
 struct Gone {
+    static constexpr std::uint8_t kType = 4;
     std::uint64_t number = 0;
+    static void fields(auto& io, auto& r) { io.varint(r.number); }
 };
 /// A file without holes is on disk under its final name.
 struct Done {
+    static constexpr std::uint8_t kType = 7;
     std::uint64_t path_key = 0;
     std::uint64_t size = 0;
     FileTime mtime{};  ///< of the source
     Digest digest;     ///< of the file
+    static void fields(auto& io, auto& r) {
+        io.u64(r.path_key);
+        io.varint(r.size);
+        io.time(r.mtime);
+        io.digest(r.digest);
+    }
 };
 /// The owner was given more rights to a directory than its mode has, or they were taken back.
 struct Rights {
+    static constexpr std::uint8_t kType = 6;
     std::vector<std::string> path;  ///< empty: the directory of the journal
     std::uint32_t mode = 0;         ///< without these rights
     bool lent = false;
+    static void fields(auto& io, auto& r) {
+        io.path(r.path);
+        io.require([&] { return r.path.empty() || check_path(r.path).ok(); });
+        io.varint_to(kMaxMode, r.mode);
+        io.byte(r.lent, true);
+    }
 };
 }  // namespace record
 
-using JournalRecord =
-    std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done, record::Rights>;
-
-/// Appends a record that begins at `offset` of its file: the length of the body, a check of body and offset, and the
-/// body.
-void append_framed(std::vector<std::byte>& out, std::uint64_t offset, std::span<const std::byte> body);
-/// The body of the record at the beginning of `bytes`, which begins at `offset` of its file. nullopt: the record is
-/// torn or altered.
-[[nodiscard]] std::optional<std::span<const std::byte>> framed_at(std::span<const std::byte> bytes,
-                                                                  std::uint64_t offset);
-/// The size of a record with that body.
-[[nodiscard]] std::size_t framed_bytes(std::span<const std::byte> body) noexcept;
-
-/// Appends a record that begins at `offset` of the journal.
-void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
-/// Parses the body of a record whose check was right.
-[[nodiscard]] Result<JournalRecord> parse_record(std::span<const std::byte> body);
+using JournalRecord = std::variant<record::Header, record::Partial, record::SharedPartial, record::Piece, record::Gone,
+                                   record::Done, record::Rights>;
 
 /// The number that makes the name of the temporary file for this path. It is stable, so that another run finds the
 /// file. It comes from a cryptographic hash, so that a peer that chooses number and paths of a transfer cannot choose
-/// the name of another transfer's file. It is the first eight bytes of SHA-256(u64 transfer number | path). With a
-/// journal of version 1 or 2 it is the transfer number XOR the path's key.
-[[nodiscard]] std::uint64_t temp_number(const record::Header& header, std::string_view path);
-/// As temp_number(), for a file that several shards of a job fill: the first eight bytes of SHA-256("shared", NUL, u64
-/// job | path). It is never 0.
-[[nodiscard]] std::uint64_t shared_temp_number(std::uint64_t job, std::string_view path);
+/// the name of another transfer's file. It is the first eight bytes of SHA-256(u64 transfer number | path).
+[[nodiscard]] std::uint64_t temp_number(std::uint64_t transfer, std::string_view path);
 
 /// The state after all records of a journal.
 struct JournalImage {
@@ -135,7 +144,7 @@ struct JournalImage {
         std::uint64_t number = 0;
         std::string path;
         std::unordered_map<std::uint64_t, ProvenPiece> pieces;  // by offset
-        std::uint64_t shared = 0;
+        std::uint64_t shared = 0;  ///< see record::SharedPartial; 0: only this transfer fills it
     };
     bool has_header = false;
     record::Header header;
@@ -170,10 +179,10 @@ class ResumeJournal {
     /// What earlier runs left.
     [[nodiscard]] const JournalImage& earlier() const noexcept { return earlier_; }
     /// The number that makes the name of a temporary file.
-    [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return temp_number(header_, path); }
+    [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return temp_number(transfer_, path); }
 
     /// Records a new temporary file. Call it before its pieces are added and before it is done or gone. `shared`: see
-    /// record::Partial.
+    /// JournalImage::Partial.
     void begin_partial(const std::string& path, std::uint64_t shared = 0);
     /// Records pieces that are synced.
     void add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces);
@@ -191,29 +200,27 @@ class ResumeJournal {
     void remove();
 
   private:
-    /// The right of one job of this process to this transfer in this directory.
-    class Claim;
-    ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::unique_ptr<Claim> claim);
-    /// Returns "" or why the journal cannot be used. nullopt: another process still has it, and `wait` allows that.
-    [[nodiscard]] std::optional<std::string> lock(bool wait);
-    [[nodiscard]] std::string load(HashAlgorithm hash);
+    ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::shared_ptr<void> claim, UniqueFd fd);
+    /// Reads what an earlier run left, and returns a note for the user. `relinked`: that run's journal had another
+    /// name, and was left alone.
+    [[nodiscard]] std::string load(HashAlgorithm hash, bool relinked);
     void add(const JournalRecord& record);
 
     ConfinedDir root_;
     std::uint64_t transfer_;
-    std::unique_ptr<Claim> claim_;
+    std::shared_ptr<void> claim_;  // the right of one job of this process to this transfer in this directory
     UniqueFd fd_;
-    std::string unlocked_;   // why there is no lock, if there is none
-    bool relinked_ = false;  // the journal had another name, and was left alone
     JournalImage earlier_;
-    record::Header header_;
 
     mutable std::mutex mutex_;  // guards all members below
     std::vector<std::byte> pending_;
     std::uint64_t end_ = 0;  // size of the file and of pending_
     std::uint64_t next_number_ = 0;
-    std::unordered_map<std::string, std::uint64_t> numbers_;  // numbers of temporary files, by the path of the file
-    std::unordered_set<std::string> shared_;                  // paths of those files that other shards fill too
+    struct Listed {
+        std::uint64_t number = 0;
+        bool shared = false;  // other shards fill it too
+    };
+    std::unordered_map<std::string, Listed> listed_;  // temporary files, by the path of the file
     std::uint64_t done_ = 0;
     bool broken_ = false;
 };
@@ -225,7 +232,6 @@ class ResumeJournal::Opening {
     /// `displaced` is called when another job of this process wants the transfer. That happens once or more often, on
     /// the thread of that job.
     Opening(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash, std::function<void()> displaced);
-    ~Opening();
     Opening(const Opening&) = delete;
     Opening& operator=(const Opening&) = delete;
 
@@ -233,11 +239,12 @@ class ResumeJournal::Opening {
     [[nodiscard]] std::optional<Opened> attempt();
 
   private:
-    std::optional<ConfinedDir> root_;
+    ConfinedDir root_;
     std::uint64_t transfer_;
     HashAlgorithm hash_;
     std::function<void()> displaced_;
-    std::unique_ptr<ResumeJournal> journal_;                      // claimed, not locked yet
+    std::shared_ptr<void> claim_;                                 // null: another job of this process has the transfer
+    bool relinked_ = false;                                       // a journal with another name was left alone
     std::optional<std::chrono::steady_clock::time_point> since_;  // start of the wait for the job, then for the process
 };
 

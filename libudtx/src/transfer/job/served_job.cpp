@@ -121,11 +121,11 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
     for (;;) {
         const auto type = incoming_.next_type();
         if (!type) return false;
-        if (!request_.begun() && *type == static_cast<std::uint8_t>(MessageType::offer)) {
+        if (!request_.begun() && *type == message::Offer::kType) {
             become_receiver(now, connection);
             return true;
         }
-        if (request_.begun() && *type == static_cast<std::uint8_t>(MessageType::accept)) {
+        if (request_.begun() && *type == message::Accept::kType) {
             become_sender(now, connection);
             return true;
         }

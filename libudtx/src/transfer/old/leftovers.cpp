@@ -30,8 +30,8 @@ constexpr std::int64_t kDay = 86'400;
 // For disks without locks: no transfer leaves a file untouched for so long and then continues it.
 constexpr std::int64_t kSurelyIdle = kDay;
 
-std::string temporary_of(const record::Header& header, const std::string& path) {
-    return path_in(split_leaf(path).directory, temp_name(temp_number(header, path)));
+std::string temporary_of(std::uint64_t transfer, const std::string& path) {
+    return path_in(split_leaf(path).directory, temp_name(temp_number(transfer, path)));
 }
 
 /// A clock that was set back makes no file younger than new.
@@ -105,7 +105,7 @@ OpenJournal open_journal(int directory, const std::string& name) {
     out.rights = image.rights;
     for (const auto& [key, partial] : image.partials) {
         // A file that other shards fill too is removed only when no transfer is under way there.
-        if (partial.shared == 0) out.temporaries.push_back(temporary_of(image.header, partial.path));
+        if (partial.shared == 0) out.temporaries.push_back(temporary_of(image.header.transfer, partial.path));
     }
     return out;
 }

@@ -17,8 +17,8 @@
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/file/journal.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/file/records.hpp"
 #include "transfer/names.hpp"
 #include "wire/cursor.hpp"
 
@@ -34,20 +34,6 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 constexpr std::uint64_t kFirstWrite = 128;
 
 constexpr std::size_t kSlotBytes = 128;  // each shard writes only its own slot
-
-void put_slot(std::byte* to, const ShardSlot& slot) {
-    const std::array<std::uint64_t, 11> fields{slot.run,        slot.beat,       static_cast<std::uint64_t>(slot.state),
-                                               slot.limit,      slot.claim,      slot.demand,
-                                               slot.rate,       slot.bytes_done, slot.bytes_total,
-                                               slot.files_done, slot.failures};
-    for (std::size_t i = 0; i < fields.size(); ++i) wire::store_big_endian(to + 8 * i, fields[i], 8);
-}
-
-ShardSlot slot_at(const std::byte* from) {
-    const auto field = [&](std::size_t i) { return wire::load_big_endian(from + 8 * i, 8); };
-    const auto state = static_cast<ShardSlot::State>(std::min<std::uint64_t>(field(2), 3));
-    return {field(0), field(1), state, field(3), field(4), field(5), field(6), field(7), field(8), field(9), field(10)};
-}
 
 Error cannot_use(std::uint64_t job, int error) {
     Error out = io_error("cannot use the file that the shards of this job share,", job_file_name(job), error);
@@ -124,7 +110,7 @@ class JobFile::Locked {
     Locked& operator=(const Locked&) = delete;
 
     [[nodiscard]] int error() const noexcept { return error_; }
-    void add(const JobRecord& record) { append_job_record(added_, job_.end_ + added_.size(), record); }
+    void add(const JobRecord& record) { append_record(added_, job_.end_ + added_.size(), record); }
     /// Writes and syncs what was added. Returns 0 or an errno.
     [[nodiscard]] int write() {
         int failed = write_all_at(job_.fd_.get(), added_, job_.end_);
@@ -246,7 +232,7 @@ void JobFile::add_tops(const std::set<std::string>& names) {
     for (const std::string& name : names) {
         const auto made = time_made(root_.fd(), name, error);
         const auto known = image_.tops.find(name);
-        if (made && (known == image_.tops.end() || known->second != *made)) locked.add(job_record::Top{name, *made});
+        if (made && (known == image_.tops.end() || known->second != *made)) locked.add(job_record::Top{{name}, *made});
     }
     static_cast<void>(locked.write());  // without it, only 'receipt verify' notices that such a directory is removed
 }
@@ -293,7 +279,13 @@ bool JobFile::has_parts() const {
     return !image_.files.empty();
 }
 
-std::uint64_t JobFile::temporary_for(const std::string& path) const { return shared_temp_number(shard_.job, path); }
+std::uint64_t JobFile::temporary_for(const std::string& path) const {
+    Hasher hasher(HashAlgorithm::sha256);
+    hasher.update(std::as_bytes(std::span("shared")));
+    hasher.update_u64(shard_.job);
+    hasher.update(std::as_bytes(std::span(path)));
+    return std::max<std::uint64_t>(wire::load_big_endian(hasher.finish().bytes().data(), 8), 1);
+}
 
 Result<void> JobFile::begin(const Version& version, const std::function<Result<Opened>()>& open) {
     Locked locked(*this);
@@ -330,15 +322,9 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
 }
 
 std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRange& part) {
-    std::vector<ProvenPiece> out;
-    Locked locked(*this);
-    if (locked.error() != 0) return out;
-    const JobImage::SharedFile* const file = find(version);
-    if (file == nullptr) return out;
-    const auto& pieces = file->pieces;
-    const auto end = pieces.lower_bound(part.offset + part.length);
-    for (auto piece = pieces.lower_bound(part.offset); piece != end; ++piece) out.push_back(piece->second);
-    return out;
+    const Locked locked(*this);
+    const JobImage::SharedFile* const file = locked.error() == 0 ? find(version) : nullptr;
+    return file == nullptr ? std::vector<ProvenPiece>() : file->pieces_in(part);
 }
 
 const JobImage::SharedFile* JobFile::find(const Version& version) const {
@@ -391,12 +377,7 @@ Result<std::vector<JobFile::FilledPart>> JobFile::doubtful(const Version& versio
             if (!waits) {
                 for (const auto& [offset, length] : file->filled) {
                     if (offset >= part.offset && offset < part.offset + part.length) continue;
-                    FilledPart filled{{offset, length}};
-                    const auto end = file->pieces.lower_bound(offset + length);
-                    for (auto piece = file->pieces.lower_bound(offset); piece != end; ++piece) {
-                        filled.pieces.push_back(piece->second);
-                    }
-                    out.push_back(std::move(filled));
+                    out.push_back({{offset, length}, file->pieces_in({offset, length})});
                 }
                 return out;
             }
@@ -498,8 +479,12 @@ int JobFile::read_slots(std::vector<ShardSlot>& slots) {
     std::vector<std::byte> bytes(kSlotBytes * shard_.count);
     std::size_t count = 0;
     error = read_all_at(slots_.get(), bytes, 0, count);
-    slots.clear();
-    for (std::size_t i = 0; i < shard_.count; ++i) slots.push_back(slot_at(bytes.data() + kSlotBytes * i));
+    slots.assign(shard_.count, {});
+    for (std::size_t i = 0; i < shard_.count; ++i) {
+        FieldReader in(std::span<const std::byte>(bytes).subspan(kSlotBytes * i, kSlotBytes));
+        ShardSlot::fields(in, slots[i]);
+        slots[i].state = std::min(slots[i].state, ShardSlot::State::failed);
+    }
     return error;
 }
 
@@ -512,7 +497,9 @@ Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)
     if (error == 0 && clear_up(locked, slots)) error = locked.write();
     change(slots);
     std::array<std::byte, kSlotBytes> own{};
-    put_slot(own.data(), slots[shard_.index]);
+    wire::Writer bytes(own);
+    FieldWriter out(bytes);
+    ShardSlot::fields(out, slots[shard_.index]);
     if (error == 0) error = write_all_at(slots_.get(), own, kSlotBytes * shard_.index);
     return error == 0 ? Result<void>() : cannot_use(shard_.job, error);
 }

@@ -47,7 +47,8 @@ class JobFile {
 
     /// True if parts of files that several shards fill exist, or existed when this shard began.
     [[nodiscard]] bool has_parts() const;
-    /// The number that makes the temporary name of such a file.
+    /// The number that makes the temporary name of such a file, as temp_number() for a file of one transfer: the first
+    /// eight bytes of SHA-256("shared", NUL, u64 job | path). It is never 0.
     [[nodiscard]] std::uint64_t temporary_for(const std::string& path) const;
     /// The temporary file of such a file.
     struct Opened {

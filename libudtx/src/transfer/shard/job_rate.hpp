@@ -35,6 +35,10 @@ struct ShardSlot {
     std::uint64_t bytes_total = 0;  ///< known so far
     std::uint64_t files_done = 0;   ///< a part of a file counts as one
     std::uint64_t failures = 0;     ///< entries
+    static void fields(auto& io, auto& slot) {
+        io.u64(slot.run, slot.beat, slot.state, slot.limit, slot.claim, slot.demand, slot.rate, slot.bytes_done,
+               slot.bytes_total, slot.files_done, slot.failures);
+    }
     friend bool operator==(const ShardSlot&, const ShardSlot&) noexcept = default;
 };
 

@@ -1,0 +1,62 @@
+#include "transfer/message/message_codec.hpp"
+
+#include <array>
+#include <cassert>
+#include <utility>
+
+#include "transfer/message/fields.hpp"
+#include "wire/cursor.hpp"
+
+namespace udtx::transfer {
+
+Result<Message> parse_message(std::span<const std::byte> body) {
+    FieldReader in(body);
+    std::optional<Message> message;
+    read_fields(in, message);
+    if (!message) return Error{ErrorCode::malformed, "unknown control message"};
+    if (!in.complete()) return Error{ErrorCode::malformed, "malformed control message"};
+    return std::move(*message);
+}
+
+void MessageReader::feed(std::span<const std::byte> bytes) {
+    if (at_ > 0) {
+        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
+        at_ = 0;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+Result<std::optional<Message>> MessageReader::next() {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    const auto length = in.varint();
+    if (!length) return std::optional<Message>();
+    if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
+    const auto body = in.bytes(static_cast<std::size_t>(*length));
+    if (!body) return std::optional<Message>();
+    auto parsed = parse_message(*body);
+    if (!parsed) return parsed.error();
+    at_ += in.position();
+    return std::optional<Message>(std::move(parsed).value());
+}
+
+std::optional<std::uint8_t> MessageReader::next_type() const {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    return in.varint() ? in.u8() : std::nullopt;
+}
+
+MessageWriter::MessageWriter() : scratch_(kMaxMessageBytes) {}
+
+void MessageWriter::put(const Message& message) {
+    wire::Writer body(scratch_);
+    [[maybe_unused]] const bool fits = write_fields(body, message);
+    assert(fits && "a message beyond its bounds");
+    std::array<std::byte, 8> prefix{};
+    wire::Writer length(prefix);
+    length.varint(body.size());
+    const auto head = length.written();
+    const auto tail = body.written();
+    out_.insert(out_.end(), head.begin(), head.end());
+    out_.insert(out_.end(), tail.begin(), tail.end());
+}
+
+}  // namespace udtx::transfer
