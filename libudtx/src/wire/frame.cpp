@@ -9,28 +9,43 @@ namespace {
 
 Error malformed(const char* what) { return {ErrorCode::malformed, std::string("frame: ") + what}; }
 
-bool read_varint(Reader& in, std::uint64_t& out) {
+bool read(Reader& in, std::uint64_t& out) {
     const auto v = in.varint();
     if (!v) return false;
     out = *v;
     return true;
 }
 
-bool read_stream_id(Reader& in, StreamId& out) { return read_varint(in, out.value); }
+bool read(Reader& in, StreamId& out) { return read(in, out.value); }
 
-bool read_path(Reader& in, PathId& out) {
+bool read(Reader& in, std::uint8_t& out) {
     const auto v = in.u8();
     if (!v) return false;
-    out.value = *v;
+    out = *v;
     return true;
 }
 
+bool read(Reader& in, PathId& out) { return read(in, out.value); }
+
 // Reads a length and that many bytes.
-bool read_data(Reader& in, std::span<const std::byte>& out) {
+bool read(Reader& in, std::span<const std::byte>& out) {
     const auto length = in.varint();
     if (!length || *length > in.remaining()) return false;
     out = *in.bytes(static_cast<std::size_t>(*length));
     return true;
+}
+
+template <class... T>
+bool read_all(Reader& in, T&... fields) {
+    return (read(in, fields) && ...);
+}
+
+/// Reads a frame of these fields, which may have any value.
+template <class T, class... Field>
+Result<Frame> read_plain(Reader& in, const char* truncated, Field T::*... fields) {
+    T frame;
+    if (!read_all(in, frame.*fields...)) return malformed(truncated);
+    return Frame(frame);
 }
 
 bool beyond_last_offset(std::uint64_t offset, std::size_t length) { return offset > kVarintMax - length; }
@@ -49,17 +64,14 @@ Result<Frame> read_ack(Reader& in, AckFrame& frame) {
     std::uint64_t largest = 0;
     std::uint64_t more = 0;
     std::uint64_t length = 0;
-    if (!read_path(in, frame.path) || !read_varint(in, frame.delay_us) || !read_varint(in, largest) ||
-        !read_varint(in, more) || !read_varint(in, length)) {
-        return malformed("ACK truncated");
-    }
+    if (!read_all(in, frame.path, frame.delay_us, largest, more, length)) return malformed("ACK truncated");
     if (frame.delay_us > kMaxMicroseconds) return malformed("ACK delay too large");
     if (more >= kMaxAckRanges) return malformed("too many ACK ranges");
     if (length > largest) return malformed("ACK range below zero");
     frame.ranges[0] = {largest - length, largest};
     for (std::size_t i = 1; i <= more; ++i) {
         std::uint64_t gap = 0;
-        if (!read_varint(in, gap) || !read_varint(in, length)) return malformed("ACK truncated");
+        if (!read_all(in, gap, length)) return malformed("ACK truncated");
         const PacketNumber above = frame.ranges[i - 1].first;
         if (gap + 2 > above || length > above - gap - 2) return malformed("ACK range below zero");
         const PacketNumber last = above - gap - 2;
@@ -73,13 +85,13 @@ Result<Frame> read_ack_timed(Reader& in, AckFrame& frame) {
     auto ack = read_ack(in, frame);
     if (!ack) return ack;
     std::uint64_t count = 0;
-    if (!read_varint(in, count)) return malformed("ACK_TIMED truncated");
+    if (!read(in, count)) return malformed("ACK_TIMED truncated");
     if (count == 0 || count > kMaxAckArrivals) return malformed("ACK_TIMED with a wrong number of arrivals");
     PacketNumber below = frame.largest();
     for (std::size_t i = 0; i < count; ++i) {
         std::uint64_t distance = 0;
         AckArrival& arrival = frame.arrivals[i];
-        if (!read_varint(in, distance) || !read_varint(in, arrival.before_us)) return malformed("ACK_TIMED truncated");
+        if (!read_all(in, distance, arrival.before_us)) return malformed("ACK_TIMED truncated");
         if (distance > below) return malformed("ACK_TIMED number below zero");
         if (arrival.before_us > kMaxMicroseconds) return malformed("ACK_TIMED time too large");
         below -= distance;
@@ -92,7 +104,7 @@ Result<Frame> read_ack_timed(Reader& in, AckFrame& frame) {
 
 Result<Frame> read_crypto(Reader& in) {
     CryptoFrame frame;
-    if (!read_varint(in, frame.offset) || !read_data(in, frame.data)) return malformed("CRYPTO truncated");
+    if (!read_all(in, frame.offset, frame.data)) return malformed("CRYPTO truncated");
     if (beyond_last_offset(frame.offset, frame.data.size())) return malformed("CRYPTO offset too large");
     return Frame(frame);
 }
@@ -100,45 +112,13 @@ Result<Frame> read_crypto(Reader& in) {
 Result<Frame> read_stream(Reader& in, bool to_end, bool fin) {
     StreamFrame frame;
     frame.fin = fin;
-    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.offset)) return malformed("STREAM truncated");
+    if (!read_all(in, frame.id, frame.offset)) return malformed("STREAM truncated");
     if (to_end) {
         frame.data = *in.bytes(in.remaining());
-    } else if (!read_data(in, frame.data)) {
+    } else if (!read(in, frame.data)) {
         return malformed("STREAM truncated");
     }
     if (beyond_last_offset(frame.offset, frame.data.size())) return malformed("STREAM offset too large");
-    return Frame(frame);
-}
-
-Result<Frame> read_max_streams(Reader& in) {
-    MaxStreamsFrame frame;
-    if (!read_varint(in, frame.limit)) return malformed("MAX_STREAMS truncated");
-    return Frame(frame);
-}
-
-Result<Frame> read_max_data(Reader& in) {
-    MaxDataFrame frame;
-    if (!read_varint(in, frame.limit)) return malformed("MAX_DATA truncated");
-    return Frame(frame);
-}
-
-Result<Frame> read_max_stream_data(Reader& in) {
-    MaxStreamDataFrame frame;
-    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.limit)) return malformed("MAX_STREAM_DATA truncated");
-    return Frame(frame);
-}
-
-Result<Frame> read_reset_stream(Reader& in) {
-    ResetStreamFrame frame;
-    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.code) || !read_varint(in, frame.final_size)) {
-        return malformed("RESET_STREAM truncated");
-    }
-    return Frame(frame);
-}
-
-Result<Frame> read_stop_sending(Reader& in) {
-    StopSendingFrame frame;
-    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.code)) return malformed("STOP_SENDING truncated");
     return Frame(frame);
 }
 
@@ -147,9 +127,8 @@ Result<Frame> read_rate_feedback(Reader& in) {
     std::uint64_t pair_bytes = 0;
     std::uint64_t error = 0;
     std::uint64_t granularity = 0;
-    if (!read_path(in, frame.path) || !read_varint(in, frame.arrival_pps) || !read_varint(in, frame.capacity_pps) ||
-        !read_varint(in, frame.pair_gap_ns) || !read_varint(in, pair_bytes) || !read_varint(in, frame.line_pps) ||
-        !read_varint(in, error) || !read_varint(in, granularity) || !read_varint(in, frame.receive_time_us)) {
+    if (!read_all(in, frame.path, frame.arrival_pps, frame.capacity_pps, frame.pair_gap_ns, pair_bytes, frame.line_pps,
+                  error, granularity, frame.receive_time_us)) {
         return malformed("RATE_FEEDBACK truncated");
     }
     if (pair_bytes > kMaxPairBytes || error > kWholeError || granularity > kMaxGranularity ||
@@ -171,38 +150,37 @@ Result<Frame> read_path_probe(Reader& in) {
 
 Result<Frame> read_path_status(Reader& in) {
     PathStatusFrame frame;
-    if (!read_path(in, frame.path)) return malformed("PATH_STATUS truncated");
-    const auto status = in.u8();
-    if (!status || !read_varint(in, frame.sequence) || !read_varint(in, frame.weight)) {
-        return malformed("PATH_STATUS truncated");
-    }
-    if (*status > static_cast<std::uint8_t>(PathStatus::suspended)) return malformed("PATH_STATUS of unknown kind");
+    std::uint8_t status = 0;
+    if (!read_all(in, frame.path, status, frame.sequence, frame.weight)) return malformed("PATH_STATUS truncated");
+    if (status > static_cast<std::uint8_t>(PathStatus::suspended)) return malformed("PATH_STATUS of unknown kind");
     if (frame.weight > kMaxPathWeight) return malformed("PATH_STATUS weight too large");
-    frame.status = static_cast<PathStatus>(*status);
-    return Frame(frame);
-}
-
-Result<Frame> read_path_abandon(Reader& in) {
-    PathAbandonFrame frame;
-    if (!read_path(in, frame.path) || !read_varint(in, frame.code)) return malformed("PATH_ABANDON truncated");
+    frame.status = static_cast<PathStatus>(status);
     return Frame(frame);
 }
 
 Result<Frame> read_close(Reader& in) {
     CloseFrame frame;
     std::span<const std::byte> reason;
-    const auto application = in.u8();
-    if (!application || !read_varint(in, frame.code) || !read_data(in, reason)) return malformed("CLOSE truncated");
-    if (*application > 1) return malformed("CLOSE of unknown kind");
+    std::uint8_t application = 0;
+    if (!read_all(in, application, frame.code, reason)) return malformed("CLOSE truncated");
+    if (application > 1) return malformed("CLOSE of unknown kind");
     if (reason.size() > kMaxCloseReason) return malformed("CLOSE reason too long");
-    frame.application = *application == 1;
+    frame.application = application == 1;
     frame.reason = {reinterpret_cast<const char*>(reason.data()), reason.size()};
     return Frame(frame);
 }
 
 bool put_type(Writer& out, FrameType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
-bool put_data(Writer& out, std::span<const std::byte> data) { return out.varint(data.size()) && out.bytes(data); }
+bool put(Writer& out, std::uint64_t value) { return out.varint(value); }
+bool put(Writer& out, StreamId id) { return out.varint(id.value); }
+bool put(Writer& out, PathId path) { return out.u8(path.value); }
+bool put(Writer& out, std::span<const std::byte> data) { return out.varint(data.size()) && out.bytes(data); }
+
+template <class... T>
+bool put_all(Writer& out, FrameType type, const T&... fields) {
+    return put_type(out, type) && (put(out, fields) && ...);
+}
 
 // One overload for each frame. If it returns false, the caller removes the bytes already written.
 bool put(Writer& out, const PaddingFrame& f) { return f.length > 0 && out.zeros(f.length); }
@@ -228,9 +206,9 @@ bool put_arrivals(Writer& out, const AckFrame& f) {
 bool put(Writer& out, const AckFrame& f) {
     assert(f.count >= 1 && f.count <= kMaxAckRanges);
     const AckRange& top = f.ranges[0];
-    if (f.delay_us > kMaxMicroseconds || !put_type(out, f.arrival_count > 0 ? FrameType::ack_timed : FrameType::ack) ||
-        !out.u8(f.path.value) || !out.varint(f.delay_us) || !out.varint(top.last) || !out.varint(f.count - 1) ||
-        !out.varint(top.last - top.first)) {
+    const FrameType type = f.arrival_count > 0 ? FrameType::ack_timed : FrameType::ack;
+    if (f.delay_us > kMaxMicroseconds ||
+        !put_all(out, type, f.path, f.delay_us, top.last, f.count - 1, top.last - top.first)) {
         return false;
     }
     for (std::size_t i = 1; i < f.count; ++i) {
@@ -244,37 +222,26 @@ bool put(Writer& out, const AckFrame& f) {
 
 bool put(Writer& out, const AckFrameView& f) { return put(out, *f.frame); }
 
-bool put(Writer& out, const CryptoFrame& f) {
-    return put_type(out, FrameType::crypto) && out.varint(f.offset) && put_data(out, f.data);
-}
+bool put(Writer& out, const CryptoFrame& f) { return put_all(out, FrameType::crypto, f.offset, f.data); }
 
 bool put(Writer& out, const StreamFrame& f) {
-    return put_type(out, f.fin ? FrameType::stream_fin : FrameType::stream) && out.varint(f.id.value) &&
-           out.varint(f.offset) && put_data(out, f.data);
+    return put_all(out, f.fin ? FrameType::stream_fin : FrameType::stream, f.id, f.offset, f.data);
 }
 
-bool put(Writer& out, const MaxStreamsFrame& f) { return put_type(out, FrameType::max_streams) && out.varint(f.limit); }
-bool put(Writer& out, const MaxDataFrame& f) { return put_type(out, FrameType::max_data) && out.varint(f.limit); }
-
-bool put(Writer& out, const MaxStreamDataFrame& f) {
-    return put_type(out, FrameType::max_stream_data) && out.varint(f.id.value) && out.varint(f.limit);
-}
+bool put(Writer& out, const MaxStreamsFrame& f) { return put_all(out, FrameType::max_streams, f.limit); }
+bool put(Writer& out, const MaxDataFrame& f) { return put_all(out, FrameType::max_data, f.limit); }
+bool put(Writer& out, const MaxStreamDataFrame& f) { return put_all(out, FrameType::max_stream_data, f.id, f.limit); }
 
 bool put(Writer& out, const ResetStreamFrame& f) {
-    return put_type(out, FrameType::reset_stream) && out.varint(f.id.value) && out.varint(f.code) &&
-           out.varint(f.final_size);
+    return put_all(out, FrameType::reset_stream, f.id, f.code, f.final_size);
 }
 
-bool put(Writer& out, const StopSendingFrame& f) {
-    return put_type(out, FrameType::stop_sending) && out.varint(f.id.value) && out.varint(f.code);
-}
+bool put(Writer& out, const StopSendingFrame& f) { return put_all(out, FrameType::stop_sending, f.id, f.code); }
 
 bool put(Writer& out, const RateFeedbackFrame& f) {
     return f.line_error <= kWholeError && f.receive_time_us <= kMaxMicroseconds &&
-           put_type(out, FrameType::rate_feedback) && out.u8(f.path.value) && out.varint(f.arrival_pps) &&
-           out.varint(f.capacity_pps) && out.varint(f.pair_gap_ns) && out.varint(f.pair_bytes) &&
-           out.varint(f.line_pps) && out.varint(f.line_error) && out.varint(f.granularity_us) &&
-           out.varint(f.receive_time_us);
+           put_all(out, FrameType::rate_feedback, f.path, f.arrival_pps, f.capacity_pps, f.pair_gap_ns, f.pair_bytes,
+                   f.line_pps, f.line_error, f.granularity_us, f.receive_time_us);
 }
 
 bool put(Writer& out, const PathChallengeFrame& f) {
@@ -288,17 +255,15 @@ bool put(Writer& out, const HandshakeDoneFrame&) { return put_type(out, FrameTyp
 bool put(Writer& out, const CloseFrame& f) {
     const auto reason = std::as_bytes(std::span(f.reason.data(), f.reason.size()));
     return reason.size() <= kMaxCloseReason && put_type(out, FrameType::close) && out.u8(f.application ? 1 : 0) &&
-           out.varint(f.code) && put_data(out, reason);
+           put(out, f.code) && put(out, reason);
 }
 
 bool put(Writer& out, const PathStatusFrame& f) {
-    return f.weight <= kMaxPathWeight && put_type(out, FrameType::path_status) && out.u8(f.path.value) &&
-           out.u8(static_cast<std::uint8_t>(f.status)) && out.varint(f.sequence) && out.varint(f.weight);
+    return f.weight <= kMaxPathWeight && put_type(out, FrameType::path_status) && put(out, f.path) &&
+           out.u8(static_cast<std::uint8_t>(f.status)) && put(out, f.sequence) && put(out, f.weight);
 }
 
-bool put(Writer& out, const PathAbandonFrame& f) {
-    return put_type(out, FrameType::path_abandon) && out.u8(f.path.value) && out.varint(f.code);
-}
+bool put(Writer& out, const PathAbandonFrame& f) { return put_all(out, FrameType::path_abandon, f.path, f.code); }
 
 template <class T>
 bool put_or_rewind(Writer& out, const T& frame) {
@@ -333,15 +298,16 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
         case FrameType::stream_fin:
             return read_stream(in, false, true);
         case FrameType::max_streams:
-            return read_max_streams(in);
+            return read_plain(in, "MAX_STREAMS truncated", &MaxStreamsFrame::limit);
         case FrameType::max_data:
-            return read_max_data(in);
+            return read_plain(in, "MAX_DATA truncated", &MaxDataFrame::limit);
         case FrameType::max_stream_data:
-            return read_max_stream_data(in);
+            return read_plain(in, "MAX_STREAM_DATA truncated", &MaxStreamDataFrame::id, &MaxStreamDataFrame::limit);
         case FrameType::reset_stream:
-            return read_reset_stream(in);
+            return read_plain(in, "RESET_STREAM truncated", &ResetStreamFrame::id, &ResetStreamFrame::code,
+                              &ResetStreamFrame::final_size);
         case FrameType::stop_sending:
-            return read_stop_sending(in);
+            return read_plain(in, "STOP_SENDING truncated", &StopSendingFrame::id, &StopSendingFrame::code);
         case FrameType::rate_feedback:
             return read_rate_feedback(in);
         case FrameType::path_challenge:
@@ -355,7 +321,7 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
         case FrameType::path_status:
             return read_path_status(in);
         case FrameType::path_abandon:
-            return read_path_abandon(in);
+            return read_plain(in, "PATH_ABANDON truncated", &PathAbandonFrame::path, &PathAbandonFrame::code);
     }
     return malformed("unknown type");
 }
