@@ -37,16 +37,16 @@ void check_job(std::span<const std::byte> bytes) {
     require(read <= bytes.size(), "no more is believed than there is");
     require(image.has_head || image.files.empty(), "nothing is believed without a head");
     for (const auto& [temporary, file] : image.files) {
-        require(check_path(split_path(file.path)).ok(), "paths of a job are checked");
+        require(check_path(split_path(file.version.path)).ok(), "paths of a job are checked");
         std::uint64_t filled = 0;
         for (const auto& [offset, length] : file.filled) {
-            require(length > 0 && offset + length <= file.size, "a part lies in its file");
+            require(length > 0 && offset + length <= file.version.size, "a part lies in its file");
             filled = std::max(filled, offset + length);
         }
         for (const auto& [offset, piece] : file.pieces) {
-            require(piece.length > 0 && offset + piece.length <= file.size, "a piece lies in its file");
+            require(piece.length > 0 && offset + piece.length <= file.version.size, "a piece lies in its file");
         }
-        require(!file.is_whole() || filled == file.size, "a whole file is filled to its end");
+        require(!file.is_whole() || filled == file.version.size, "a whole file is filled to its end");
     }
 }
 

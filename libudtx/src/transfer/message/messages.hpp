@@ -323,9 +323,9 @@ struct Sources {
 
     static void fields(auto& io, auto& m) {
         io.byte(m.shape, SourceShape::stream);
-        io.list(m.missing, kMaxListItems, [&](auto& missing) {
-            io.text(missing.path);
-            io.text(missing.reason);
+        io.list(m.missing, kMaxListItems, [&](auto& source) {
+            io.text(source.path);
+            io.text(source.reason);
         });
     }
 };

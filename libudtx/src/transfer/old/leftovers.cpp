@@ -214,7 +214,7 @@ class Cleaner {
         spared_[path_in(directory, name)] = why;
         spared_[path_in(directory, shard_slots_name(job->head.job))] = "its job waits";
         for (const auto& [number, file] : job->files) {
-            const std::string temporary = path_in(split_leaf(file.path).directory, temp_name(number));
+            const std::string temporary = path_in(split_leaf(file.version.path).directory, temp_name(number));
             spared_[path_in(directory, temporary)] = "its job waits";
         }
     }

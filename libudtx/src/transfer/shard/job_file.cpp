@@ -44,6 +44,8 @@ Error cannot_use(std::uint64_t job, int error) {
     return out;
 }
 
+Result<void> usable(std::uint64_t job, int error) { return error == 0 ? Result<void>() : cannot_use(job, error); }
+
 Error gone(std::uint64_t job) {
     return {ErrorCode::file_io, "'" + job_file_name(job) +
                                     "', which the shards of this job share, was removed while this shard was running: "
@@ -58,7 +60,7 @@ Error begun_again(const JobFile::Version& version) {
 Error missing_in(const JobImage::SharedFile& file) {
     const FileRange gap = file.first_gap();
     return {ErrorCode::refused,
-            "'" + escape_name(file.path) + "': bytes " + std::to_string(gap.offset) + " to " +
+            "'" + escape_name(file.version.path) + "': bytes " + std::to_string(gap.offset) + " to " +
                 std::to_string(gap.offset + gap.length - 1) +
                 " are missing, although all shards have ended: the file was started again after "
                 "some shards had ended, or their data is gone or changed. Run all shards again; to leave the "
@@ -293,8 +295,8 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
     const std::uint64_t temporary = temporary_for(version.path);
     const auto at = image_.files.find(temporary);
     const bool known = at != image_.files.end();
-    const bool same = known && at->second.size == version.size && at->second.mtime == version.mtime;
-    if (known && !same && version.mtime < at->second.mtime) {
+    const bool same = known && at->second.version == version;
+    if (known && !same && version.mtime < at->second.version.mtime) {
         return Error{ErrorCode::refused, "'" + escape_name(version.path) +
                                              "': another shard sends a newer version of it: run this shard again when "
                                              "its host sees that, too"};
@@ -317,8 +319,7 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
         }
     }
     locked.add(job_record::FileOpened{temporary, shard_.index, sure});
-    if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
-    return {};
+    return usable(shard_.job, locked.write());
 }
 
 std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRange& part) {
@@ -329,8 +330,7 @@ std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRang
 
 const JobImage::SharedFile* JobFile::find(const Version& version) const {
     const auto at = image_.files.find(temporary_for(version.path));
-    const bool same = at != image_.files.end() && at->second.size == version.size && at->second.mtime == version.mtime;
-    return same ? &at->second : nullptr;
+    return at != image_.files.end() && at->second.version == version ? &at->second : nullptr;
 }
 
 JobFile::OtherWriter JobFile::other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) {
@@ -397,8 +397,7 @@ Result<void> JobFile::judge(const Version& version, const std::vector<std::uint6
     }
     locked.add(job_record::FileOpened{temporary, shard_.index, true});
     changed_.erase(temporary);
-    const int error = locked.write();
-    return error == 0 ? Result<void>() : cannot_use(shard_.job, error);
+    return usable(shard_.job, locked.write());
 }
 
 void JobFile::leave(const Version& version, const FileTimes& times) {
@@ -417,8 +416,7 @@ Result<bool> JobFile::fill(const Version& version, const FileRange& part, const 
     const JobImage::SharedFile* const file = find(version);
     const auto named = image_.named.find(temporary);
     // This part was on record, and another shard has completed the file since then.
-    const JobImage::NamedFile same{version.size, version.mtime};
-    if (file == nullptr && named != image_.named.end() && named->second == same) return false;
+    if (file == nullptr && named != image_.named.end() && named->second == version) return false;
     if (file == nullptr) return begun_again(version);
     for (const ProvenPiece& piece : pieces) locked.add(job_record::PartPiece{temporary, piece});
     locked.add(job_record::PartFilled{temporary, part, times});
@@ -501,7 +499,7 @@ Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)
     FieldWriter out(bytes);
     ShardSlot::fields(out, slots[shard_.index]);
     if (error == 0) error = write_all_at(slots_.get(), own, kSlotBytes * shard_.index);
-    return error == 0 ? Result<void>() : cannot_use(shard_.job, error);
+    return usable(shard_.job, error);
 }
 
 }  // namespace udtx::transfer

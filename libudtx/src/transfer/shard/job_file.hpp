@@ -27,12 +27,7 @@ namespace udtx::transfer {
 /// Thread-safe. Each change is made under a lock of the file and is synced before it counts.
 class JobFile {
   public:
-    /// A file that several shards fill, as it is at the source.
-    struct Version {
-        std::string path;
-        std::uint64_t size = 0;
-        FileTime mtime{};
-    };
+    using Version = SharedVersion;
 
     /// refused: earlier shards cut the tree in another way, select other entries or use another hash. Also refused:
     /// this shard has met another run of the job. file_io: the file cannot be used, because the disk has no locks, or

@@ -21,22 +21,19 @@ class JobReplay {
     }
     bool operator()(const job_record::FileBegun& r) {
         image_.named.erase(r.temporary);
-        image_.files[r.temporary] = {join_path(r.path), r.size, r.mtime};
+        image_.files[r.temporary] = {{join_path(r.path), r.size, r.mtime}};
         return image_.has_head;
     }
     bool operator()(const job_record::PartPiece& r) {
         JobImage::SharedFile* const file = find(r.temporary);
-        const bool fits = file != nullptr && r.piece.length > 0 && r.piece.offset < file->size &&
-                          r.piece.length <= file->size - r.piece.offset &&
+        const bool fits = file != nullptr && lies_in(*file, r.piece.offset, r.piece.length) &&
                           r.piece.digest.bytes().size() == digest_bytes(image_.head.hash);
         if (fits) file->next_pieces[r.piece.offset] = r.piece;
         return fits;
     }
     bool operator()(const job_record::PartFilled& r) {
         JobImage::SharedFile* const file = find(r.temporary);
-        const bool fits = file != nullptr && r.part.length > 0 && r.part.offset < file->size &&
-                          r.part.length <= file->size - r.part.offset;
-        if (!fits) return false;
+        if (file == nullptr || !lies_in(*file, r.part.offset, r.part.length)) return false;
         file->filled[r.part.offset] = r.part.length;
         file->times = r.times;
         file->pieces.erase(file->pieces.lower_bound(r.part.offset),
@@ -66,7 +63,7 @@ class JobReplay {
     bool operator()(const job_record::FileNamed& r) {
         const JobImage::SharedFile* const file = find(r.temporary);
         if (file == nullptr) return false;
-        image_.named[r.temporary] = {file->size, file->mtime};
+        image_.named[r.temporary] = file->version;
         return image_.files.erase(r.temporary) > 0;
     }
     bool operator()(const job_record::ShardState& r) {
@@ -82,6 +79,9 @@ class JobReplay {
     }
 
   private:
+    [[nodiscard]] static bool lies_in(const JobImage::SharedFile& file, std::uint64_t offset, std::uint64_t length) {
+        return length > 0 && offset < file.version.size && length <= file.version.size - offset;
+    }
     [[nodiscard]] JobImage::SharedFile* find(std::uint64_t temporary) {
         const auto at = image_.files.find(temporary);
         return at == image_.files.end() ? nullptr : &at->second;
@@ -97,7 +97,7 @@ FileRange JobImage::SharedFile::first_gap() const {
         if (offset > to) return {to, offset - to};
         to = std::max(to, offset + length);
     }
-    return {to, size - std::min(to, size)};
+    return {to, version.size - std::min(to, version.size)};
 }
 
 std::vector<ProvenPiece> JobImage::SharedFile::pieces_in(const FileRange& range) const {

@@ -178,19 +178,20 @@ using JobRecord = std::variant<job_record::Head, job_record::FileBegun, job_reco
                                job_record::FileNamed, job_record::ShardState, job_record::Top, job_record::FileOpened,
                                job_record::FileLeft, job_record::PartVoid>;
 
+/// A file that several shards fill, as it is at the source.
+struct SharedVersion {
+    std::string path;
+    std::uint64_t size = 0;
+    FileTime mtime{};
+    friend bool operator==(const SharedVersion&, const SharedVersion&) noexcept = default;
+};
+
 /// The state after all records of the file.
 class JobImage {
   public:
-    struct NamedFile {
-        std::uint64_t size = 0;
-        FileTime mtime{};
-        friend bool operator==(const NamedFile&, const NamedFile&) noexcept = default;
-    };
     /// A file that several shards fill.
     struct SharedFile {
-        std::string path;
-        std::uint64_t size = 0;
-        FileTime mtime{};
+        SharedVersion version;
         std::map<std::uint64_t, std::uint64_t> filled{};     ///< lengths of parts, by offset
         std::map<std::uint64_t, ProvenPiece> pieces{};       ///< pieces of these parts, by offset
         std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< pieces of a part that has no PartFilled yet
@@ -210,7 +211,7 @@ class JobImage {
     bool has_head = false;
     job_record::Head head;
     std::map<std::uint64_t, SharedFile> files;                         ///< by the number that makes the temporary name
-    std::map<std::uint64_t, NamedFile> named;                          ///< such files that have their final names
+    std::map<std::uint64_t, SharedVersion> named;                      ///< such files that have their final names
     std::vector<std::optional<job_record::ShardState::State>> shards;  ///< empty: it has not begun
     std::map<std::string, FileTime> tops;                              ///< when these directories were made
     /// True if shards that have run would have to run again without this file.
