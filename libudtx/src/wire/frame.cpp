@@ -41,10 +41,10 @@ bool read_all(Reader& in, T&... fields) {
 }
 
 /// Reads a frame of these fields, which may have any value.
-template <class T, class... Field>
-Result<Frame> read_plain(Reader& in, const char* truncated, Field T::*... fields) {
+template <class T, auto... Fields>
+Result<Frame> read_plain(Reader& in, const char* truncated) {
     T frame;
-    if (!read_all(in, frame.*fields...)) return malformed(truncated);
+    if (!read_all(in, frame.*Fields...)) return malformed(truncated);
     return Frame(frame);
 }
 
@@ -298,16 +298,18 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
         case FrameType::stream_fin:
             return read_stream(in, false, true);
         case FrameType::max_streams:
-            return read_plain(in, "MAX_STREAMS truncated", &MaxStreamsFrame::limit);
+            return read_plain<MaxStreamsFrame, &MaxStreamsFrame::limit>(in, "MAX_STREAMS truncated");
         case FrameType::max_data:
-            return read_plain(in, "MAX_DATA truncated", &MaxDataFrame::limit);
+            return read_plain<MaxDataFrame, &MaxDataFrame::limit>(in, "MAX_DATA truncated");
         case FrameType::max_stream_data:
-            return read_plain(in, "MAX_STREAM_DATA truncated", &MaxStreamDataFrame::id, &MaxStreamDataFrame::limit);
+            return read_plain<MaxStreamDataFrame, &MaxStreamDataFrame::id, &MaxStreamDataFrame::limit>(
+                in, "MAX_STREAM_DATA truncated");
         case FrameType::reset_stream:
-            return read_plain(in, "RESET_STREAM truncated", &ResetStreamFrame::id, &ResetStreamFrame::code,
-                              &ResetStreamFrame::final_size);
+            return read_plain<ResetStreamFrame, &ResetStreamFrame::id, &ResetStreamFrame::code,
+                              &ResetStreamFrame::final_size>(in, "RESET_STREAM truncated");
         case FrameType::stop_sending:
-            return read_plain(in, "STOP_SENDING truncated", &StopSendingFrame::id, &StopSendingFrame::code);
+            return read_plain<StopSendingFrame, &StopSendingFrame::id, &StopSendingFrame::code>(
+                in, "STOP_SENDING truncated");
         case FrameType::rate_feedback:
             return read_rate_feedback(in);
         case FrameType::path_challenge:
@@ -321,7 +323,8 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
         case FrameType::path_status:
             return read_path_status(in);
         case FrameType::path_abandon:
-            return read_plain(in, "PATH_ABANDON truncated", &PathAbandonFrame::path, &PathAbandonFrame::code);
+            return read_plain<PathAbandonFrame, &PathAbandonFrame::path, &PathAbandonFrame::code>(
+                in, "PATH_ABANDON truncated");
     }
     return malformed("unknown type");
 }
