@@ -18,7 +18,7 @@ SAID_TO_THE_PEER = {
     "landing/temp_file.cpp": {"--min-free"},
     "landing/tree_landing.cpp": {"--no-resume", "--overwrite"},
     "shard/job_file.cpp": {"--plan", "--job", "--jobs", "--exclude", "--include", "--files-from", "--links"},
-    "source/entry_announcer.cpp": {"--set-id"},
+    "source/outgoing.cpp": {"--set-id"},
 }
 OF_OTHER_PROGRAMS = {"-u", "-v", "-w"}  # ulimit, sysctl
 

@@ -29,14 +29,10 @@ std::string_view to_string(HashAlgorithm algorithm) noexcept {
 }
 
 std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept {
-    switch (number) {
-        case static_cast<std::uint64_t>(HashAlgorithm::xxh3_128):
-            return HashAlgorithm::xxh3_128;
-        case static_cast<std::uint64_t>(HashAlgorithm::sha256):
-            return HashAlgorithm::sha256;
-        default:
-            return std::nullopt;
+    for (const HashAlgorithm known : {HashAlgorithm::xxh3_128, HashAlgorithm::sha256}) {
+        if (number == static_cast<std::uint64_t>(known)) return known;
     }
+    return std::nullopt;
 }
 
 std::uint64_t short_hash(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {

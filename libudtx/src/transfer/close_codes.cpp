@@ -7,68 +7,49 @@
 #include <system_error>
 #include <utility>
 
+#include "transfer/names.hpp"
 #include "wire/frame.hpp"
 
 namespace udtx::transfer {
 
+namespace {
+
+/// The first line of a CloseCode is what the peer's code means here.
+constexpr std::array<std::pair<ErrorCode, CloseCode>, 17> kCloseCodes{
+    {{ErrorCode::protocol, CloseCode::protocol},
+     {ErrorCode::malformed, CloseCode::protocol},
+     {ErrorCode::authentication, CloseCode::authentication},
+     {ErrorCode::refused, CloseCode::refused},
+     {ErrorCode::invalid_argument, CloseCode::refused},
+     {ErrorCode::file_io, CloseCode::file_io},
+     {ErrorCode::integrity, CloseCode::integrity},
+     {ErrorCode::timeout, CloseCode::timeout},
+     {ErrorCode::network, CloseCode::timeout},
+     {ErrorCode::no_route, CloseCode::timeout},
+     {ErrorCode::udp_blocked, CloseCode::timeout},
+     {ErrorCode::interrupted, CloseCode::interrupted},
+     {ErrorCode::cancelled, CloseCode::interrupted},
+     {ErrorCode::internal, CloseCode::internal},
+     {ErrorCode::partial, CloseCode::internal},
+     {ErrorCode::superseded, CloseCode::superseded},
+     {ErrorCode::going_away, CloseCode::going_away}}};
+
+}  // namespace
+
 CloseCode close_code_for(ErrorCode code) noexcept {
-    switch (code) {
-        case ErrorCode::malformed:
-        case ErrorCode::protocol:
-            return CloseCode::protocol;
-        case ErrorCode::authentication:
-            return CloseCode::authentication;
-        case ErrorCode::invalid_argument:
-        case ErrorCode::refused:
-            return CloseCode::refused;
-        case ErrorCode::file_io:
-            return CloseCode::file_io;
-        case ErrorCode::integrity:
-            return CloseCode::integrity;
-        case ErrorCode::network:
-        case ErrorCode::no_route:
-        case ErrorCode::udp_blocked:
-        case ErrorCode::timeout:
-            return CloseCode::timeout;
-        case ErrorCode::interrupted:
-        case ErrorCode::cancelled:
-            return CloseCode::interrupted;
-        case ErrorCode::partial:
-        case ErrorCode::internal:
-            return CloseCode::internal;
-        case ErrorCode::superseded:
-            return CloseCode::superseded;
-        case ErrorCode::going_away:
-            return CloseCode::going_away;
-    }
-    return CloseCode::internal;
+    const auto found = std::ranges::find(kCloseCodes, code, &std::pair<ErrorCode, CloseCode>::first);
+    return found == kCloseCodes.end() ? CloseCode::internal : found->second;
 }
 
 ErrorCode error_code_for(std::uint64_t wire_code) noexcept {
-    switch (static_cast<CloseCode>(wire_code)) {
-        case CloseCode::interrupted:
-            return ErrorCode::interrupted;
-        case CloseCode::refused:
-            return ErrorCode::refused;
-        case CloseCode::file_io:
-            return ErrorCode::file_io;
-        case CloseCode::integrity:
-            return ErrorCode::integrity;
-        case CloseCode::timeout:
-            return ErrorCode::timeout;
-        case CloseCode::internal:
-            return ErrorCode::internal;
-        case CloseCode::superseded:
-            return ErrorCode::superseded;
-        case CloseCode::authentication:
-            return ErrorCode::authentication;
-        case CloseCode::going_away:
-            return ErrorCode::going_away;
-        case CloseCode::done:
-        case CloseCode::protocol:
-            break;
-    }
-    return ErrorCode::protocol;
+    const auto found =
+        std::ranges::find(kCloseCodes, static_cast<CloseCode>(wire_code), &std::pair<ErrorCode, CloseCode>::second);
+    return found == kCloseCodes.end() ? ErrorCode::protocol : found->first;
+}
+
+Error error_for(const proto::CloseReason& reason, const char* peer) {
+    const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
+    return {code, (reason.application && reason.by_peer ? peer : "") + escape_line(reason.message)};
 }
 
 std::string last_counters(const std::vector<SenderPath>& paths) {

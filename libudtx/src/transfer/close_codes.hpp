@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "udtx/core/event.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/progress.hpp"
 
@@ -29,6 +30,9 @@ enum class CloseCode : std::uint64_t {
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;
 /// Translates a code from the peer; an unknown number is a protocol error.
 [[nodiscard]] ErrorCode error_code_for(std::uint64_t wire_code) noexcept;
+
+/// The error of a connection that was closed. `peer`: goes before the words of the program at the other end.
+[[nodiscard]] Error error_for(const proto::CloseReason& reason, const char* peer = "");
 
 /// The reason of an orderly close: the sender's last counters, since no message after CONFIRM is sure to arrive. Empty
 /// if it would be longer than a reason may be.

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cassert>
 #include <cerrno>
 #include <exception>
 #include <iterator>
@@ -15,7 +15,6 @@
 #include <system_error>
 
 #include "os/system.hpp"
-#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 
@@ -44,6 +43,8 @@ bool StopEvent::ready(int fd, short events) noexcept {
     return ::poll(&one, 1, 0) > 0;
 }
 
+Error out_of_memory() noexcept { return {ErrorCode::file_io, "out of memory", ENOMEM}; }
+
 namespace {
 
 // With sixteen lanes, the protocol thread and the watching threads, a process has fewer than 32 threads.
@@ -66,9 +67,7 @@ Error error_of_exception() noexcept {
     } catch (...) {
         return {ErrorCode::internal, "unknown error"};
     }
-    // Running out of memory is a shortage, like running out of descriptors, and no internal error. The text is short
-    // enough to need no allocation.
-    return {ErrorCode::file_io, "out of memory", ENOMEM};
+    return out_of_memory();
 }
 
 thread_local bool is_worker = false;
@@ -127,9 +126,8 @@ DiskPool::~DiskPool() {
 }
 
 void DiskPool::enqueue(DiskTask& task) {
-    if (task.sleeps_) sleeping_.erase({task.wakes_, &task});
-    task.sleeps_ = false;
-    task.queued_ = true;
+    if (task.state_ == DiskTask::State::sleeping) sleeping_.erase({task.wakes_, &task});
+    task.enter(DiskTask::State::ready);
     ready_.splice(ready_.end(), task.place_);
     task.at_ = std::prev(ready_.end());
     changed_.notify_one();
@@ -142,7 +140,7 @@ void DiskPool::lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noex
     } catch (const std::bad_alloc&) {
         return enqueue(task);  // the task runs too early, sees that and rests again
     }
-    task.sleeps_ = true;
+    task.enter(DiskTask::State::sleeping);
     // The thread that watches the time must read the new first time.
     if (sleeping_.begin()->second == &task) changed_.notify_all();
 }
@@ -168,7 +166,7 @@ DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
     }
     DiskTask* const task = ready_.front();
     task->place_.splice(task->place_.end(), ready_, ready_.begin());
-    task->queued_ = false;
+    task->enter(DiskTask::State::running);
     ++begun_;
     if (!sleeping_.empty() && !watched_) changed_.notify_one();
     return task;
@@ -177,17 +175,17 @@ DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
 void DiskPool::run() {
     std::unique_lock lock(mutex_);
     while (DiskTask* const task = next(lock)) {
-        task->running_ = true;
-        task->woken_ = false;
         lock.unlock();
-        DiskStep step = task->step();
+        const DiskStep step = task->step();
         lock.lock();
-        task->running_ = false;
-        task->over_ = task->over_ || step.then == DiskStep::Then::over;
-        if (!task->over_ && (task->woken_ || step.then == DiskStep::Then::again)) {
+        if (task->state_ == DiskTask::State::ending || step.then == DiskStep::Then::over) {
+            task->enter(DiskTask::State::over);
+        } else if (task->state_ == DiskTask::State::woken || step.then == DiskStep::Then::again) {
             enqueue(*task);
-        } else if (!task->over_ && step.at_most != std::chrono::milliseconds::max()) {
+        } else if (step.at_most != std::chrono::milliseconds::max()) {
             lay_to_sleep(*task, step.at_most);
+        } else {
+            task->enter(DiskTask::State::resting);
         }
         // Notifies under the lock: the thread that waits in end() destroys the task.
         task->stepped_.notify_all();
@@ -207,24 +205,42 @@ DiskStep DiskTask::step() noexcept {
     }
 }
 
+void DiskTask::enter(State next) noexcept {
+    [[maybe_unused]] static constexpr std::array<std::array<bool, 7>, 7> kSteps{{
+        // to: resting, ready, sleeping, running, woken, ending, over
+        {false, true, false, false, false, false, true},   // from resting
+        {false, false, false, true, false, false, true},   // ready
+        {false, true, false, false, false, false, true},   // sleeping
+        {true, true, true, false, true, true, true},       // running
+        {false, true, false, false, false, true, true},    // woken
+        {false, false, false, false, false, false, true},  // ending
+        {false, false, false, false, false, false, false}  // over
+    }};
+    assert(kSteps[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
+    state_ = next;
+}
+
 void DiskTask::wake() noexcept {
     const std::lock_guard lock(pool_.mutex_);
-    woken_ = true;
-    if (!over_ && !queued_ && !running_) pool_.enqueue(*this);
+    if (state_ == State::resting || state_ == State::sleeping) pool_.enqueue(*this);
+    if (state_ == State::running) enter(State::woken);
 }
 
 bool DiskTask::over() const noexcept {
     const std::lock_guard lock(pool_.mutex_);
-    return over_ && !running_;
+    return state_ == State::over;
 }
 
 void DiskTask::end() noexcept {
     std::unique_lock lock(pool_.mutex_);
-    over_ = true;
-    if (queued_) place_.splice(place_.end(), pool_.ready_, at_);
-    if (sleeps_) pool_.sleeping_.erase({wakes_, this});
-    queued_ = sleeps_ = false;
-    stepped_.wait(lock, [this] { return !running_; });
+    if (state_ == State::ready) place_.splice(place_.end(), pool_.ready_, at_);
+    if (state_ == State::sleeping) pool_.sleeping_.erase({wakes_, this});
+    if (state_ == State::running || state_ == State::woken) {
+        enter(State::ending);
+    } else if (state_ != State::ending && state_ != State::over) {
+        enter(State::over);
+    }
+    stepped_.wait(lock, [this] { return state_ == State::over; });
 }
 
 DiskPools& disk_pools() {

@@ -146,6 +146,10 @@ class DiskSlice {
     std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
 };
 
+/// Running out of memory is a shortage, like running out of descriptors, and no internal error. Its text needs no
+/// allocation.
+[[nodiscard]] Error out_of_memory() noexcept;
+
 /// A task runs one step at a time, on any of the pool's threads. The first wake() starts the first step.
 class DiskTask {
   public:
@@ -169,7 +173,18 @@ class DiskTask {
 
   private:
     friend class DiskPool;
+    enum class State : std::uint8_t {
+        resting,   ///< until wake()
+        ready,     ///< in the pool's ready_
+        sleeping,  ///< in the pool's sleeping_
+        running,   ///< a thread runs a step
+        woken,     ///< the same, and wake() was called meanwhile
+        ending,    ///< the same, and end() waits for it
+        over,
+    };
     [[nodiscard]] DiskStep step() noexcept;
+    /// Asserts that the table of states has the step.
+    void enter(State next) noexcept;
 
     DiskPool& pool_;
     Work work_;
@@ -177,11 +192,7 @@ class DiskTask {
     std::list<DiskTask*> place_;  // our list node while we are not in the pool's list: wake() allocates nothing
     std::list<DiskTask*>::iterator at_;
     DiskPool::Time wakes_{};  // time of our entry in the pool's sleeping_
-    bool queued_ = false;
-    bool sleeps_ = false;
-    bool running_ = false;
-    bool woken_ = false;  // wake() was called during the step
-    bool over_ = false;
+    State state_ = State::resting;
     std::condition_variable stepped_;
 };
 

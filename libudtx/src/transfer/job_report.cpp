@@ -1,10 +1,9 @@
 #include "transfer/job_report.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "transfer/names.hpp"
-#include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
 
@@ -73,11 +72,6 @@ void JobReport::fail(FailedFile failure) {
     if (outcome_.failed.size() < kMaxListedFailures) outcome_.failed.push_back(std::move(failure));
 }
 
-void JobReport::fail_unannounced(FailedFile failure) {
-    omit(failure.reason);
-    fail(std::move(failure));
-}
-
 void JobReport::omit(std::string reason) {
     const std::lock_guard lock(mutex_);
     ++unannounced_;
@@ -104,6 +98,10 @@ void JobReport::lacks(const Unset& unset) {
     add(outcome_.unset, unset);
 }
 
+std::string counted(std::uint64_t number, const char* one, const char* more) {
+    return std::to_string(number) + ' ' + (number == 1 ? one : more);
+}
+
 Result<void> status_from_failures(const Outcome& outcome) {
     if (outcome.failed_count == 0) {
         if (outcome.unset.empty()) return {};
@@ -112,7 +110,7 @@ Result<void> status_from_failures(const Outcome& outcome) {
     const bool nothing = outcome.files + outcome.links + outcome.unchanged + outcome.skipped == 0;
     if (nothing && !outcome.failed.empty()) {
         const FailedFile& first = outcome.failed.front();
-        return Error{first.code, first.reason};
+        return Error{first.code, first.reason, first.system_error};
     }
     std::string text = std::to_string(outcome.failed_count) + " of the entries could not be delivered";
     if (!outcome.failed.empty()) {
@@ -137,26 +135,12 @@ void LateWaker::wake() {
 }
 
 std::string_view to_string(Phase phase) noexcept {
-    switch (phase) {
-        case Phase::connect:
-            return "connect";
-        case Phase::transfer:
-            return "transfer";
-        case Phase::flush:
-            return "flush";
-        case Phase::verify:
-            return "verify";
-        case Phase::done:
-            return "done";
-    }
-    return "done";
+    constexpr std::array<std::string_view, 5> kNames{"connect", "transfer", "flush", "verify", "done"};
+    static_assert(static_cast<std::size_t>(Phase::done) + 1 == kNames.size());
+    return kNames[static_cast<std::size_t>(phase)];
 }
 
 namespace {
-
-std::string counted(std::uint64_t n, const char* one, const char* more) {
-    return std::to_string(n) + ' ' + (n == 1 ? one : more);
-}
 
 std::string entries_of(const Unset& unset) {
     const std::uint64_t n = unset.count();
@@ -171,15 +155,16 @@ std::string entries_of(const Unset& unset) {
 std::string describe(const Unset& unset) {
     const std::string entries = entries_of(unset);
     const std::string first = ", first '" + escape_name(unset.first) + "': " + escape_line(unset.reason);
+    const auto could_not = [&](const char* what) { return what + (" of " + entries) + " could not be set" + first; };
     switch (unset.what) {
         case Belonging::owner:
-            return "owner of " + entries + " could not be set" + first;
+            return could_not("owner");
         case Belonging::mode:
-            return "mode of " + entries + " could not be set" + first;
+            return could_not("mode");
         case Belonging::time:
-            return "modification time of " + entries + " could not be set" + first;
+            return could_not("modification time");
         case Belonging::attributes:
-            return "extended attributes of " + entries + " could not be set" + first;
+            return could_not("extended attributes");
         case Belonging::hard_link:
             break;
     }

@@ -38,8 +38,12 @@ class JobReport {
     /// A stream ended too early. The status of the job has the error, and no entry counts as failed.
     void cut_off(const std::string& path, const Error& why) const;
     void fail(FailedFile failure);
+    void fail(const std::string& path, const Error& why) { fail({path, why.code, why.message, why.system_error}); }
     /// Sender: records an entry that was found but cannot be announced to the receiver.
-    void fail_unannounced(FailedFile failure);
+    void fail_unannounced(const std::string& path, const Error& why) {
+        omit(why.message);
+        fail(path, why);
+    }
     /// The same for one that the caller has counted as failed.
     void omit(std::string reason);
     [[nodiscard]] std::uint64_t unannounced() const;
@@ -76,6 +80,9 @@ class JobReport {
     std::uint64_t unannounced_ = 0;
     std::vector<std::string> reasons_;
 };
+
+/// "1 file" or "2 files".
+[[nodiscard]] std::string counted(std::uint64_t number, const char* one, const char* more);
 
 /// Status at the end of a transfer that was not interrupted. It is ok, partial, or the cause if nothing arrived. It is
 /// also partial if only an attribute of an entry could not be set.

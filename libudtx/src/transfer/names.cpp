@@ -88,6 +88,10 @@ std::string escape_line(std::string_view line) { return escape_controls(line); }
 
 namespace {
 
+/// Characters after a backslash in a field, and what they stand for.
+constexpr std::string_view kCodes = "tnr\\";
+constexpr std::string_view kMeant = "\t\n\r\\";
+
 constexpr std::string_view kMark = ".udtx-";
 constexpr std::size_t kNumber = 16;
 
@@ -143,22 +147,9 @@ std::uint64_t key_of(std::initializer_list<std::uint64_t> numbers) noexcept {
 std::string escape_field(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        switch (c) {
-            case '\t':
-                out += "\\t";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            default:
-                out += c;
-        }
+        const std::size_t code = kMeant.find(c);
+        if (code != std::string_view::npos) out += '\\';
+        out += code != std::string_view::npos ? kCodes[code] : c;
     }
     return out;
 }
@@ -170,10 +161,7 @@ std::optional<std::string> unescape_field(std::string_view text) {
             out += text[i];
             continue;
         }
-        if (++i == text.size()) return std::nullopt;
-        constexpr std::string_view kCodes = "tnr\\";
-        constexpr std::string_view kMeant = "\t\n\r\\";
-        const std::size_t code = kCodes.find(text[i]);
+        const std::size_t code = ++i == text.size() ? std::string_view::npos : kCodes.find(text[i]);
         if (code == std::string_view::npos) return std::nullopt;
         out += kMeant[code];
     }

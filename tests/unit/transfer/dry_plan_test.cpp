@@ -1,4 +1,4 @@
-#include "transfer/source/inquiries.hpp"
+#include "transfer/source/outgoing.hpp"
 
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ struct DryPlanRig {
     }
     /// The planned entry for a directory or link, given what the receiver has.
     PlannedEntry unread(const ScannedEntry& entry, Holding has, std::uint8_t changes = 0) {
-        plan.add_unread(entry, {has, {}, changes});
+        announcer.plan_unread(entry, has, changes);
         REQUIRE_FALSE(planned.empty());
         return planned.back();
     }
@@ -37,10 +37,11 @@ struct DryPlanRig {
     ReadOptions options;
     LateWaker waker;
     JobReport report;
-    OutgoingQueue outgoing{kMaxOutgoingBytes};
+    OutgoingQueue outgoing;
     OutgoingPacker packer{outgoing, waker};
     std::vector<PlannedEntry> planned;
-    DryPlan plan{options, packer, report};
+    std::vector<SourceRoot> roots;
+    Announcer announcer{roots, options, packer, report};
 };
 
 }  // namespace
@@ -68,8 +69,8 @@ TEST_CASE("what would be done counts as if it were done") {
 
 TEST_CASE("a file that is new would be sent, and another one updated") {
     DryPlanRig rig;
-    rig.plan.add_changed(rig.entry(EntryType::file, "new"), change::kNew);
-    rig.plan.add_changed(rig.entry(EntryType::file, "other"), change::kContent | change::kTime);
+    rig.announcer.plan_changed(rig.entry(EntryType::file, "new"), change::kNew);
+    rig.announcer.plan_changed(rig.entry(EntryType::file, "other"), change::kContent | change::kTime);
     REQUIRE(rig.planned.size() == 2);
     CHECK(rig.planned[0].kind == Kind::send);
     CHECK(rig.planned[1].kind == Kind::update);
@@ -87,14 +88,14 @@ TEST_CASE("of directories and links it counts what the receiver has") {
     CHECK(rig.planned.back().changes == change::kTime);
     CHECK(rig.unread(link, Holding::exists).kind == Kind::skip);
     const std::size_t before = rig.planned.size();
-    rig.plan.add_unread(link, {Holding::blocked, {}, 0});
+    rig.announcer.plan_unread(link, Holding::blocked, 0);
     CHECK(rig.planned.size() == before);
 }
 
 TEST_CASE("another name of a file that would be replaced is made anew") {
     DryPlanRig rig;
-    rig.plan.add_changed(rig.entry(EntryType::file, "replaced"), change::kContent);
-    rig.plan.add(Kind::unchanged, rig.entry(EntryType::file, "stays"), 0);
+    rig.announcer.plan_changed(rig.entry(EntryType::file, "replaced"), change::kContent);
+    rig.announcer.plan(Kind::unchanged, rig.entry(EntryType::file, "stays"), 0);
     const auto stale = rig.unread(rig.entry(EntryType::hard_link, "a", "replaced"), Holding::same);
     CHECK(stale.kind == Kind::make);
     CHECK(stale.changes == change::kContent);
@@ -103,7 +104,7 @@ TEST_CASE("another name of a file that would be replaced is made anew") {
 
 TEST_CASE("the receiver hears of a plan that it asked for, and nobody of one outside of a dry run") {
     const auto told = [](DryPlanRig& rig) {
-        rig.plan.add(Kind::send, rig.entry(EntryType::file, "f"), change::kNew);
+        rig.announcer.plan(Kind::send, rig.entry(EntryType::file, "f"), change::kNew);
         rig.packer.flush();
         MessageReader reader;
         while (auto out = rig.outgoing.try_pop()) reader.feed(out->control);

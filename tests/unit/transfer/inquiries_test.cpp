@@ -5,7 +5,6 @@
 
 #include "test/catch.hpp"
 #include "transfer/message/message_codec.hpp"
-#include "transfer/source/file_sender.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -38,9 +37,9 @@ struct InquiriesRig {
     LateWaker waker;
     JobReport report;
     ScanQueue scanned{kMaxScanQueueBytes};
-    OutgoingQueue outgoing{kMaxOutgoingBytes};
+    OutgoingQueue outgoing;
     OutgoingPacker packer{outgoing, waker};
-    EntryAnnouncer announcer{roots, options, packer, report};
+    Announcer announcer{roots, options, packer, report};
     ResumeAnswers answers;
     MessageReader reader;
     Inquiries inquiries{options, scanned, packer, announcer, answers};

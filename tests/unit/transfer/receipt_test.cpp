@@ -6,8 +6,8 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/receipt/receipt_check.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
+#include "udtx/transfer/receipt.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -92,15 +92,13 @@ struct Rig {
         return found;
     }
     std::vector<std::string> differences(const std::string& text) {
-        const auto receipt = parse_receipt(text);
-        REQUIRE(receipt);
-        const auto base = ConfinedDir::open(directory_path);
-        REQUIRE(base);
         std::vector<std::string> lines;
-        const auto counts = check_receipt(*receipt, *base, {[&](const std::string& line) { lines.push_back(line); }});
-        CHECK(counts.entries == 3);
-        CHECK(counts.files == 2);
-        CHECK(counts.different == std::min<std::size_t>(lines.size(), 1));
+        const auto counts =
+            check_receipt(text, directory_path, {[&](const std::string& line) { lines.push_back(line); }});
+        REQUIRE(counts);
+        CHECK(counts->entries == 3);
+        CHECK(counts->files == 2);
+        CHECK(counts->different == std::min<std::size_t>(lines.size(), 1));
         return lines;
     }
 

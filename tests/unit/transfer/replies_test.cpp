@@ -1,4 +1,4 @@
-#include "transfer/job/reading_task.hpp"
+#include "transfer/job/confirmation.hpp"
 
 #include <chrono>
 #include <string>
@@ -50,7 +50,7 @@ struct RepliesRig {
     LateWaker waker;
     JobReport report;
     std::optional<ReadingTask> reading;
-    std::optional<Replies> replies;
+    std::optional<Confirmation> replies;
     Digest root;
 };
 
@@ -152,4 +152,19 @@ TEST_CASE("what only a sender says is no reply") {
     REQUIRE(rig.replies->take(message::Stopped{0, "no\nmore", rig.all()}));
     CHECK(rig.replies->last_word()->error().message.starts_with("receiver: no"));
     CHECK_FALSE(rig.replies->confirmed());
+}
+
+TEST_CASE("a job never returns to an earlier stage, and the last one is final") {
+    for (auto from = JobStage::opening; from <= JobStage::ended; from = JobStage(static_cast<int>(from) + 1)) {
+        for (auto to = JobStage::opening; to <= from; to = JobStage(static_cast<int>(to) + 1)) {
+            CHECK_FALSE(JobLife::has_step(from, to));
+        }
+        CHECK(JobLife::has_step(from, JobStage::ended) == (from != JobStage::ended));
+    }
+    JobLife life;
+    life.enter(JobStage::running);
+    CHECK(life.goes_on());
+    life.enter(JobStage::stopping);
+    CHECK_FALSE(life.goes_on());
+    CHECK(life.is(JobStage::stopping));
 }

@@ -12,7 +12,7 @@
 #include "test/temporary_directory.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
-#include "transfer/source/extent_cursor.hpp"
+#include "transfer/source/file_sender.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

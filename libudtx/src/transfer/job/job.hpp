@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -68,6 +71,43 @@ class LoadMeter {
 /// Called once, when result() is final, on the protocol thread or on a disk thread. It must not destroy the job.
 using DoneCallback = std::function<void()>;
 
+/// The life of a job, and of the transfer around it.
+enum class JobStage : std::uint8_t {
+    opening,     ///< this end does not know its peer, or what the peer wants
+    running,     ///< data flows
+    confirming,  ///< all is sent, and the receiver has not confirmed it
+    stopping,    ///< asked to end in good order: the receiver tidies up and reports what it has
+    closing,     ///< asked a second time: it waits for nobody
+    ended,       ///< the result is final
+};
+
+/// A stage that changes only by the steps of the table.
+class JobLife {
+  public:
+    [[nodiscard]] bool is(JobStage stage) const noexcept { return stage_ == stage; }
+    /// True before it was asked to end.
+    [[nodiscard]] bool goes_on() const noexcept { return stage_ < JobStage::stopping; }
+    [[nodiscard]] static constexpr bool has_step(JobStage from, JobStage to) noexcept {
+        return kSteps[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+    }
+    void enter(JobStage next) noexcept {
+        assert(has_step(stage_, next));
+        stage_ = next;
+    }
+
+  private:
+    static constexpr std::array<std::array<bool, 6>, 6> kSteps{{
+        // to: opening, running, confirming, stopping, closing, ended
+        {false, true, false, true, true, true},     // from opening
+        {false, false, true, true, true, true},     // running
+        {false, false, false, true, true, true},    // confirming
+        {false, false, false, false, true, true},   // stopping
+        {false, false, false, false, false, true},  // closing
+        {false, false, false, false, false, false}  // ended
+    }};
+    JobStage stage_ = JobStage::opening;
+};
+
 /// `path` as an eraser reports it: a directory's ends with `/`.
 [[nodiscard]] inline PlannedEntry erased_entry(std::string path) {
     const bool directory = path.ends_with('/');
@@ -92,6 +132,8 @@ class Job : public proto::ConnectionHandler {
     /// Protocol thread. The first call ends the transfer in good order. The receiver commits complete files, removes
     /// the rest and reports what it has; then the sender closes the connection. A second call closes it at once.
     virtual void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) = 0;
+    /// A sending job gets no data.
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   protected:
     LateWaker waker_;

@@ -2,7 +2,6 @@
 #include "transfer/message/message_codec.hpp"
 
 #include <string_view>
-#include <utility>
 
 namespace udtx::transfer {
 
@@ -46,28 +45,34 @@ bool climbs(std::string_view name) {
     return false;
 }
 
+/// Copies what PULL and a selection have in common, in either direction.
+template <class From, class To>
+void copy_choice(const From& from, To& to) {
+    to.preserve = from.preserve;
+    to.owner = from.owner;
+    to.sparse = from.sparse;
+    to.dry_run = from.dry_run;
+    to.erase = from.erase;
+    to.by_digest = from.by_digest;
+    to.set_id = from.set_id;
+    to.attributes = from.attributes;
+    to.hard_links = from.hard_links;
+    to.into_named = from.into_named;
+    to.links = from.links;
+    to.hash = from.hash;
+    to.overwrite = from.overwrite;
+    to.transfer = from.transfer;
+    to.sources = from.sources;
+    to.part = from.part;
+    to.shard = from.shard;
+}
+
 message::Pull pull_of(const PullWish& wish) {
-    const SendJobOptions& what = wish.what;
     message::Pull m;
+    copy_choice(wish.what, m);
     m.mode = wish.stream ? TransferMode::stream : TransferMode::tree;
-    m.preserve = what.preserve;
-    m.owner = what.owner;
-    m.sparse = what.sparse;
-    m.dry_run = what.dry_run;
-    m.erase = what.erase;
-    m.by_digest = what.by_digest;
-    m.set_id = what.set_id;
-    m.attributes = what.attributes;
-    m.hard_links = what.hard_links;
-    m.named = what.names.has_value();
-    m.into_named = what.into_named;
-    m.links = what.links;
-    m.hash = what.hash;
-    m.overwrite = what.overwrite;
-    m.transfer = what.transfer;
-    m.sources = what.sources;
-    m.part = what.part;
-    m.shard = in_request(what.shard);
+    m.named = wish.what.names.has_value();
+    m.shard = in_request(wish.what.shard);
     return m;
 }
 
@@ -101,13 +106,6 @@ std::vector<message::Rules> rule_messages(const FilterRules& rules, bool content
     }
     out.push_back(std::move(next));
     return out;
-}
-
-void choose_as(const PullWish& wish, SendJobOptions& what) {
-    auto sources = std::exchange(what.sources, {});
-    static_cast<Selection&>(what) = wish.what;
-    what.sources = std::move(sources);
-    what.asked_for = true;
 }
 
 Result<std::vector<Message>> messages_of(const PullWish& wish) {
@@ -159,26 +157,9 @@ Result<void> PullRequest::add(const message::Pull& m) {
         return broken("a request for a stream with options of a tree");
     begun_ = true;
     wish_.stream = stream;
-    SendJobOptions& what = wish_.what;
-    what.preserve = m.preserve;
-    what.owner = m.owner;
-    what.sparse = m.sparse;
-    what.dry_run = m.dry_run;
-    what.erase = m.erase;
-    what.by_digest = m.by_digest;
-    what.set_id = m.set_id;
-    what.attributes = m.attributes;
-    what.hard_links = m.hard_links;
-    what.into_named = m.into_named;
-    what.links = m.links;
-    if (m.named) what.names.emplace();
-    what.hash = m.hash;
-    what.overwrite = m.overwrite;
-    what.transfer = m.transfer;
-    what.sources = m.sources;
-    what.part = m.part;
-    what.shard = m.shard;
-    what.asked_for = true;
+    copy_choice(m, wish_.what);
+    if (m.named) wish_.what.names.emplace();
+    wish_.what.asked_for = true;
     return {};
 }
 
@@ -200,6 +181,32 @@ Result<void> PullRequest::add(message::Names m) {
         wish_.what.names->push_back(std::move(name));
     }
     return {};
+}
+
+Result<std::vector<std::string>> pack(const Selection& selection) {
+    PullWish wish;
+    static_cast<Selection&>(wish.what) = selection;
+    // A request needs a source. The side that unpacks this one knows the sources already.
+    if (wish.what.sources.empty()) wish.what.sources = {"."};
+    const auto messages = messages_of(wish);
+    if (!messages) return messages.error();
+    std::vector<std::string> blocks;
+    for (const Message& message : *messages) {
+        MessageWriter out;
+        out.put(message);
+        blocks.emplace_back(reinterpret_cast<const char*>(out.bytes().data()), out.bytes().size());
+    }
+    return blocks;
+}
+
+Result<Selection> unpack_selection(const std::vector<std::string>& blocks) {
+    PullRequest request;
+    for (const std::string& block : blocks) {
+        const auto added = request.add_all(std::as_bytes(std::span(block.data(), block.size())));
+        if (!added) return added.error();
+    }
+    if (!request.begun()) return Error{ErrorCode::protocol, "the selection names no source"};
+    return Selection(request.take_wish().what);
 }
 
 }  // namespace udtx::transfer

@@ -28,9 +28,6 @@ struct PullWish {
     bool stream = false;  ///< the only source goes to a pipe
 };
 
-/// Copies the options that choose and compare, for sources that were found in another way.
-void choose_as(const PullWish& wish, SendJobOptions& what);
-
 /// What the sender is told of a shard. How far the shard is, only the receiver needs to know.
 [[nodiscard]] std::optional<JobShard> in_request(std::optional<JobShard> shard);
 

@@ -1,11 +1,14 @@
 #include "transfer/job/send_job.hpp"
 
+#include <fcntl.h>
+
+#include <algorithm>
 #include <array>
-#include <utility>
+#include <cerrno>
 
 #include "transfer/close_codes.hpp"
-#include "transfer/job/job.hpp"
-#include "transfer/message/message_codec.hpp"
+#include "transfer/job/pull_request.hpp"
+#include "transfer/names.hpp"
 #include "transfer/shard/job_rate.hpp"
 
 namespace udtx::transfer {
@@ -44,7 +47,118 @@ message::Offer offer_of(const SendJobOptions& options, bool stream) {
     return out;
 }
 
+bool brings_contents(const SourceRoot& root) { return root.leaf.empty(); }
+
+/// True if the path is that of a source with a name of its own, or below it.
+bool is_named_by(const SourceRoot& root, const std::string& path) {
+    return !brings_contents(root) && (path == root.leaf || path.starts_with(root.leaf + "/"));
+}
+
 }  // namespace
+
+ReadingTask::ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
+                         JobReport& report)
+    : roots_(std::move(roots)), stream_(stream), options_(options), waker_(waker), report_(report) {}
+
+ReadingTask::~ReadingTask() {
+    stop();
+    if (scan_task_) scan_task_->end();
+    if (read_task_) read_task_->end();
+}
+
+bool ReadingTask::at_rest() const noexcept {
+    return (!scan_task_ || scan_task_->over()) && (!read_task_ || read_task_->over());
+}
+
+UniqueFd ReadingTask::open_source(const std::string& path) const {
+    int error = ENOENT;
+    for (const SourceRoot& root : roots_) {
+        if (!brings_contents(root) && !is_named_by(root, path)) continue;
+        UniqueFd fd = root.directory.open_at(path, O_RDONLY, 0, error);
+        if (fd) return fd;
+    }
+    errno = error;
+    return {};
+}
+
+std::string ReadingTask::place_of(const std::string& path, std::optional<std::size_t> source) const {
+    if (source || roots_.size() == 1) return roots_[source.value_or(0)].place;
+    auto found = std::ranges::find_if(roots_, [&](const SourceRoot& root) { return is_named_by(root, path); });
+    if (found == roots_.end() && std::ranges::count_if(roots_, brings_contents) == 1) {
+        found = std::ranges::find_if(roots_, brings_contents);
+    }
+    return found == roots_.end() ? std::string() : found->place;
+}
+
+void ReadingTask::start(bool far) {
+    if (reader_) return;
+    if (stream_) {
+        reader_ = read_pipe(options_.stream_fd, roots_.empty() ? "-" : roots_.front().leaf, options_.hash, outgoing_,
+                            waker_, report_);
+    } else {
+        scan_tree(far);
+    }
+    make_task(read_task_, [this] { return reader_->step(); });
+    const auto wake = [this] { read_task_->wake(); };
+    outgoing_.call(nullptr, wake);
+    answers_.call(wake);
+    if (scan_task_) scan_task_->wake();
+    read_task_->wake();
+}
+
+void ReadingTask::scan_tree(bool far) {
+    if (options_.sent != nullptr) options_.sent->begin_connection();
+    ReadOptions read;
+    read.planned = options_.planned;
+    // The rules for what --delete must keep.
+    if (options_.erase) read.erase_rules = rule_messages(options_.rules, std::ranges::any_of(roots_, brings_contents));
+    read.announce_all = options_.receipt != nullptr && !options_.dry_run;
+    read.sent = options_.sent;
+    read.tops = options_.preserve && !options_.dry_run && !options_.names;
+    read.asked_for = options_.asked_for;
+    read.far = far;
+    // Moves the lists: they may be long, and only the scanner needs them. The part is copied, since the reader needs
+    // its paths too.
+    const std::optional<PathRange> part = options_.part;
+    ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished, options_.preserve};
+    static_cast<Selection&>(read) = options_;
+    read.part = part;
+    scanner_.emplace(roots_, scanned_, report_, std::move(scan));
+    reader_ = read_tree(roots_, std::move(read), scanned_, outgoing_, waker_, report_, answers_, options_.receipt);
+    make_task(scan_task_, [this] { return scanner_->step(); });
+    scanned_.call([this] { read_task_->wake(); }, [this] { scan_task_->wake(); });
+}
+
+void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) {
+    const auto step = [this, work = std::move(work)] {
+        if (trouble()) {
+            waker_.wake();
+            return DiskStep::over();
+        }
+        const DiskStep next = work();
+        if (next.then == DiskStep::Then::again && report_.worked()) waker_.wake();
+        return next;
+    };
+    const auto failed = [this](Error error) {
+        const std::lock_guard lock(trouble_mutex_);
+        if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // then the task tries to report again
+        trouble_ = std::move(error);
+        return DiskStep::again();
+    };
+    task.emplace(disk_pools().work, step, failed);
+}
+
+std::optional<Error> ReadingTask::trouble() const {
+    const std::lock_guard lock(trouble_mutex_);
+    return trouble_;
+}
+
+void ReadingTask::stop() {
+    scanned_.cancel();
+    outgoing_.end();
+    answers_.cancel();
+    if (reader_) reader_->stop();
+}
 
 Result<std::unique_ptr<SendJob>> SendJob::create(SendJobOptions options, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
@@ -79,14 +193,14 @@ SendJob::SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool str
     : options_(std::move(options)),
       done_(std::move(done)),
       reading_(std::move(roots), stream, options_, waker_, report_),
-      replies_(options_, reading_, report_) {
+      confirmation_(options_, reading_, report_) {
     if (!options_.dry_run) report_.tell_files(options_.on_file, FileEvent::Direction::send);
 }
 
 SendJob::~SendJob() { waker_.set(nullptr); }
 
 void SendJob::start(Instant now, proto::Connection& connection) {
-    if (data_ || settled_) return;
+    if (!life_.is(JobStage::opening)) return;
     if (options_.role == Role::client && !control_) {
         auto opened = connection.open_stream(StreamKind::ordered);
         if (!opened) return end(now, connection, opened.error());
@@ -105,9 +219,8 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     MessageWriter out;
     if (options_.found) out.put(*options_.found);
     out.put(offer);
-    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
-        return end(now, connection, written.error());
-    }
+    if (!say(now, connection, out)) return;
+    life_.enter(JobStage::running);
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
         outcome.dry_run = options_.dry_run;
@@ -122,7 +235,6 @@ void SendJob::start(Instant now, proto::Connection& connection) {
 }
 
 void SendJob::start_reading(const proto::Connection& connection) {
-    if (std::exchange(reads_, true)) return;
     if (reading_.stream()) report_.edit([](Progress& progress, Outcome&) { progress.files_total = 1; });
     reading_.start(is_far(connection));
 }
@@ -151,7 +263,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
             control_ = opened->id;
             start(now, connection);
             // Part of the stream may have been read before this job got it.
-            if (!settled_) read_control(now, connection);
+            if (!life_.is(JobStage::ended)) read_control(now, connection);
         } else if (!control_ || opened->id != *control_) {
             // Nobody would read it, and its data would stay in memory.
             end(now, connection, broken("the receiver opened a second stream"));
@@ -161,7 +273,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
         pump(now, connection);
     } else if (const auto* delivered = std::get_if<proto::event::StreamDelivered>(&event)) {
-        if (data_ && delivered->id == *data_ && !settled_) {
+        if (data_ && delivered->id == *data_ && !life_.is(JobStage::ended)) {
             tell_paths(now, connection, true);
             report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         }
@@ -173,12 +285,11 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
 }
 
 void SendJob::pump(Instant now, proto::Connection& connection) {
-    if (settled_ || giving_up_ || !data_ || replies_.all_sent()) return;
+    if (!life_.is(JobStage::running)) return;
     tell_found(now, connection);
     tell_paths(now, connection, false);
-    if (settled_) return;
     std::uint64_t sent = 0;
-    while (!replies_.all_sent()) {
+    while (life_.is(JobStage::running)) {
         if (!held_) held_ = reading_.next();
         if (!held_) break;
         if (connection.write_capacity(*control_) == 0) break;
@@ -191,18 +302,20 @@ void SendJob::pump(Instant now, proto::Connection& connection) {
         if (written && !item.data.empty()) written = connection.write(*data_, std::move(item.data));
         if (written && item.finish) {
             tell_paths(now, connection, true);
-            if (settled_) return;
-            replies_.expect_confirmation(*item.finish);
+            if (!life_.is(JobStage::running)) return;
+            confirmation_.expect_confirmation(*item.finish);
+            life_.enter(JobStage::confirming);
             written = connection.finish(*data_);
         }
         if (!written) return end(now, connection, written.error());
     }
+    if (life_.is(JobStage::ended)) return;
     queued_bytes_ += sent;
     const bool pipe_failed = reading_.stream() && report_.outcome().failed_count > 0;
     if (pipe_failed) return end(now, connection, Error{ErrorCode::file_io, report_.outcome().failed.front().reason});
     report_.edit([&](Progress& progress, Outcome&) {
         progress.bytes_sent = queued_bytes_;
-        if (replies_.all_sent()) progress.totals_final = true;
+        if (confirmation_.all_sent()) progress.totals_final = true;
     });
 }
 
@@ -216,8 +329,9 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
             if (auto taken = take(connection, **next); !taken) return end(now, connection, taken.error());
-            if (const auto& word = replies_.last_word()) {
-                return end(now, connection, giving_up_ && !replies_.confirmed() ? *giving_up_ : *word);
+            if (const auto& word = confirmation_.last_word()) {
+                const bool stopped = life_.is(JobStage::stopping) && !confirmation_.confirmed();
+                return end(now, connection, stopped ? *stopped_for_ : *word);
             }
         }
         if (got.end) return end(now, connection, broken("the receiver ended the control stream"));
@@ -229,14 +343,13 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
 }
 
 void SendJob::tell_paths(Instant now, proto::Connection& connection, bool at_once) {
-    if (settled_ || giving_up_ || !data_ || (now < next_paths_ && !at_once)) return;
+    const bool flows = life_.is(JobStage::running) || life_.is(JobStage::confirming);
+    if (!flows || (now < next_paths_ && !at_once)) return;
     if (connection.write_capacity(*control_) == 0) return;
-    next_paths_ = now + report_pace(connection, replies_.all_sent() ? kLastPathsInterval : kPathsInterval);
+    next_paths_ = now + report_pace(connection, confirmation_.all_sent() ? kLastPathsInterval : kPathsInterval);
     MessageWriter out;
     out.put(message::Paths{look_at_paths(connection)});
-    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
-        end(now, connection, written.error());
-    }
+    say(now, connection, out);
 }
 
 std::vector<SenderPath> SendJob::look_at_paths(const proto::Connection& connection) {
@@ -251,7 +364,7 @@ std::vector<SenderPath> SendJob::look_at_paths(const proto::Connection& connecti
 }
 
 void SendJob::tell_found(Instant now, proto::Connection& connection) {
-    if (settled_ || giving_up_ || replies_.all_sent() || !data_) return;
+    if (!life_.is(JobStage::running)) return;
     // Data shows by itself that this end works.
     if (std::exchange(shown_bytes_, queued_bytes_) != queued_bytes_) next_step_ = now + kStepInterval;
     const bool works = now >= next_step_ && report_.steps() != told_steps_;
@@ -270,9 +383,13 @@ void SendJob::tell_found(Instant now, proto::Connection& connection) {
     told_ = found;
     MessageWriter out;
     out.put(found);
-    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
-        end(now, connection, written.error());
-    }
+    say(now, connection, out);
+}
+
+bool SendJob::say(Instant now, proto::Connection& connection, const MessageWriter& messages) {
+    const auto written = connection.write(*control_, Chunk::copy_of(messages.bytes()));
+    if (!written) end(now, connection, written.error());
+    return written.ok();
 }
 
 Result<void> SendJob::take(proto::Connection& connection, const Message& message) {
@@ -284,8 +401,8 @@ Result<void> SendJob::take(proto::Connection& connection, const Message& message
     }
     const auto* cap = std::get_if<message::Cap>(&message);
     if (cap == nullptr) {
-        const auto taken = replies_.take(message);
-        if (taken && data_ && !giving_up_ && std::holds_alternative<message::Accept>(message))
+        const auto taken = confirmation_.take(message);
+        if (taken && life_.is(JobStage::running) && std::holds_alternative<message::Accept>(message))
             start_reading(connection);
         return taken;
     }
@@ -295,17 +412,15 @@ Result<void> SendJob::take(proto::Connection& connection, const Message& message
     return {};
 }
 
-void SendJob::stop_reading() {
+void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
+    const Error cause{code, reason};
+    if (life_.is(JobStage::stopping)) return end(now, connection, *stopped_for_);
+    if (life_.is(JobStage::opening) || !connection.connected()) return end(now, connection, cause);
+    if (!life_.goes_on()) return;
+    life_.enter(JobStage::stopping);
+    stopped_for_ = cause;
     reading_.stop();
     held_.reset();
-}
-
-void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
-    if (settled_) return;
-    const Error cause = giving_up_.value_or(Error{code, reason});
-    if (giving_up_ || !data_ || !connection.connected()) return end(now, connection, cause);
-    giving_up_ = cause;
-    stop_reading();
     // Flow control may delay a message, but not a reset; the receiver answers with STOPPED.
     const auto wire_code = static_cast<std::uint64_t>(close_code_for(code));
     connection.reset_stream(*data_, wire_code);
@@ -313,9 +428,9 @@ void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, 
 }
 
 void SendJob::end(Instant now, proto::Connection& connection, Result<void> status) {
-    if (settled_) return;
+    if (life_.is(JobStage::ended)) return;
     // After CONFIRM the end is orderly even if some files failed: both sides know about them.
-    const bool orderly = replies_.confirmed() && (status.ok() || status.error().code != ErrorCode::integrity);
+    const bool orderly = confirmation_.confirmed() && (status.ok() || status.error().code != ErrorCode::integrity);
     if (orderly) {
         connection.close(now, static_cast<std::uint64_t>(CloseCode::done), last_counters(look_at_paths(connection)));
     } else {
@@ -326,17 +441,15 @@ void SendJob::end(Instant now, proto::Connection& connection, Result<void> statu
 }
 
 void SendJob::on_closed(const proto::CloseReason& reason) {
-    if (settled_) return;
-    if (giving_up_) return settle(*giving_up_);
-    if (reason.orderly()) return settle(broken("the receiver ended without confirming"));
-    const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
-    const std::string who = reason.application && reason.by_peer ? "receiver: " : "";
-    settle(Error{code, who + escape_line(reason.message)});
+    if (life_.is(JobStage::ended)) return;
+    if (life_.is(JobStage::stopping)) return settle(*stopped_for_);
+    settle(reason.orderly() ? broken("the receiver ended without confirming") : error_for(reason, "receiver: "));
 }
 
 void SendJob::settle(Result<void> status) {
-    settled_ = true;
-    stop_reading();
+    life_.enter(JobStage::ended);
+    reading_.stop();
+    held_.reset();
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::done;
         outcome.exact = outcome.exact || !data_;  // without an offer the receiver has nothing
@@ -346,12 +459,91 @@ void SendJob::settle(Result<void> status) {
 }
 
 void SendJob::on_wake(Instant now, proto::Connection& connection) {
-    if (const auto error = giving_up_ ? std::nullopt : reading_.trouble()) {
+    if (const auto error = life_.goes_on() ? reading_.trouble() : std::nullopt) {
         return abort(now, connection, error->code, error->message);
     }
     pump(now, connection);
 }
 
-void SendJob::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {}
+namespace {
+
+constexpr std::size_t kProbeBlockBytes = 256U << 10U;
+/// The congestion controllers finish their start phase within this many round trips.
+constexpr int kRoundTrips = 20;
+constexpr Duration kLongestProbe = std::chrono::seconds(15);
+
+Chunk zeros(std::size_t bytes) {
+    std::shared_ptr<std::byte[]> memory(new std::byte[bytes]());
+    return Chunk(std::move(memory), bytes);
+}
+
+}  // namespace
+
+ProbeJob::ProbeJob(Duration time, DoneCallback done)
+    : time_(time), done_(std::move(done)), block_(zeros(kProbeBlockBytes)) {}
+
+void ProbeJob::start(Instant now, proto::Connection& connection) {
+    connected_at_ = now;
+    const auto control = connection.open_stream(StreamKind::ordered);
+    const auto data = control ? connection.open_stream(StreamKind::ordered) : control;
+    if (!data) {
+        connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
+        return end(data.error());
+    }
+    data_ = *data;
+    life_.enter(JobStage::running);
+    message::Offer offer;
+    offer.mode = TransferMode::probe;
+    MessageWriter out;
+    out.put(offer);
+    (void)connection.write(*control, Chunk::copy_of(out.bytes()));
+    report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::transfer; });
+    fill(connection);
+}
+
+void ProbeJob::fill(proto::Connection& connection) {
+    if (!life_.is(JobStage::running)) return;
+    while (connection.write_capacity(*data_) > 0) {
+        if (!connection.write(*data_, block_)) return;
+        written_ += kProbeBlockBytes;
+    }
+    report_.edit([this](Progress& progress, Outcome&) { progress.bytes_sent = written_; });
+}
+
+void ProbeJob::end(Result<void> status) {
+    if (life_.is(JobStage::ended)) return;
+    life_.enter(JobStage::ended);
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.phase = Phase::done;
+        outcome.status = std::move(status);
+    });
+    done_();
+}
+
+void ProbeJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
+    connection.close(now, static_cast<std::uint64_t>(close_code_for(code)), reason);
+    end(Error{code, reason});
+}
+
+void ProbeJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+    if (std::holds_alternative<proto::event::Connected>(event)) return start(now, connection);
+    if (std::holds_alternative<proto::event::Writable>(event)) return fill(connection);
+    if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
+        std::array<std::byte, 4096> ignored{};  // the receiver's reports are not needed
+        while (connection.read(readable->id, ignored).bytes > 0) {
+        }
+        return;
+    }
+    if (const auto* closed = std::get_if<proto::event::Closed>(&event)) end(error_for(closed->reason, "receiver: "));
+}
+
+void ProbeJob::on_wake(Instant now, proto::Connection& connection) {
+    if (!life_.is(JobStage::running)) return;
+    Duration rtt{};
+    for (const PathStats& path : connection.stats().paths) rtt = std::max(rtt, path.smoothed_rtt);
+    if (now - connected_at_ < std::min(std::max(time_, kRoundTrips * rtt), kLongestProbe)) return fill(connection);
+    end({});
+    connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
+}
 
 }  // namespace udtx::transfer

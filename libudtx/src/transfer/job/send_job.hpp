@@ -3,17 +3,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "transfer/checksum.hpp"
+#include "transfer/disk_pool.hpp"
+#include "transfer/job/confirmation.hpp"
 #include "transfer/job/job.hpp"
-#include "transfer/job/reading_task.hpp"
+#include "transfer/job_report.hpp"
 #include "transfer/message/message_codec.hpp"
-#include "transfer/names.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/source/inquiries.hpp"
 #include "transfer/source/outgoing.hpp"
+#include "transfer/source/reader.hpp"
+#include "transfer/source/scanner.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -35,6 +40,69 @@ struct SendJobOptions : Selection {
     bool asked_for = false;                   ///< as in ReadOptions
     std::optional<message::Sources> found{};  ///< of a pull: the sources, which the receiver is told first
     std::vector<FailedFile> missing{};        ///< of a push: sources that were not found
+};
+
+/// The disk work as tasks, which walk and read the sources, or read a pipe, and queue the result for the protocol
+/// thread. Only the protocol thread calls it, except where a member says otherwise.
+class ReadingTask {
+  public:
+    /// The last three arguments outlive it. `stream`: it reads the options' descriptor instead of the roots.
+    ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
+                JobReport& report);
+    ~ReadingTask();
+    ReadingTask(const ReadingTask&) = delete;
+    ReadingTask& operator=(const ReadingTask&) = delete;
+
+    /// Only the first call counts. It moves the lists of rules and names out of the options. `far`: as
+    /// ReadOptions::far.
+    void start(bool far);
+    /// Stops reading; the tasks end soon.
+    void stop();
+    /// The next item to send, in order; nullopt: none is ready yet.
+    [[nodiscard]] std::optional<Outgoing> next() { return outgoing_.try_pop(); }
+    /// The receiver gave up on this entry, so its rest need not be sent.
+    void skip(std::uint64_t index) {
+        if (reader_) reader_->skip(index);
+    }
+
+    [[nodiscard]] bool stream() const noexcept { return stream_; }
+    /// Number of directories and links that were found.
+    [[nodiscard]] std::uint64_t others() const noexcept { return scanner_ ? scanner_->others() : 0; }
+
+    // --- any thread
+    [[nodiscard]] ResumeAnswers& answers() noexcept { return answers_; }
+    /// The error that ended the tasks early.
+    [[nodiscard]] std::optional<Error> trouble() const;
+    /// True if no disk call runs for which the destructor would wait.
+    [[nodiscard]] bool at_rest() const noexcept;
+    /// Memory of the answers, and of entries that wait to be read or sent.
+    [[nodiscard]] std::uint64_t held() const { return answers_.held() + outgoing_.held() + scanned_.cost(); }
+    /// Opens a source file by the path under which it was announced. On failure it returns none and sets errno.
+    [[nodiscard]] UniqueFd open_source(const std::string& path) const;
+    /// SourceRoot::place of the source that has the path; empty: several may. `source`: its index, if it is known.
+    [[nodiscard]] std::string place_of(const std::string& path, std::optional<std::size_t> source) const;
+
+  private:
+    void scan_tree(bool far);
+    /// Runs `work` as the steps of a task, until a step throws.
+    void make_task(std::optional<DiskTask>& task, DiskTask::Work work);
+
+    const std::vector<SourceRoot> roots_;
+    const bool stream_;
+    SendJobOptions& options_;
+    LateWaker& waker_;
+    JobReport& report_;
+    ScanQueue scanned_{kMaxScanQueueBytes};
+    OutgoingQueue outgoing_;
+    ResumeAnswers answers_;
+    std::optional<Scanner> scanner_;
+    std::unique_ptr<Reader> reader_;
+
+    mutable std::mutex trouble_mutex_;
+    std::optional<Error> trouble_;  // what a task has thrown
+
+    std::optional<DiskTask> scan_task_;  // last: the tasks use the members above
+    std::optional<DiskTask> read_task_;
 };
 
 /// When the receiver has confirmed, the job closes the connection with code 0.
@@ -66,13 +134,14 @@ class SendJob final : public Job {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
     SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
     void start_reading(const proto::Connection& connection);
+    /// Sends the messages on the control stream. False: that ended the job.
+    bool say(Instant now, proto::Connection& connection, const MessageWriter& messages);
     void note_missing();
     /// Moves ready items from the disk tasks into the streams, as far as these have room.
     void pump(Instant now, proto::Connection& connection);
@@ -84,7 +153,6 @@ class SendJob final : public Job {
     void tell_paths(Instant now, proto::Connection& connection, bool at_once);
     /// The counters to be told. This end's own report has them, too, so that both agree.
     std::vector<SenderPath> look_at_paths(const proto::Connection& connection);
-    void stop_reading();
     /// Ends the job (once) and closes the connection; a `status` without error is the orderly end.
     void end(Instant now, proto::Connection& connection, Result<void> status);
     void on_closed(const proto::CloseReason& reason);
@@ -97,8 +165,9 @@ class SendJob final : public Job {
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
     MessageReader incoming_;
-    std::optional<Outgoing> held_;    // taken from the queue, waiting for room in a stream
-    std::optional<Error> giving_up_;  // why we asked the receiver to stop
+    std::optional<Outgoing> held_;  // taken from the queue, waiting for room in a stream
+    JobLife life_;
+    std::optional<Error> stopped_for_;  // why we asked the receiver to stop
     std::uint64_t queued_bytes_ = 0;
     message::Found told_;
     Instant next_found_;
@@ -106,11 +175,36 @@ class SendJob final : public Job {
     std::uint64_t shown_bytes_ = 0;
     Instant next_step_;
     Instant next_paths_;
-    bool reads_ = false;
-    bool settled_ = false;
 
     ReadingTask reading_;  // its tasks use the members above
-    Replies replies_;
+    Confirmation confirmation_;
+};
+
+/// Fills the path for some seconds with bytes that the receiver drops. It measures what the path can do, without a
+/// file. Job gives the order of calls. Also call tick() from time to time, on any thread.
+class ProbeJob final : public Job {
+  public:
+    /// Ends `time` after the handshake, or after some round trips if these take longer.
+    ProbeJob(Duration time, DoneCallback done);
+
+    void tick() { waker_.wake(); }
+
+    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
+
+  private:
+    void start(Instant now, proto::Connection& connection);
+    void fill(proto::Connection& connection);
+    void end(Result<void> status);
+
+    Duration time_;
+    DoneCallback done_;
+    std::optional<StreamId> data_;
+    Chunk block_;
+    Instant connected_at_{};
+    std::uint64_t written_ = 0;
+    JobLife life_;
 };
 
 }  // namespace udtx::transfer

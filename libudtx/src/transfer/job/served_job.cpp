@@ -7,7 +7,6 @@
 
 #include "os/system.hpp"
 #include "transfer/close_codes.hpp"
-#include "transfer/file/file_io.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
 
@@ -62,18 +61,21 @@ void ServedJob::abort(Instant now, proto::Connection& connection, ErrorCode code
 void ServedJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (job_) {
         job_->on_event(now, connection, event);
+        if (!std::holds_alternative<proto::event::Closed>(event)) return;
+        life_.enter(JobStage::ended);
         // The server removes the job later, and the next client may be here before.
-        if (std::holds_alternative<proto::event::Closed>(event) && at_rest()) claim_.reset();
+        if (at_rest()) claim_.reset();
         return;
     }
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         const proto::CloseReason& reason = closed->reason;
-        const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
-        return settle(
-            Error{reason.orderly() ? ErrorCode::protocol : code,
-                  reason.orderly() ? "the other end disconnected without a reason" : escape_line(reason.message)});
+        if (life_.is(JobStage::opening)) {
+            settle(reason.orderly() ? broken("the other end disconnected without a reason") : error_for(reason));
+        }
+        if (done_) done_();
+        return;
     }
-    if (ended_) return;
+    if (!life_.is(JobStage::opening)) return;
     if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
         if (opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) control_ = opened->id;
     }
@@ -99,7 +101,7 @@ void ServedJob::on_wake(Instant now, proto::Connection& connection) {
 void ServedJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (job_) return job_->on_placed(id, offset, bytes);
     if (!early_stream_) early_stream_ = id;
-    if (*early_stream_ != id || ended_) return;
+    if (*early_stream_ != id || !life_.is(JobStage::opening)) return;
     early_.hold(offset, bytes);
     waiting_ = request_.held() + early_.held_bytes();
 }
@@ -121,12 +123,16 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
     for (;;) {
         const auto type = incoming_.next_type();
         if (!type) return false;
-        if (!request_.begun() && *type == message::Offer::kType) {
-            become_receiver(now, connection);
-            return true;
-        }
-        if (request_.begun() && *type == message::Accept::kType) {
-            become_sender(now, connection);
+        const bool pushes = !request_.begun() && *type == message::Offer::kType;
+        if (pushes || (request_.begun() && *type == message::Accept::kType)) {
+            claim_ = DescriptorClaim::take();
+            if (!claim_) {
+                end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
+            } else if (pushes) {
+                become_receiver(now, connection);
+            } else {
+                become_sender(now, connection);
+            }
             return true;
         }
         auto next = incoming_.next();
@@ -143,8 +149,6 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
 }
 
 void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
-    claim_ = DescriptorClaim::take();
-    if (!claim_) return end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
     auto options = options_.push();
     if (!options) return end(now, connection, options.error());
     options->on_file = options_.on_file;
@@ -160,8 +164,6 @@ void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
 
 void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (early_stream_) return end(now, connection, broken("data came with a request"));
-    claim_ = DescriptorClaim::take();
-    if (!claim_) return end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
     SendJobOptions what = request_.take_wish().what;
@@ -183,6 +185,7 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
 }
 
 void ServedJob::hand_over(Instant now, proto::Connection& connection, Job& job) {
+    life_.enter(JobStage::running);
     job.set_waker([this] { waker_.wake(); });
     for (const proto::Event& event : std::exchange(missed_, {})) job.on_event(now, connection, event);
     early_.release_below(UINT64_MAX, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -191,7 +194,7 @@ void ServedJob::hand_over(Instant now, proto::Connection& connection, Job& job) 
 }
 
 void ServedJob::end(Instant now, proto::Connection& connection, const Error& error) {
-    if (std::exchange(ended_, true)) return;
+    if (!life_.is(JobStage::opening)) return;
     refused_ = error.code == ErrorCode::refused;
     if (is_shortage(error)) {
         // Refuses like a full server: the client and its files are not at fault.
@@ -199,20 +202,16 @@ void ServedJob::end(Instant now, proto::Connection& connection, const Error& err
     } else {
         connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
     }
+    settle(error);
+}
+
+void ServedJob::settle(const Error& error) {
+    life_.enter(JobStage::ended);
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::done;
         outcome.exact = true;
         outcome.status = error;
     });
-}
-
-void ServedJob::settle(const Error& error) {
-    report_.edit([&](Progress& progress, Outcome& outcome) {
-        progress.phase = Phase::done;
-        outcome.exact = true;
-        if (!ended_) outcome.status = error;
-    });
-    if (done_) done_();
 }
 
 }  // namespace udtx::transfer

@@ -82,7 +82,7 @@ class ServedJob final : public Job {
     std::vector<proto::Event> missed_;
     std::optional<StreamId> early_stream_;
     EarlyData early_;  // a sender starts before it gets an answer, and its first messages may be lost
-    bool ended_ = false;
+    JobLife life_;
     std::atomic<bool> refused_{false};
     std::atomic<bool> fetches_{false};
     std::atomic<std::uint64_t> heard_{0};

@@ -1,25 +1,29 @@
 #include "transfer/receipt/receipt.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <climits>
+#include <cstring>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <span>
-#include <string>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
-#include "transfer/checksum.hpp"
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/names.hpp"
 #include "udtx/transfer/path_range.hpp"
 #include "udtx/transfer/receipt.hpp"
 
 namespace udtx::transfer {
 namespace {
-
-constexpr std::string_view kFirstLine = "udtx-receipt\t1\t";
 
 std::vector<std::string_view> split_tabs(std::string_view line) {
     std::vector<std::string_view> out;
@@ -31,46 +35,39 @@ std::vector<std::string_view> split_tabs(std::string_view line) {
     }
 }
 
-bool read_number(std::string_view text, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
-std::optional<Digest> read_digest(std::string_view text, HashAlgorithm hash) {
-    const std::size_t size = digest_bytes(hash);
-    if (text.size() != 2 * size) return std::nullopt;
-    std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < size; ++i) {
-        unsigned value = 0;
-        const char* at = text.data() + 2 * i;
-        const auto [end, error] = std::from_chars(at, at + 2, value, 16);
-        if (error != std::errc() || end != at + 2) return std::nullopt;
-        bytes.push_back(static_cast<std::byte>(value));
-    }
-    return Digest(bytes);
+/// Digest of a file that consists of `pieces`.
+Digest digest_of(HashAlgorithm hash, std::uint64_t size, const std::vector<ProvenPiece>& pieces) {
+    FileDigest digest(hash, size);
+    for (const ProvenPiece& piece : pieces) digest.add(piece.offset, piece.length, piece.digest);
+    return digest.finish();
 }
 
 class Parser {
   public:
     /// False: the line is not valid in its place.
     bool take(std::string_view line, std::size_t number) {
+        if (number == 1) return first(line);
         const auto fields = split_tabs(line);
         const std::string_view kind = fields.front();
-        if (number == 1) return first(line);
-        if (kind == "dir" && fields.size() == 3) return entry(fields, EntryType::directory);
-        if (kind == "link" && fields.size() == 4) return entry(fields, EntryType::symlink);
-        if (kind == "hard" && fields.size() == 4) return entry(fields, EntryType::hard_link);
-        if (kind == "file" && fields.size() == 4) return entry(fields, EntryType::file);
-        if (kind == "part" && fields.size() == 6) return part(fields);
-        if (kind == "shard" && fields.size() == 5) return number == 2 && shard(fields);
-        if (kind == "piece" && fields.size() == 4) return piece(fields);
-        if (kind == "digest" && fields.size() == 2) return digest(fields[1]);
-        if (kind == "failed" && fields.size() == 2) return failed(fields[1]);
-        if (kind == "job" && fields.size() == 2) {
-            return receipt_.shard && receipt_.shard->run == 0 && read_number(fields[1], receipt_.shard->run);
+        ReceiptEntry next;
+        if (kind == "dir") return read(fields, next.index, next.path) && add(EntryType::directory, std::move(next));
+        if (kind == "link") {
+            return read(fields, next.index, next.path, next.target) && add(EntryType::symlink, std::move(next));
         }
-        if (kind == "root" && fields.size() == 2) return root(fields[1]);
-        return false;
+        if (kind == "hard") {
+            return read(fields, next.index, next.path, next.target) && is_plain_path(next.target) &&
+                   add(EntryType::hard_link, std::move(next));
+        }
+        if (kind == "file") {
+            return read(fields, next.index, next.path, next.size) && add(EntryType::file, std::move(next));
+        }
+        if (kind == "part") return part(fields);
+        if (kind == "shard") return number == 2 && shard(fields);
+        if (kind == "piece") return piece(fields);
+        if (kind == "digest") return digest(fields);
+        if (kind == "failed") return read(fields, failed_.emplace_back());
+        if (kind == "job") return receipt_.shard && receipt_.shard->run == 0 && read(fields, receipt_.shard->run);
+        return kind == "root" && !root_ && read(fields, root_.emplace());
     }
     [[nodiscard]] HashAlgorithm hash() const noexcept { return receipt_.hash; }
 
@@ -81,10 +78,11 @@ class Parser {
             if (entry.type == EntryType::file && !entry.digest.bytes().empty()) root.add(entry.index, entry.digest);
         }
         if (!root_ || root.finish() != *root_) return std::nullopt;
+        const std::set<std::uint64_t> failed(failed_.begin(), failed_.end());
         std::set<std::string> undelivered;
         std::erase_if(receipt_.entries, [&](const ReceiptEntry& entry) {
             const bool here =
-                !failed_.contains(entry.index) && (entry.type != EntryType::file || !entry.digest.bytes().empty());
+                !failed.contains(entry.index) && (entry.type != EntryType::file || !entry.digest.bytes().empty());
             // The entry of a kept file appears a second time, at the end.
             if (here) {
                 undelivered.erase(entry.path);
@@ -98,52 +96,63 @@ class Parser {
     }
 
   private:
+    using Fields = std::vector<std::string_view>;
+
+    /// Reads all fields after the kind.
+    template <class... Values>
+    bool read(const Fields& fields, Values&... values) const {
+        std::size_t next = 1;
+        return fields.size() == 1 + sizeof...(values) && (read_field(fields[next++], values) && ...);
+    }
+    static bool read_field(std::string_view text, std::uint64_t& value) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size();
+    }
+    static bool read_field(std::string_view text, std::string& value) {
+        auto plain = unescape_field(text);
+        if (plain) value = std::move(*plain);
+        return plain.has_value();
+    }
+    bool read_field(std::string_view text, Digest& value) const {
+        std::array<std::byte, Digest::kMaxBytes> bytes{};
+        const std::size_t size = digest_bytes(receipt_.hash);
+        if (text.size() != 2 * size) return false;
+        for (std::size_t i = 0; i < size; ++i) {
+            unsigned byte = 0;
+            const char* at = text.data() + 2 * i;
+            const auto [end, error] = std::from_chars(at, at + 2, byte, 16);
+            if (error != std::errc() || end != at + 2) return false;
+            bytes[i] = static_cast<std::byte>(byte);
+        }
+        value = Digest(std::span(bytes).first(size));
+        return true;
+    }
+
     bool first(std::string_view line) {
-        if (!line.starts_with(kFirstLine)) return false;
-        line.remove_prefix(kFirstLine.size());
         for (const HashAlgorithm known : {HashAlgorithm::xxh3_128, HashAlgorithm::sha256}) {
-            if (line == to_string(known)) {
-                receipt_.hash = known;
-                return true;
-            }
+            receipt_.hash = known;
+            if (std::string(line) + '\n' == first_line(known)) return true;
         }
         return false;
     }
-    bool entry(const std::vector<std::string_view>& fields, EntryType type) {
+    bool add(EntryType type, ReceiptEntry entry) {
+        if (!is_plain_path(entry.path)) return false;
+        entry.type = type;
+        receipt_.entries.push_back(std::move(entry));
+        return true;
+    }
+    bool part(const Fields& fields) {
         ReceiptEntry next;
-        next.type = type;
-        if (type == EntryType::file && !read_number(fields[3], next.size)) return false;
-        auto path = unescape_field(fields[2]);
-        const bool leads = type == EntryType::symlink || type == EntryType::hard_link;
-        auto target = leads ? unescape_field(fields[3]) : std::string();
-        if (!path || !target || !read_number(fields[1], next.index)) return false;
-        if (!is_plain_path(*path)) return false;
-        if (type == EntryType::hard_link && !is_plain_path(*target)) return false;
-        next.path = std::move(*path);
-        next.target = std::move(*target);
-        receipt_.entries.push_back(std::move(next));
-        return true;
-    }
-    /// Reads a file line with two more fields: offset and length of the part.
-    bool part(const std::vector<std::string_view>& fields) {
         FileRange bytes;
-        const bool read = entry({fields.begin(), fields.begin() + 4}, EntryType::file) &&
-                          read_number(fields[4], bytes.offset) && read_number(fields[5], bytes.length);
-        const std::uint64_t size = read ? receipt_.entries.back().size : 0;
-        if (!read || bytes.length == 0 || bytes.offset >= size || bytes.length > size - bytes.offset) return false;
-        receipt_.entries.back().part = bytes;
-        return true;
+        if (!read(fields, next.index, next.path, next.size, bytes.offset, bytes.length)) return false;
+        if (bytes.length == 0 || bytes.offset >= next.size || bytes.length > next.size - bytes.offset) return false;
+        next.part = bytes;
+        return add(EntryType::file, std::move(next));
     }
-    bool shard(const std::vector<std::string_view>& fields) {
-        std::uint64_t index = 0;
-        std::uint64_t count = 0;
+    bool shard(const Fields& fields) {
         JobShard next;
-        if (!read_number(fields[1], index) || !read_number(fields[2], count) || !read_number(fields[3], next.job) ||
-            !read_number(fields[4], next.split) || count > kMaxShards || index >= count) {
-            return false;
-        }
-        next.index = static_cast<std::size_t>(index);
-        next.count = static_cast<std::size_t>(count);
+        if (!read(fields, next.index, next.count, next.job, next.split)) return false;
+        if (next.count > kMaxShards || next.index >= next.count) return false;
         receipt_.shard = next;
         return true;
     }
@@ -153,45 +162,29 @@ class Parser {
         ReceiptEntry& last = receipt_.entries.back();
         return last.type == EntryType::file && last.digest.bytes().empty() ? &last : nullptr;
     }
-    bool piece(const std::vector<std::string_view>& fields) {
+    bool piece(const Fields& fields) {
         ReceiptEntry* file = open_file();
         ProvenPiece next;
-        if (file == nullptr || !read_number(fields[1], next.offset) || !read_number(fields[2], next.length)) {
-            return false;
-        }
-        const auto digest = read_digest(fields[3], receipt_.hash);
+        if (file == nullptr || !read(fields, next.offset, next.length, next.digest)) return false;
         const FileRange all = file->part.value_or(FileRange{0, file->size});
         const std::uint64_t from =
             file->pieces.empty() ? all.offset : file->pieces.back().offset + file->pieces.back().length;
         const std::uint64_t end = all.offset + all.length;
         const bool fits = next.length > 0 && next.length <= kPieceBytes && next.offset >= from && next.offset <= end &&
                           next.length <= end - next.offset;
-        if (!digest || !fits) return false;
-        next.digest = *digest;
-        file->pieces.push_back(next);
-        return true;
+        if (fits) file->pieces.push_back(next);
+        return fits;
     }
-    bool digest(std::string_view text) {
+    bool digest(const Fields& fields) {
         ReceiptEntry* file = open_file();
-        const auto said = read_digest(text, receipt_.hash);
-        if (file == nullptr || !said || digest_of(receipt_.hash, file->size, file->pieces) != *said) return false;
-        file->digest = *said;
-        return true;
-    }
-    bool failed(std::string_view text) {
-        std::uint64_t index = 0;
-        if (!read_number(text, index)) return false;
-        failed_.insert(index);
-        return true;
-    }
-    bool root(std::string_view text) {
-        if (root_) return false;
-        root_ = read_digest(text, receipt_.hash);
-        return root_.has_value();
+        Digest said;
+        if (file == nullptr || !read(fields, said)) return false;
+        file->digest = said;
+        return digest_of(receipt_.hash, file->size, file->pieces) == said;
     }
 
     Receipt receipt_;
-    std::set<std::uint64_t> failed_;
+    std::vector<std::uint64_t> failed_;
     std::optional<Digest> root_;
 };
 
@@ -199,10 +192,25 @@ Error damaged(const std::string& what) { return {ErrorCode::integrity, "the rece
 
 }  // namespace
 
-Digest digest_of(HashAlgorithm hash, std::uint64_t size, const std::vector<ProvenPiece>& pieces) {
-    FileDigest digest(hash, size);
-    for (const ProvenPiece& piece : pieces) digest.add(piece.offset, piece.length, piece.digest);
-    return digest.finish();
+std::string first_line(HashAlgorithm hash) { return receipt_line("udtx-receipt", 1, std::string(to_string(hash))); }
+
+std::string entry_line(const ReceiptEntry& entry) {
+    switch (entry.type) {
+        case EntryType::directory:
+            return receipt_line("dir", entry.index, entry.path);
+        case EntryType::symlink:
+            return receipt_line("link", entry.index, entry.path, entry.target);
+        case EntryType::hard_link:
+            return receipt_line("hard", entry.index, entry.path, entry.target);
+        case EntryType::file:
+            break;
+    }
+    if (!entry.part) return receipt_line("file", entry.index, entry.path, entry.size);
+    return receipt_line("part", entry.index, entry.path, entry.size, entry.part->offset, entry.part->length);
+}
+
+std::string piece_line(const ProvenPiece& piece) {
+    return receipt_line("piece", piece.offset, piece.length, piece.digest);
 }
 
 Result<Receipt> parse_receipt(std::string_view text) {
@@ -248,30 +256,6 @@ Error twice(const std::vector<NamedReceipt>& receipts, const MergedEntry& a, con
     return {ErrorCode::integrity, "'" + escape_name(a.entry.path) + "' is in " +
                                       (a.from == b.from ? first + " twice" : "both " + first + " and " + second) +
                                       ": these are not receipts of different shards of one job"};
-}
-
-void add_lines(const ReceiptEntry& entry, std::uint64_t index, RootDigest& root, std::string& out) {
-    const std::string name = std::to_string(index) + '\t' + escape_field(entry.path);
-    switch (entry.type) {
-        case EntryType::directory:
-            out += "dir\t" + name + '\n';
-            return;
-        case EntryType::symlink:
-            out += "link\t" + name + '\t' + escape_field(entry.target) + '\n';
-            return;
-        case EntryType::hard_link:
-            out += "hard\t" + name + '\t' + escape_field(entry.target) + '\n';
-            return;
-        case EntryType::file:
-            break;
-    }
-    out += "file\t" + name + '\t' + std::to_string(entry.size) + '\n';
-    for (const ProvenPiece& piece : entry.pieces) {
-        out += "piece\t" + std::to_string(piece.offset) + '\t' + std::to_string(piece.length) + '\t' +
-               piece.digest.hex() + '\n';
-    }
-    out += "digest\t" + entry.digest.hex() + '\n';
-    root.add(index, entry.digest);
 }
 
 /// Reads all receipts, and says why they cannot be merged.
@@ -407,26 +391,183 @@ Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts) 
     if (auto read = input.read(); !read) return read.error();
     const std::vector<MergedEntry>& all = input.all();
     MergedReceipt out;
-    out.text = "udtx-receipt\t1\t" + std::string(to_string(input.hash())) + '\n';
+    out.text = first_line(input.hash());
     RootDigest root(input.hash());
     std::uint64_t index = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const ReceiptEntry& entry = all[i].entry;
+        ReceiptEntry entry = all[i].entry;
         if (i > 0 && all[i - 1].entry.path == entry.path) {
             if (!same_twice(all[i - 1].entry, entry)) return twice(receipts, all[i - 1], all[i]);
             continue;
         }
-        if (entry.type == EntryType::file) {
-            ++out.files;
-            add_up(out.bytes, entry.size);
-        }
-        add_lines(entry, index++, root, out.text);
+        entry.index = index++;
+        out.text += entry_line(entry);
+        if (entry.type != EntryType::file) continue;
+        ++out.files;
+        add_up(out.bytes, entry.size);
+        for (const ProvenPiece& piece : entry.pieces) out.text += piece_line(piece);
+        out.text += receipt_line("digest", entry.digest);
+        root.add(entry.index, entry.digest);
     }
-    out.text += "root\t" + root.finish().hex() + '\n';
+    out.text += receipt_line("root", root.finish());
     Hasher whole(input.hash());
     whole.update(std::as_bytes(std::span(out.text)));
-    out.text += "end\t" + whole.finish().hex() + '\n';
+    out.text += receipt_line("end", whole.finish());
     return out;
+}
+
+namespace {
+
+/// Compares a directory with a receipt.
+class Checker {
+  public:
+    Checker(const Receipt& receipt, const ConfinedDir& base, const CheckCallbacks& callbacks)
+        : receipt_(receipt), base_(base), callbacks_(callbacks), hasher_(receipt.hash) {}
+
+    void check(const ReceiptEntry& entry) {
+        ++counts_.entries;
+        if (is_right(entry)) return;
+        ++counts_.different;
+        callbacks_.differs(entry.path);
+    }
+    [[nodiscard]] const CheckCounts& counts() const noexcept { return counts_; }
+
+  private:
+    bool is_right(const ReceiptEntry& entry) {
+        switch (entry.type) {
+            case EntryType::file:
+                return check_file(entry);
+            case EntryType::directory:
+                return check_directory(entry);
+            case EntryType::hard_link:
+                return check_other_name(entry);
+            case EntryType::symlink:
+                break;
+        }
+        return check_link(entry);
+    }
+
+    bool differs(const ReceiptEntry& entry, const std::string& how) {
+        callbacks_.tell(escape_name(entry.path) + ": " + how);
+        return false;
+    }
+    bool cannot(const ReceiptEntry& entry, int error) {
+        if (error == ENOENT || error == ENOTDIR) return differs(entry, "missing");
+        ++counts_.unreadable;
+        return differs(entry, std::string("cannot be read: ") + std::strerror(error));
+    }
+
+    bool check_directory(const ReceiptEntry& entry) {
+        int error = 0;
+        if (base_.open_directory(entry.path, error)) return true;
+        if (error == ENOTDIR || error == ELOOP) return differs(entry, "is not a directory");
+        return cannot(entry, error);
+    }
+
+    bool check_link(const ReceiptEntry& entry) {
+        const auto [directory, leaf] = split_leaf(entry.path);
+        int error = 0;
+        const UniqueFd parent = base_.open_directory(directory, error);
+        if (!parent) return cannot(entry, error);
+        std::array<char, PATH_MAX> target{};
+        const ssize_t length = ::readlinkat(parent.get(), leaf.c_str(), target.data(), target.size());
+        if (length < 0 && errno == EINVAL) return differs(entry, "is not a symbolic link");
+        if (length < 0) return cannot(entry, errno);
+        if (std::string_view(target.data(), static_cast<std::size_t>(length)) == entry.target) return true;
+        return differs(entry, "has another target");
+    }
+
+    bool check_file(const ReceiptEntry& entry) {
+        ++counts_.files;
+        add_up(counts_.bytes, bytes_of(entry).length);
+        int error = 0;
+        // O_NONBLOCK: opening a FIFO in the place of the file must not block.
+        const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);
+        if (!fd && error == ELOOP) return differs(entry, "is not a regular file");
+        if (!fd) return cannot(entry, error);
+        struct stat status = {};
+        if (::fstat(fd.get(), &status) != 0) return cannot(entry, errno);
+        if (!S_ISREG(status.st_mode)) return differs(entry, "is not a regular file");
+        const auto size = static_cast<std::uint64_t>(status.st_size);
+        bool same = true;
+        if (size != entry.size) {
+            same = differs(entry, "has " + std::to_string(size) + " bytes, not " + std::to_string(entry.size));
+        }
+        return check_content(entry, fd.get(), size) && same;
+    }
+
+    /// Accepts a copy as well: a receipt is about the content.
+    bool check_other_name(const ReceiptEntry& entry) {
+        if (is_same_file(base_, entry.path, entry.target)) {
+            ++counts_.files;
+            return true;
+        }
+        const ReceiptEntry* const first = find_file(entry.target);
+        if (first == nullptr) return differs(entry, "is not the same file as " + escape_name(entry.target));
+        ReceiptEntry copy = *first;
+        copy.path = entry.path;
+        return check_file(copy);
+    }
+
+    const ReceiptEntry* find_file(const std::string& path) {
+        // Few receipts have names to look up.
+        if (files_.empty()) {
+            for (const ReceiptEntry& entry : receipt_.entries) {
+                if (entry.type == EntryType::file) files_.emplace(entry.path, &entry);
+            }
+        }
+        const auto found = files_.find(path);
+        return found == files_.end() ? nullptr : found->second;
+    }
+
+    static FileRange bytes_of(const ReceiptEntry& entry) { return entry.part.value_or(FileRange{0, entry.size}); }
+
+    /// Checks all blocks that exist, even if the file has another size: equal ones need not be sent again.
+    bool check_content(const ReceiptEntry& entry, int fd, std::uint64_t size) {
+        bool same = true;
+        std::uint64_t from = bytes_of(entry).offset;
+        const std::uint64_t end = from + bytes_of(entry).length;
+        for (const ProvenPiece& piece : entry.pieces) {
+            same = check_hole(entry, fd, from, piece.offset) && same;
+            from = piece.offset + piece.length;
+            if (from > size)
+                return differs(entry, "there is no data from byte " + std::to_string(piece.offset) + " on");
+            const auto digest = hasher_.hash(fd, piece.offset, piece.length);
+            if (!digest) return cannot(entry, hasher_.error());
+            if (*digest != piece.digest) same = differs(entry, span_text(piece.offset, from) + " differ");
+        }
+        return check_hole(entry, fd, from, std::min(end, size)) && same;
+    }
+    bool check_hole(const ReceiptEntry& entry, int fd, std::uint64_t from, std::uint64_t to) {
+        if (to <= from) return true;
+        const auto zero = hasher_.is_zero(fd, from, to - from);
+        if (!zero) return cannot(entry, hasher_.error());
+        return *zero || differs(entry, span_text(from, to) + " differ");
+    }
+    static std::string span_text(std::uint64_t from, std::uint64_t to) {
+        return "bytes " + std::to_string(from) + " to " + std::to_string(to - 1);
+    }
+
+    const Receipt& receipt_;
+    const ConfinedDir& base_;
+    const CheckCallbacks& callbacks_;
+    PieceHasher hasher_;
+    CheckCounts counts_;
+    std::unordered_map<std::string_view, const ReceiptEntry*> files_;  // of find_file(), filled at its first call
+};
+
+}  // namespace
+
+Result<CheckCounts> check_receipt(std::string_view receipt, const std::string& directory,
+                                  const CheckCallbacks& callbacks) {
+    const auto parsed = parse_receipt(receipt);
+    if (!parsed) return parsed.error();
+    // Symbolic links in the path of a file are not followed.
+    const auto base = ConfinedDir::open(directory);
+    if (!base) return base.error();
+    Checker checker(*parsed, *base, callbacks);
+    for (const ReceiptEntry& entry : parsed->entries) checker.check(entry);
+    return checker.counts();
 }
 
 }  // namespace udtx::transfer

@@ -29,10 +29,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
+#include "transfer/names.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/job_shard.hpp"
 
@@ -60,7 +62,27 @@ struct Receipt {
 /// were not delivered are left out.
 Result<Receipt> parse_receipt(std::string_view text);
 
-/// Digest of a file that consists of `pieces`.
-[[nodiscard]] Digest digest_of(HashAlgorithm hash, std::uint64_t size, const std::vector<ProvenPiece>& pieces);
+/// Writes one line: the tab-separated fields, of which texts are escaped, and the newline.
+template <class... Fields>
+[[nodiscard]] std::string receipt_line(std::string_view kind, const Fields&... fields) {
+    std::string line(kind);
+    const auto add = [&line](const auto& field) {
+        using Field = std::decay_t<decltype(field)>;
+        line += '\t';
+        if constexpr (std::is_integral_v<Field>) {
+            line += std::to_string(field);
+        } else if constexpr (std::is_same_v<Field, Digest>) {
+            line += field.hex();
+        } else {
+            line += escape_field(field);
+        }
+    };
+    (add(fields), ...);
+    return line + '\n';
+}
+[[nodiscard]] std::string first_line(HashAlgorithm hash);
+/// The line that announces the entry.
+[[nodiscard]] std::string entry_line(const ReceiptEntry& entry);
+[[nodiscard]] std::string piece_line(const ProvenPiece& piece);
 
 }  // namespace udtx::transfer

@@ -5,26 +5,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
+#include <span>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
-#include "udtx/descriptor.hpp"
+#include "udtx/transfer/receipt.hpp"
 
 namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256U << 10U;
-
-std::string piece_text(const ProvenPiece& piece) {
-    return "piece\t" + std::to_string(piece.offset) + "\t" + std::to_string(piece.length) + "\t" + piece.digest.hex();
-}
-
-std::string shard_text(const JobShard& shard) {
-    return "shard\t" + std::to_string(shard.index) + "\t" + std::to_string(shard.count) + "\t" +
-           std::to_string(shard.job) + "\t" + std::to_string(shard.split);
-}
 
 }  // namespace
 
@@ -44,74 +35,63 @@ void ReceiptWriter::note(const Message& message) {
     const std::lock_guard lock(mutex_);
     if (const auto* offer = std::get_if<message::Offer>(&message)) {
         hashes_.emplace(offer->hash);
-        line("udtx-receipt\t1\t" + std::string(to_string(offer->hash)));
-        return offer->shard ? line(shard_text(*offer->shard)) : void();
+        write(first_line(offer->hash));
+        const auto& shard = offer->shard;
+        if (shard) write(receipt_line("shard", shard->index, shard->count, shard->job, shard->split));
+        return;
     }
     if (!hashes_) return;
+    const auto announce = [this](const std::vector<Extent>& extents) {
+        unhashed_.insert(unhashed_.end(), extents.begin(), extents.end());
+    };
     if (const auto* job = std::get_if<message::Job>(&message)) run_ = job->run;
-    if (const auto* digests_of_file = std::get_if<message::Digests>(&message)) return digests(*digests_of_file);
+    if (const auto* digests = std::get_if<message::Digests>(&message)) return add_digests(*digests);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return announce(extents->extents);
     if (const auto* kept = std::get_if<message::Kept>(&message)) return announce(kept->extents);
-    if (const auto* next = std::get_if<message::Entry>(&message)) return entry(*next);
-    if (const auto* end = std::get_if<message::FileEnd>(&message)) return end_file(*end);
+    if (const auto* next = std::get_if<message::Entry>(&message)) return begin_entry(*next);
     if (const auto* failed = std::get_if<message::FileFailed>(&message)) failed_.push_back(failed->index);
+    if (const auto* end = std::get_if<message::FileEnd>(&message)) {
+        if (end->status == FileStatus::ok) end_file(end->index, end->digest);
+        if (end->status == FileStatus::kept) kept_.push_back(file_);
+    }
 }
 
-void ReceiptWriter::entry(const message::Entry& m) {
+void ReceiptWriter::begin_entry(const message::Entry& m) {
     if (m.path.empty()) return;  // it describes the destination itself
-    const std::string path = join_path(m.path);
-    switch (m.type) {
-        case EntryType::directory:
-            return line("dir\t" + std::to_string(m.index) + "\t" + escape_field(path));
-        case EntryType::symlink:
-            return line("link\t" + std::to_string(m.index) + "\t" + escape_field(path) + "\t" + escape_field(m.target));
-        case EntryType::hard_link:
-            return line("hard\t" + std::to_string(m.index) + "\t" + escape_field(path) + "\t" + escape_field(m.target));
-        case EntryType::file:
-            break;
-    }
-    file_ = m;
+    ReceiptEntry entry;
+    entry.index = m.index;
+    entry.type = m.type;
+    entry.path = join_path(m.path);
+    entry.target = m.target;
+    entry.size = m.size;
+    entry.part = m.part;
+    write(entry_line(entry));
+    if (m.type != EntryType::file) return;
+    file_ = std::move(entry);
     unhashed_.clear();
-    file_line({m.index, path, m.size, m.part});
     if (m.whole && m.size > 0) unhashed_.push_back({0, m.size});
 }
 
-void ReceiptWriter::announce(std::span<const Extent> extents) {
-    unhashed_.insert(unhashed_.end(), extents.begin(), extents.end());
-}
-
-void ReceiptWriter::digests(const message::Digests& m) {
+void ReceiptWriter::add_digests(const message::Digests& m) {
     for (const Digest& digest : m.digests) {
         if (unhashed_.empty()) return;  // the receiver's job ends such a transfer
         Extent& rest = unhashed_.front();
         const std::uint64_t length = piece_length(rest.offset, rest.length);
-        line(piece_text({rest.offset, length, digest}));
+        write(piece_line({rest.offset, length, digest}));
         rest = {rest.offset + length, rest.length - length};
         if (rest.length == 0) unhashed_.pop_front();
     }
 }
 
-void ReceiptWriter::end_file(const message::FileEnd& m) {
-    if (m.status == FileStatus::ok) return digest_line(m.index, m.digest);
-    if (m.status == FileStatus::kept) kept_.push_back({file_.index, join_path(file_.path), file_.size, file_.part});
-}
-
-void ReceiptWriter::file_line(const Kept& file) {
-    std::string text = file.part ? "part\t" : "file\t";
-    text += std::to_string(file.index) + "\t" + escape_field(file.path) + "\t" + std::to_string(file.size);
-    if (file.part) text += "\t" + std::to_string(file.part->offset) + "\t" + std::to_string(file.part->length);
-    line(text);
-}
-
-void ReceiptWriter::digest_line(std::uint64_t index, const Digest& digest) {
-    line("digest\t" + digest.hex());
+void ReceiptWriter::end_file(std::uint64_t index, const Digest& digest) {
+    write(receipt_line("digest", digest));
     hashes_->root.add(index, digest);
 }
 
-Result<void> ReceiptWriter::hash_kept(const Kept& kept, int fd) {
+Result<void> ReceiptWriter::hash_kept(const ReceiptEntry& kept, int fd) {
     PieceHasher hasher(hashes_->hash);
     FileDigest digest(hashes_->hash, kept.size);
-    file_line(kept);
+    write(entry_line(kept));
     const FileRange bytes = kept.part.value_or(FileRange{0, kept.size});
     const std::uint64_t end = bytes.offset + bytes.length;
     for (std::uint64_t offset = bytes.offset; offset < end;) {
@@ -119,26 +99,26 @@ Result<void> ReceiptWriter::hash_kept(const Kept& kept, int fd) {
         const auto piece = hasher.hash(fd, offset, length);
         if (!piece) return io_error("cannot read for the receipt", kept.path, hasher.error());
         digest.add(offset, length, *piece);
-        line(piece_text({offset, length, *piece}));
+        write(piece_line({offset, length, *piece}));
         offset += length;
     }
-    digest_line(kept.index, digest.finish());
+    end_file(kept.index, digest.finish());
     return {};
 }
 
 Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     const std::lock_guard lock(mutex_);
     if (!hashes_) return Error{ErrorCode::file_io, "there is nothing to write a receipt of"};
-    for (const Kept& kept : kept_) {
+    for (const ReceiptEntry& kept : kept_) {
         const UniqueFd fd = open_kept(kept.path);
         if (!fd) return io_error("cannot open for the receipt", kept.path, errno);
         if (auto hashed = hash_kept(kept, fd.get()); !hashed) return hashed;
     }
-    for (const std::uint64_t index : failed_) line("failed\t" + std::to_string(index));
-    if (run_ != 0) line("job\t" + std::to_string(run_));
-    line("root\t" + hashes_->root.finish().hex());
+    for (const std::uint64_t index : failed_) write(receipt_line("failed", index));
+    if (run_ != 0) write(receipt_line("job", run_));
+    write(receipt_line("root", hashes_->root.finish()));
     // The last digest covers all lines but its own.
-    buffer_ += "end\t" + hashes_->all.finish().hex() + "\n";
+    buffer_ += receipt_line("end", hashes_->all.finish());
     write_out();
     if (error_ == 0) error_ = sync_data(output_.fd());
     if (knows_no_sync(error_)) error_ = 0;
@@ -147,10 +127,9 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     return {};
 }
 
-void ReceiptWriter::line(std::string_view text) {
-    const std::size_t from = buffer_.size();
-    buffer_.append(text).push_back('\n');
-    hashes_->all.update(std::as_bytes(std::span(buffer_).subspan(from)));
+void ReceiptWriter::write(std::string_view line) {
+    buffer_ += line;
+    hashes_->all.update(std::as_bytes(std::span(line)));
     if (buffer_.size() >= kBufferBytes) write_out();
 }
 
@@ -159,5 +138,13 @@ void ReceiptWriter::write_out() {
     written_ += buffer_.size();
     buffer_.clear();
 }
+
+Result<ReceiptFile> ReceiptFile::create(const std::string& path) {
+    auto writer = ReceiptWriter::create(path);
+    if (!writer) return writer.error();
+    return ReceiptFile(std::move(*writer));
+}
+
+void ReceiptFile::discard() const noexcept { writer_->discard(); }
 
 }  // namespace udtx::transfer

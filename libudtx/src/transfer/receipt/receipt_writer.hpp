@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,14 +43,6 @@ class ReceiptWriter {
     void discard() noexcept { output_.discard(); }
 
   private:
-    /// A file, or a part of one, that was not sent, since the receiver has its content.
-    struct Kept {
-        std::uint64_t index = 0;
-        std::string path;
-        std::uint64_t size = 0;
-        std::optional<FileRange> part{};
-    };
-
     /// State that needs the hash algorithm, known from OFFER on.
     struct Hashes {
         explicit Hashes(HashAlgorithm algorithm) : hash(algorithm), all(algorithm), root(algorithm) {}
@@ -61,15 +52,12 @@ class ReceiptWriter {
     };
 
     explicit ReceiptWriter(NewVersion file) : output_(std::move(file)) {}
-    void entry(const message::Entry& m);
-    void announce(std::span<const Extent> extents);
-    void digests(const message::Digests& m);
-    void end_file(const message::FileEnd& m);
-    void file_line(const Kept& file);
-    void digest_line(std::uint64_t index, const Digest& digest);
+    void begin_entry(const message::Entry& m);
+    void add_digests(const message::Digests& m);
+    void end_file(std::uint64_t index, const Digest& digest);
     /// Hashes the file's present content on the disk.
-    Result<void> hash_kept(const Kept& kept, int fd);
-    void line(std::string_view text);
+    Result<void> hash_kept(const ReceiptEntry& kept, int fd);
+    void write(std::string_view line);
     void write_out();
 
     NewVersion output_;
@@ -79,9 +67,9 @@ class ReceiptWriter {
     int error_ = 0;
     std::uint64_t written_ = 0;
 
-    message::Entry file_;          // the latest
-    std::deque<Extent> unhashed_;  // extents of it that have no digest yet
-    std::vector<Kept> kept_;
+    ReceiptEntry file_;               // the latest
+    std::deque<Extent> unhashed_;     // extents of it that have no digest yet
+    std::vector<ReceiptEntry> kept_;  // files, or parts, that were not sent, since the receiver has their content
     std::vector<std::uint64_t> failed_;
     std::uint64_t run_ = 0;  // of the shard's job
     std::atomic<bool> claimed_{false};

@@ -12,6 +12,7 @@
 #include "io/protocol_thread.hpp"
 #include "os/system.hpp"
 #include "proto/path_context.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
 #include "transfer/source/source_tree.hpp"
@@ -57,7 +58,7 @@ auto or_error(Fn&& fn) -> decltype(fn()) {
     try {
         return fn();
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::file_io, "out of memory"};
+        return out_of_memory();
     } catch (const std::exception& lack) {
         return Error{ErrorCode::network, lack.what(), error_number_of(lack)};
     }

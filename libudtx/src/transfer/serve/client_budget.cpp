@@ -7,7 +7,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -110,35 +109,23 @@ bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner)
     return true;
 }
 
-std::size_t default_connections() {
-    const std::size_t jobs = jobs_with_descriptors();
-    // A connection that gives way keeps its descriptors for a moment.
-    return std::clamp(jobs - jobs / 8, kLeastConnections, ClientBudget::kConnections);
-}
-
-std::size_t default_connections_of_one() {
-    return std::clamp(jobs_with_descriptors() / 4, kLeastConnections, ClientBudget::kConnectionsOfOne);
-}
-
-std::uint64_t default_held_by_one() {
-    static const std::uint64_t bytes = std::max(kLeastHeld, memory_of_process() / 4);
-    return bytes;
-}
-
 }  // namespace
 
-ServerLimits default_limits() { return {default_connections(), default_connections_of_one(), default_held_by_one()}; }
-
-std::size_t ClientBudget::connections_of_all() const {
-    return limits_.connections > 0 ? limits_.connections : default_connections();
+ServerLimits default_limits() {
+    static const std::uint64_t held = std::max(kLeastHeld, memory_of_process() / 4);
+    const std::size_t jobs = jobs_with_descriptors();
+    // A connection that gives way keeps its descriptors for a moment.
+    return {.connections = std::clamp(jobs - jobs / 8, kLeastConnections, ClientBudget::kConnections),
+            .connections_of_one = std::clamp(jobs / 4, kLeastConnections, ClientBudget::kConnectionsOfOne),
+            .held_by_one = held};
 }
 
-std::size_t ClientBudget::connections_of_one() const {
-    return limits_.connections_of_one > 0 ? limits_.connections_of_one : default_connections_of_one();
-}
-
-std::uint64_t ClientBudget::held_by_one() const {
-    return limits_.held_by_one > 0 ? limits_.held_by_one : default_held_by_one();
+ServerLimits ClientBudget::limits() const {
+    ServerLimits all = default_limits();
+    if (limits_.connections > 0) all.connections = limits_.connections;
+    if (limits_.connections_of_one > 0) all.connections_of_one = limits_.connections_of_one;
+    if (limits_.held_by_one > 0) all.held_by_one = limits_.held_by_one;
+    return all;
 }
 
 std::uint64_t ClientBudget::owner(const Address& remote, std::uint64_t identity) {
@@ -148,22 +135,24 @@ std::uint64_t ClientBudget::owner(const Address& remote, std::uint64_t identity)
 }
 
 Result<void> ClientBudget::admit(const Connections& connections, std::uint64_t owner) const {
+    const ServerLimits limits = this->limits();
     const auto here = [](const auto& connection) { return !connection->leaves(); };
     const auto own = [&](const auto& connection) { return here(connection) && connection->owner() == owner; };
     const auto of_one = static_cast<std::size_t>(std::ranges::count_if(connections, own));
-    if (of_one >= connections_of_one() && !make_way(connections, owner)) {
+    if (of_one >= limits.connections_of_one && !make_way(connections, owner)) {
         return Error{ErrorCode::network,
                      "this key, or with one pre-shared key this address, has reached its limit of connections (" +
-                         std::to_string(connections_of_one()) + "); try again later"};
+                         std::to_string(limits.connections_of_one) + "); try again later"};
     }
     const auto of_all = static_cast<std::size_t>(std::ranges::count_if(connections, here));
-    if (of_all >= connections_of_all() && !make_way(connections, 0)) {
+    if (of_all >= limits.connections && !make_way(connections, 0)) {
         return Error{ErrorCode::network, "the server has reached its limit of connections; try again later"};
     }
     return {};
 }
 
 void ClientBudget::enforce(const Connections& connections) const {
+    const std::uint64_t most = limits().held_by_one;
     struct Held {
         std::uint64_t bytes = 0;
         std::vector<std::pair<std::uint64_t, ServedState*>> of;
@@ -176,15 +165,15 @@ void ClientBudget::enforce(const Connections& connections) const {
         held.bytes += held.of.back().first;
     }
     for (auto& [owner, held] : owners) {
-        if (held.bytes <= held_by_one()) continue;
+        if (held.bytes <= most) continue;
         std::ranges::sort(held.of, std::ranges::greater());
         // Ends them all at once: one at a time, the excess could grow meanwhile.
         for (const auto& [bytes, connection] : held.of) {
             connection->give_way(ErrorCode::refused,
                                  "the transfers of this key need more memory of the server than one key may have (" +
-                                     bytes_text(held_by_one()) + "): run fewer or smaller ones at the same time");
+                                     bytes_text(most) + "): run fewer or smaller ones at the same time");
             held.bytes -= bytes;
-            if (held.bytes <= held_by_one()) break;
+            if (held.bytes <= most) break;
         }
     }
 }

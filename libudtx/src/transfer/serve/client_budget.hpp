@@ -47,9 +47,8 @@ class ClientBudget {
     void enforce(const Connections& connections) const;
 
   private:
-    [[nodiscard]] std::size_t connections_of_all() const;
-    [[nodiscard]] std::size_t connections_of_one() const;
-    [[nodiscard]] std::uint64_t held_by_one() const;
+    /// The program's limits, or the defaults where it has none.
+    [[nodiscard]] ServerLimits limits() const;
 
     const ServerLimits limits_;
 };

@@ -23,73 +23,26 @@ constexpr Duration kRequestWithin = std::chrono::minutes(10);
 
 }  // namespace
 
-ServedState::ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection, Setup& setup)
+ServedState::ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection, Setup setup)
     : protocol_(std::move(protocol)),
       connection_(&connection),
       client_(std::move(setup.client)),
       owner_(setup.owner),
       most_(setup.most),
       log_(std::move(setup.log)),
-      start_(monotonic_now()),
       heard_at_(start_),
-      cap_(setup.serve.cap) {}
-
-std::shared_ptr<ServedState> ServedState::make(std::weak_ptr<io::ProtocolThread> protocol,
-                                               proto::Connection& connection, Setup setup) {
-    setup.serve.cap = std::min(setup.serve.told, setup.most);
-    std::shared_ptr<ServedState> self(new ServedState(std::move(protocol), connection, setup));
-    // It captures the flags and not the state: a thread of the job must not become the state's last owner.
-    self->job_ = std::make_unique<ServedJob>(
-        std::move(setup.serve), [done = self->job_done_, end = self->end_, tell = std::move(setup.on_done)] {
-            *end = monotonic_now();
-            *done = true;
-            tell();
-        });
-    return self;
-}
-
-ServedTransfer::Kind ServedState::kind() const {
-    if (const ReceiveJob* receiver = job_->receiver()) {
-        return receiver->is_probe() ? ServedTransfer::Kind::measure : ServedTransfer::Kind::push;
-    }
-    return job_->fetches() ? ServedTransfer::Kind::pull : ServedTransfer::Kind::unknown;
-}
-
-Outcome ServedState::outcome() const {
-    Outcome outcome = job_->result();
-    outcome.exact = job_done();
-    const std::lock_guard lock(mutex_);
-    outcome.receipt = receipt_status_;
-    return outcome;
-}
-
-std::optional<ConnectionStats> ServedState::stats() const {
-    const std::lock_guard lock(mutex_);
-    return stats_;
-}
-
-Duration ServedState::elapsed() const { return (job_done() ? end_->load() : monotonic_now()) - start_; }
-
-Duration ServedState::writing_time() const {
-    const ReceiveJob* receiver = job_->receiver();
-    return receiver == nullptr ? Duration() : receiver->written_for();
+      cap_(std::min(setup.serve.told, setup.most)) {
+    setup.serve.cap = cap_;
+    job_ = std::make_unique<ServedJob>(std::move(setup.serve), [over_at = over_at_, tell = std::move(setup.on_done)] {
+        *over_at = monotonic_now();
+        tell();
+    });
+    life_.enter(JobStage::running);
 }
 
 void ServedState::give_way(ErrorCode code, std::string why) {
     const std::lock_guard lock(mutex_);
     if (!way_given_) way_given_ = Error{code, std::move(why)};
-    gives_way_ = true;
-}
-
-void ServedState::set_max_rate(Rate rate) {
-    if (!proto::may_cap(rate)) return;
-    rate = std::min(rate, most_);
-    {
-        const std::lock_guard lock(mutex_);
-        if (rate == cap_) return;
-        cap_ = rate;
-    }
-    act([this, rate](proto::Connection& connection) { job_->set_cap(monotonic_now(), connection, rate); });
 }
 
 void ServedState::act(std::function<void(proto::Connection&)> what) {
@@ -102,14 +55,7 @@ void ServedState::act(std::function<void(proto::Connection&)> what) {
 }
 
 void ServedState::cancel(ErrorCode code, const std::string& reason) {
-    Error why{code, reason};
-    {
-        const std::lock_guard lock(mutex_);
-        if (cancelled_ || job_done()) return;
-        cancelled_ = why;
-        cancelled_at_ = monotonic_now();
-    }
-    ask_to_end(why);
+    if (!job_over()) press(monotonic_now(), Error{code, reason}, Duration::max());
 }
 
 void ServedState::ask_to_end(const Error& why) {
@@ -126,22 +72,15 @@ void ServedState::keep(std::optional<ReceiptFile> receipt) {
 void ServedState::turn(Instant now, Duration patience) {
     if (const std::uint64_t heard = job_->heard(); heard != std::exchange(heard_, heard)) heard_at_ = now;
     idle_ = is_silent() ? now - heard_at_ : stall_.idle(now, job_->progress());
-    sample_stats();
-    if (job_done()) return;
+    act([this](const proto::Connection& connection) { keep_stats(connection); });
+    if (job_over()) return;
     std::optional<Error> why;
-    bool again = false;
     {
         const std::lock_guard lock(mutex_);
-        if (!cancelled_) {
-            why = gives_way_ ? way_given_ : impatience(now, patience);
-        } else if (now >= cancelled_at_ + kGoodEndWithin && !std::exchange(closed_, true)) {
-            // The sender has had its time to read what was delivered and to close.
-            why = cancelled_;
-            again = true;
-        }
+        why = way_given_;
     }
-    if (!why) return;
-    again ? ask_to_end(*why) : cancel(why->code, why->message);
+    if (!why) why = impatience(now, patience);
+    press(now, why, kGoodEndWithin);
 }
 
 std::optional<Error> ServedState::impatience(Instant now, Duration patience) const {
@@ -159,10 +98,6 @@ std::optional<Error> ServedState::impatience(Instant now, Duration patience) con
     return Error{ErrorCode::timeout, "nothing moved for " + elapsed_text(patience)};
 }
 
-void ServedState::sample_stats() {
-    act([this](const proto::Connection& connection) { keep_stats(connection); });
-}
-
 void ServedState::keep_stats(const proto::Connection& connection) {
     streams_held_ = connection.held_bytes();
     ConnectionStats stats = connection.stats();
@@ -171,27 +106,27 @@ void ServedState::keep_stats(const proto::Connection& connection) {
 }
 
 void ServedState::settle() {
-    if (settled_) return;
     std::optional<ReceiptFile> receipt;
     {
         const std::lock_guard lock(mutex_);
+        if (life_.is(JobStage::ended)) return;
         receipt = receipt_;
     }
     const ReceiveJob* receiver = job_->receiver();
+    Result<void> settled;
     if (receipt && receiver != nullptr && !receiver->is_probe()) {
         const Outcome outcome = job_->result();
         const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
-        Result<void> settled;
         if (outcome.dry_run) {
             receipt->discard();  // the other end asked for the dry run
         } else if (confirmed) {
             settled = receipt->writer()->finish(
                 [receiver](const std::string& path) { return receiver->open_delivered(path); });
         }
-        const std::lock_guard lock(mutex_);
-        receipt_status_ = std::move(settled);
     }
-    settled_ = true;
+    const std::lock_guard lock(mutex_);
+    receipt_status_ = std::move(settled);
+    life_.enter(JobStage::ended);
 }
 
 void ServedState::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
@@ -209,5 +144,57 @@ void ServedState::on_event(Instant now, proto::Connection& connection, const pro
     if (log_) io::log_paths(log_, to_string(client_.address) + ": ", true, event);
     job_->on_event(now, connection, event);
 }
+
+const Client& ServedTransfer::client() const noexcept { return state_->client(); }
+
+ServedTransfer::Kind ServedTransfer::kind() const {
+    if (const ReceiveJob* receiver = state_->job_->receiver()) return receiver->is_probe() ? Kind::measure : Kind::push;
+    return state_->job_->fetches() ? Kind::pull : Kind::unknown;
+}
+
+bool ServedTransfer::sends() const { return state_->job_->sender() != nullptr; }
+bool ServedTransfer::refused() const { return state_->job_->refused(); }
+bool ServedTransfer::done() const noexcept {
+    const std::lock_guard lock(state_->mutex_);
+    return state_->life_.is(JobStage::ended);
+}
+Progress ServedTransfer::progress() const { return state_->job_->progress(); }
+
+Outcome ServedTransfer::outcome() const {
+    Outcome outcome = state_->job_->result();
+    outcome.exact = state_->job_over();
+    const std::lock_guard lock(state_->mutex_);
+    outcome.receipt = state_->receipt_status_;
+    return outcome;
+}
+
+std::optional<ConnectionStats> ServedTransfer::stats() const {
+    const std::lock_guard lock(state_->mutex_);
+    return state_->stats_;
+}
+
+Duration ServedTransfer::elapsed() const { return state_->elapsed(); }
+Duration ServedTransfer::idle() const { return state_->idle(); }
+std::uint64_t ServedTransfer::held() const { return state_->held(); }
+
+Duration ServedTransfer::writing_time() const {
+    const ReceiveJob* receiver = state_->job_->receiver();
+    return receiver == nullptr ? Duration() : receiver->written_for();
+}
+
+void ServedTransfer::set_max_rate(Rate rate) const {
+    if (!proto::may_cap(rate)) return;
+    rate = std::min(rate, state_->most_);
+    {
+        const std::lock_guard lock(state_->mutex_);
+        if (rate == state_->cap_) return;
+        state_->cap_ = rate;
+    }
+    state_->act([job = state_->job_.get(), rate](proto::Connection& connection) {
+        job->set_cap(monotonic_now(), connection, rate);
+    });
+}
+
+void ServedTransfer::cancel(ErrorCode code, const std::string& reason) const { state_->cancel(code, reason); }
 
 }  // namespace udtx::transfer

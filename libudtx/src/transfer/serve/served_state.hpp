@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,14 +11,16 @@
 #include "io/protocol_thread.hpp"
 #include "proto/application.hpp"
 #include "transfer/job/served_job.hpp"
-#include "transfer/run/turn_thread.hpp"
+#include "transfer/run/job_watch.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::transfer {
 
-class ServedState final : public proto::ConnectionHandler, public std::enable_shared_from_this<ServedState> {
+class ServedState final : public JobWatch,
+                          public proto::ConnectionHandler,
+                          public std::enable_shared_from_this<ServedState> {
   public:
     struct Setup {
         Client client;
@@ -30,31 +31,25 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
         LogSink log;                    ///< for path events
     };
     /// Protocol thread.
-    static std::shared_ptr<ServedState> make(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection,
-                                             Setup setup);
+    ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection, Setup setup);
 
     // --- any thread
     [[nodiscard]] const Client& client() const noexcept { return client_; }
     [[nodiscard]] std::uint64_t owner() const noexcept { return owner_; }
     /// True if `thread` runs its connection.
     [[nodiscard]] bool runs_on(const io::ProtocolThread& thread) const { return protocol_.lock().get() == &thread; }
-    [[nodiscard]] bool done() const noexcept { return settled_; }
-    [[nodiscard]] const ServedJob& job() const noexcept { return *job_; }
-    [[nodiscard]] ServedTransfer::Kind kind() const;
-    [[nodiscard]] Outcome outcome() const;
-    [[nodiscard]] std::optional<ConnectionStats> stats() const;
-    [[nodiscard]] Duration elapsed() const;
-    [[nodiscard]] Duration idle() const noexcept { return idle_; }
+    [[nodiscard]] bool at_rest() const noexcept { return job_->at_rest(); }
     /// Memory that the peer makes this end hold.
     [[nodiscard]] std::uint64_t held() const { return job_->held() + streams_held_; }
-    [[nodiscard]] Duration writing_time() const;
     /// True if the peer has not stated its request yet.
     [[nodiscard]] bool is_silent() const noexcept { return job_->receiver() == nullptr && job_->sender() == nullptr; }
     /// Ends the connection soon, to make room for others; `why` is for the peer.
     void give_way(ErrorCode code, std::string why);
     /// True if it is over, or will be soon.
-    [[nodiscard]] bool leaves() const noexcept { return job_done_->load() || gives_way_; }
-    void set_max_rate(Rate rate);
+    [[nodiscard]] bool leaves() const {
+        const std::lock_guard lock(mutex_);
+        return job_over() || way_given_;
+    }
     void cancel(ErrorCode code, const std::string& reason);
     /// Sets the receipt that it is to write, if any.
     void keep(std::optional<ReceiptFile> receipt);
@@ -63,8 +58,7 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     /// Checks for progress. It ends the transfer if nothing moved for `patience` (zero: no limit). It also ends a
     /// connection whose peer does not state its request, or does not complete it.
     void turn(Instant now, Duration patience);
-    [[nodiscard]] bool job_done() const noexcept { return *job_done_; }
-    /// Call it once the job is done: it gives the receipt its name. It may be repeated.
+    /// Call it once the job is over: it gives the receipt its name. It may be repeated.
     void settle();
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -74,12 +68,12 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     }
 
   private:
-    ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection, Setup& setup);
+    friend class ServedTransfer;
+
     /// Runs `what` on the protocol thread, unless the connection has closed or the server is gone.
     void act(std::function<void(proto::Connection&)> what);
-    void ask_to_end(const Error& why);
+    void ask_to_end(const Error& why) override;
     void keep_stats(const proto::Connection& connection);
-    void sample_stats();
     /// The reason to end the connection of a peer that keeps us waiting; nullopt: none.
     [[nodiscard]] std::optional<Error> impatience(Instant now, Duration patience) const;
 
@@ -90,26 +84,15 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     const std::uint64_t owner_;
     const Rate most_;
     const LogSink log_;
-    const Instant start_;
-    std::uint64_t heard_ = 0;  // bytes of the request at the last look
-    Instant heard_at_;         // time when heard_ last changed
-    StallWatch stall_;
-    std::shared_ptr<std::atomic<bool>> job_done_ = std::make_shared<std::atomic<bool>>(false);
-    std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
-    std::atomic<bool> settled_{false};
-    std::atomic<Duration> idle_{};
+    std::uint64_t heard_ = 0;                     // bytes of the request at the last look
+    Instant heard_at_;                            // time when heard_ last changed
     std::atomic<std::uint64_t> streams_held_{0};  // memory of the connection, when last sampled
-    std::atomic<bool> gives_way_{false};
 
-    mutable std::mutex mutex_;  // guards the members below
-    Rate cap_;                  // as the job knows it
+    // mutex_ guards the members below
+    Rate cap_;  // as the job knows it
     std::optional<ConnectionStats> stats_;
     std::optional<Error> way_given_;  // why
-    std::optional<Error> cancelled_;  // why
-    Instant cancelled_at_{};
-    bool closed_ = false;
     std::optional<ReceiptFile> receipt_;
-    Result<void> receipt_status_;
 
     std::unique_ptr<ServedJob> job_;  // destroyed first: its threads use the members above
 };

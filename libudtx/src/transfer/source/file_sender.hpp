@@ -1,22 +1,18 @@
-// An open file of the sources, and what the receiver has of it.
+// Sends one file: finds its data, reads, hashes and packs it.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "transfer/checksum.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/names.hpp"
-#include "transfer/source/entry_announcer.hpp"
-#include "transfer/source/extent_cursor.hpp"
 #include "transfer/source/inquiries.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/source/scanner.hpp"
@@ -24,6 +20,46 @@
 
 namespace udtx::transfer {
 
+// Finds where a file holds data, piece by piece while the file is read.
+
+/// Longest extent that is announced at once. If the file fails midway, at
+/// either end, the rest of the extent must still be sent.
+inline constexpr std::uint64_t kSentExtentBytes = 8U << 20U;
+
+/// True if it occupies less than its size: it has holes, or the file system
+/// compresses it.
+[[nodiscard]] bool may_have_holes(const struct stat& st) noexcept;
+
+class ExtentCursor {
+  public:
+    enum class Holes { as_told, read };
+
+    /// Covers the bytes in `range` of a file with the state `st`. `reader`
+    /// outlives the cursor.
+    ///
+    /// as_told: the file system's word on holes is believed if nothing else
+    /// contradicts it. Otherwise the bytes are read, and only those that read as
+    /// zeros are left out.
+    ExtentCursor(int fd, const struct stat& st, const Extent& range, PieceHasher& reader, Holes holes = Holes::as_told);
+    /// The next extent, ascending, at most kSentExtentBytes; nullopt at the end.
+    /// An empty one only says that there were zeros so far.
+    [[nodiscard]] std::optional<Extent> next();
+
+  private:
+    /// The same, where no word on holes is believed.
+    [[nodiscard]] std::optional<Extent> next_read();
+    /// Length of the block at at_, which ends with the range at the latest.
+    [[nodiscard]] std::uint64_t block() const;
+
+    int fd_;
+    PieceHasher* reader_;
+    std::uint64_t at_;
+    std::uint64_t end_;
+    std::optional<std::vector<Extent>> data_;  // nullopt: the bytes must be read
+    std::size_t next_data_ = 0;
+};
+
+/// An open file of the sources, and what the receiver has of it.
 struct SourceFile {
     ScannedEntry entry;
     UniqueFd fd;
@@ -31,8 +67,8 @@ struct SourceFile {
     KeptPieces kept;
     std::optional<std::uint64_t> query{};  ///< the open query, if sending starts before its answer
 
-    /// True if nothing says that it was changed since. It is the same file even if its inode number differs, as it may
-    /// on FUSE.
+    /// True if nothing says that it was changed since. It is the same file even
+    /// if its inode number differs, as it may on FUSE.
     [[nodiscard]] bool stands(struct stat& now) const {
         if (::fstat(fd.get(), &now) != 0) return false;
         return same_times(before, now) && before.st_size == now.st_size;
@@ -46,51 +82,35 @@ struct SourceFile {
     [[nodiscard]] Extent range() const { return entry.part.value_or(Extent{0, size()}); }
     /// True if the receiver may have all of it, under its name.
     [[nodiscard]] bool may_be_same() const { return kept.has() == Holding::all_pieces && size() == entry.size; }
-    /// Compares another piece. It returns whether all pieces are the same, once that is known.
+    /// Compares another piece. It returns whether all pieces are the same, once
+    /// that is known.
     [[nodiscard]] std::optional<bool> compare() { return kept.compare(fd.get(), size()); }
 };
 
-// Names of files that were not sent and that have other names: links to them would lead to the receiver's old version.
-
-class UnreplacedNames {
-  public:
-    /// The receiver's version under this name is not replaced.
-    void add(const ScannedEntry& entry) {
-        if (entry.linked) names_.try_emplace(path_key(entry.path));
-    }
-    /// Redirects a link to a name that has its file. False: there is none yet, and this name must be sent as a file
-    /// instead.
-    [[nodiscard]] bool lead(ScannedEntry& link) {
-        for (;;) {
-            const auto first = names_.find(path_key(link.target));
-            if (first == names_.end()) return true;
-            if (first->second.empty()) {
-                first->second = link.path;
-                return false;
-            }
-            link.target = first->second;
-        }
-    }
-
-  private:
-    std::unordered_map<std::uint64_t, std::string> names_;  // by path key: the name that was sent in place of it
-};
-
-// Sends one file after the other: its entry, its data, the digests of its pieces and its end. It leaves out what the
-// receiver has of the file.
+// Sends one file after the other: its entry, its data, the digests of its
+// pieces and its end. It leaves out what the receiver has of the file.
 
 class FileSender {
   public:
     /// All arguments outlive it.
-    FileSender(HashAlgorithm hash, PieceHasher& reader, OutgoingPacker& packer, EntryAnnouncer& announcer,
-               Inquiries& inquiries, SourceCounts& counts, UnreplacedNames& unreplaced);
+    FileSender(HashAlgorithm hash, PieceHasher& reader, OutgoingPacker& packer, Announcer& announcer,
+               Inquiries& inquiries)
+        : hash_(hash),
+          packer_(packer),
+          announcer_(announcer),
+          inquiries_(inquiries),
+          reader_(reader),
+          piece_hasher_(hash),
+          root_(hash) {}
 
     /// Call it only while busy() is false.
     void begin(SourceFile file);
     [[nodiscard]] bool busy() const noexcept { return file_.has_value(); }
-    /// Handles the next piece. It returns how to wait if it needs an answer first.
+    /// Handles the next piece. It returns how to wait if it needs an answer
+    /// first.
     [[nodiscard]] std::optional<DiskStep> go_on();
-    /// Any thread: the receiver gave up on this entry, so its rest need not be sent.
+    /// Any thread: the receiver gave up on this entry, so its rest need not be
+    /// sent.
     void skip(std::uint64_t index) noexcept { skip_.store(index, std::memory_order_relaxed); }
 
     [[nodiscard]] std::uint64_t data_bytes() const noexcept { return data_bytes_; }
@@ -98,8 +118,9 @@ class FileSender {
     [[nodiscard]] Digest root() { return root_.finish(); }
 
   private:
-    /// It covers all that is sent or left out. If the digest is the same, and holes read as zeros, then the file had
-    /// this content at the moment between both readings.
+    /// It covers all that is sent or left out. If the digest is the same, and
+    /// holes read as zeros, then the file had this content at the moment between
+    /// both readings.
     struct SecondReading {
         Digest first;
         FileDigest digest;
@@ -113,7 +134,8 @@ class FileSender {
         ExtentCursor cursor;
         bool whole = false;
         std::uint64_t index = 0;
-        bool comparing = false;  ///< with the pieces that the receiver has, according to its late answer
+        bool comparing = false;  ///< with the pieces that the receiver has,
+                                 ///< according to its late answer
         Extent range{};          ///< of the file: to be sent or left out, after `fresh`
         Extent fresh{};          ///< the extent that is being sent
         std::uint64_t first_unsent_digest = 0;
@@ -123,25 +145,26 @@ class FileSender {
         std::vector<Extent> read{};  ///< what was read, sent or not; joined where nothing is between
         std::optional<SecondReading> again{};
     };
-    void announce();
     std::optional<DiskStep> begin_extent();
     /// Learns what the receiver has of the file; rests until that is known.
     std::optional<DiskStep> await_holding();
     void learn_holding();
     void compare();
-    /// Leaves out the pieces at the front that the receiver has, or sends those that differ.
+    /// Leaves out the pieces at the front that the receiver has, or sends those
+    /// that differ.
     void send_range();
     /// Leaves out pieces at the front of the range, and returns their bytes.
     [[nodiscard]] std::uint64_t leave_out(const Extent& range);
     void will_send(const Extent& extent);
-    /// Sends a piece of `fresh`. After a failure it sends the rest of `fresh` as zeros, since the stream's mapping is
-    /// fixed.
+    /// Sends a piece of `fresh`. After a failure it sends the rest of `fresh` as
+    /// zeros, since the stream's mapping is fixed.
     void send_fresh();
     FileStatus send_piece(std::uint64_t offset, std::uint64_t length);
     void send_zeros(std::uint64_t length);
     void add_digest(const ProvenPiece& piece);
     void flush_digests();
-    /// Checks the file after all of it was read. If it may have been changed meanwhile, a second reading begins.
+    /// Checks the file after all of it was read. If it may have been changed
+    /// meanwhile, a second reading begins.
     void check_read();
     /// True if there is data at the end, though nothing says that the file grew.
     [[nodiscard]] bool has_more();
@@ -153,10 +176,8 @@ class FileSender {
 
     const HashAlgorithm hash_;
     OutgoingPacker& packer_;
-    EntryAnnouncer& announcer_;
+    Announcer& announcer_;
     Inquiries& inquiries_;
-    SourceCounts& counts_;
-    UnreplacedNames& unreplaced_;
     PieceHasher& reader_;
     Hasher piece_hasher_;
     RootDigest root_;

@@ -16,7 +16,6 @@
 #include "transfer/file/pieces.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/source/entry_announcer.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/source/scanner.hpp"
 
@@ -123,6 +122,32 @@ class KeptPieces {
     std::uint64_t same_until_ = 0;
 };
 
+// Names of files that were not sent and that have other names: links to them would lead to the receiver's old version.
+
+class UnreplacedNames {
+  public:
+    /// The receiver's version under this name is not replaced.
+    void add(const ScannedEntry& entry) {
+        if (entry.linked) names_.try_emplace(path_key(entry.path));
+    }
+    /// Redirects a link to a name that has its file. False: there is none yet, and this name must be sent as a file
+    /// instead.
+    [[nodiscard]] bool lead(ScannedEntry& link) {
+        for (;;) {
+            const auto first = names_.find(path_key(link.target));
+            if (first == names_.end()) return true;
+            if (first->second.empty()) {
+                first->second = link.path;
+                return false;
+            }
+            link.target = first->second;
+        }
+    }
+
+  private:
+    std::unordered_map<std::uint64_t, std::string> names_;  // by path key: the name that was sent in place of it
+};
+
 // The entries to send, in order, with the queries about them. Many queries are open at a time, so that none costs a
 // round trip.
 
@@ -135,7 +160,7 @@ class Inquiries {
     };
 
     /// All arguments outlive it.
-    Inquiries(const ReadOptions& options, ScanQueue& scanned, OutgoingPacker& packer, EntryAnnouncer& announcer,
+    Inquiries(const ReadOptions& options, ScanQueue& scanned, OutgoingPacker& packer, Announcer& announcer,
               ResumeAnswers& answers)
         : options_(options), scanned_(scanned), packer_(packer), announcer_(announcer), answers_(answers) {}
 
@@ -158,6 +183,8 @@ class Inquiries {
     [[nodiscard]] bool active() const noexcept { return active_; }
     /// True if files that are the same must be announced as well.
     [[nodiscard]] bool announces_all() const { return options_.announce_all || answers_.announce_all(); }
+    /// With hard_links: the names that links must not lead to.
+    [[nodiscard]] UnreplacedNames& unreplaced() noexcept { return unreplaced_; }
     /// Sends the remaining names of entries that are not sent.
     void flush_unsent();
 
@@ -170,7 +197,7 @@ class Inquiries {
     const ReadOptions& options_;
     ScanQueue& scanned_;
     OutgoingPacker& packer_;
-    EntryAnnouncer& announcer_;
+    Announcer& announcer_;
     ResumeAnswers& answers_;
     bool decided_ = false;
     bool active_ = false;
@@ -178,31 +205,7 @@ class Inquiries {
     std::uint64_t waiting_bytes_ = 0;
     message::Unsent unsent_;  // names to report
     std::size_t unsent_bytes_ = 0;
-};
-
-// The plan of a dry run: what a real run would do.
-
-/// Counts the entry as if it were done.
-void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outcome);
-
-/// Counts planned entries and reports them. Outside of a dry run it does nothing.
-class DryPlan {
-  public:
-    /// All arguments outlive it.
-    DryPlan(const ReadOptions& options, OutgoingPacker& packer, JobReport& report)
-        : options_(options), packer_(packer), report_(report) {}
-
-    void add(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
-    /// Plans a directory or a link, by what the receiver has of it.
-    void add_unread(const ScannedEntry& entry, const RemoteHolding& holding);
-    /// Plans a file that would be sent.
-    void add_changed(const ScannedEntry& entry, std::uint8_t changes);
-
-  private:
-    const ReadOptions& options_;
-    OutgoingPacker& packer_;
-    JobReport& report_;
-    std::unordered_set<std::uint64_t> changed_;  // with hard_links: files that would be sent, by path key
+    UnreplacedNames unreplaced_;
 };
 
 }  // namespace udtx::transfer

@@ -10,16 +10,19 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "transfer/bounded_queue.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/source/scanner.hpp"
+#include "transfer/source/source_tree.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/transfer/plan.hpp"
 #include "udtx/transfer/selection.hpp"
@@ -75,11 +78,12 @@ struct Outgoing {
     std::optional<message::Finish> finish;  ///< the last item; its message is part of `control`
 };
 
-inline constexpr std::size_t kMaxOutgoingBytes = 8U << 20U;
 /// A queue that also supplies the blocks for file data.
 class OutgoingQueue : public BoundedQueue<Outgoing> {
   public:
-    explicit OutgoingQueue(std::size_t max_cost);
+    static constexpr std::size_t kBlockBytes = 1U << 20U;
+
+    OutgoingQueue() : BoundedQueue<Outgoing>(kMaxBytes), blocks_(kBlockBytes, kIdleBlocks) {}
     [[nodiscard]] Chunk block() { return blocks_.take(); }
     /// Does the same as cancel(), and frees the idle blocks.
     void end() {
@@ -90,19 +94,22 @@ class OutgoingQueue : public BoundedQueue<Outgoing> {
     [[nodiscard]] std::uint64_t held() const { return cost() + blocks_.idle_bytes(); }
 
   private:
+    static constexpr std::size_t kMaxBytes = 8U << 20U;
+    static constexpr std::size_t kIdleBlocks = 16;
+
     ChunkPool blocks_;
 };
 
 class OutgoingPacker {
   public:
-    OutgoingPacker(OutgoingQueue& queue, LateWaker& waker);
+    /// `receipt`: records every message as well, if it is not null.
+    OutgoingPacker(OutgoingQueue& queue, LateWaker& waker, ReceiptWriter* receipt = nullptr)
+        : queue_(queue), waker_(waker), receipt_(receipt) {}
 
-    /// Records every message in the receipt as well.
-    void copy_to(ReceiptWriter* receipt) { receipt_ = receipt; }
     void message(const Message& message);
     /// Space for file data, never empty; fill it from the front, then call advance().
     [[nodiscard]] std::span<std::byte> space();
-    void advance(std::size_t bytes);
+    void advance(std::size_t bytes) { used_ += bytes; }
     /// Queues what is pending. False: the protocol side has ended.
     bool flush();
     void finish(const message::Finish& finish);
@@ -114,9 +121,11 @@ class OutgoingPacker {
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
   private:
+    void push(Outgoing item, std::size_t cost);
+
     OutgoingQueue& queue_;
     LateWaker& waker_;
-    ReceiptWriter* receipt_ = nullptr;
+    ReceiptWriter* receipt_;
     MessageWriter control_;
     Chunk chunk_;
     std::size_t begin_ = 0;  // start of the data that was not queued yet
@@ -124,14 +133,55 @@ class OutgoingPacker {
     bool stopped_ = false;
 };
 
-// The sender's counts of files: what remains to be sent, what exists at the receiver, and what failed.
+// What is said about an entry: to the receiver in messages, and in the report of this end.
 
-class SourceCounts {
+/// Counts the entry of a dry run as if it were done.
+void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outcome);
+
+/// At the end it reports the attributes that are never sent.
+class Announcer {
   public:
-    /// Both outlive it. `sent`: what other connections of the transfer have sent; null: not tracked.
-    SourceCounts(SentNames* sent, JobReport& report) : sent_(sent), report_(report) {}
+    /// Whether META also removes attributes that only the receiver's version has.
+    enum class Others { none, go };
 
-    /// The file is the next one.
+    /// All arguments outlive it.
+    Announcer(const std::vector<SourceRoot>& roots, const ReadOptions& options, OutgoingPacker& packer,
+              JobReport& report)
+        : roots_(roots), options_(options), packer_(packer), report_(report) {}
+
+    // --- to the receiver
+    /// Sends ENTRY under the next index, and returns that index.
+    std::uint64_t announce(message::Entry m, const std::string& path);
+    /// Sends ENTRY of a directory or a link.
+    void announce(const ScannedEntry& entry);
+    /// Announces a directory or a link, with its attributes.
+    void announce_unread(const ScannedEntry& entry);
+    /// Announces the attributes of the destination: those of the first source without a name of its own.
+    void announce_top();
+    /// Announces a file whose content exists at the receiver, with its attributes.
+    void announce_kept(const ScannedEntry& entry);
+    /// Announces an unreadable file, so that the receiver knows of it and of the failure.
+    void announce_unreadable(const ScannedEntry& entry, FileStatus why, int error_number);
+    /// Sends META of the latest entry, if there is something to say. `open_error`: why it could not be opened.
+    void send_meta(const ScannedEntry& entry, int fd, Others others, int open_error = 0);
+    /// Adds the attributes of the entry to the query.
+    void add_belongings(const ScannedEntry& entry, message::Query& query);
+    /// True if owner or attributes are sent.
+    [[nodiscard]] bool tells_meta() const noexcept { return options_.owner || options_.attributes; }
+    /// Number of entries so far.
+    [[nodiscard]] std::uint64_t count() const noexcept { return next_index_; }
+    /// Reports all that was left out. The receiver's user gets the report too, if the receiver requested the transfer.
+    void tell_left_out();
+
+    // --- the plan of a dry run: what a real run would do. Outside of a dry run these do nothing.
+    void plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
+    /// Plans a directory or a link, by what the receiver has of it.
+    void plan_unread(const ScannedEntry& entry, Holding has, std::uint8_t changes);
+    /// Plans a file that would be sent.
+    void plan_changed(const ScannedEntry& entry, std::uint8_t changes);
+
+    // --- in the report of this end
+    /// The entry is the next one. Special bits of its mode may be left out.
     void meet(const ScannedEntry& entry);
     /// The file is being sent.
     void begin(const ScannedEntry& entry);
@@ -150,14 +200,30 @@ class SourceCounts {
     /// compared(): so many bytes are the same at the receiver. sent_anyway(): bytes counted so are sent after all.
     void compared(std::uint64_t same);
     void sent_anyway(std::uint64_t same);
-    void fail(const ScannedEntry& entry, FileStatus status, int error_number);
-    void fail(const ScannedEntry& entry, Error error);
+    /// The file was longer at the end of reading than at the start, and is sent as it was then.
+    void note_grown(const ScannedEntry& entry) { grown_.add(entry.path); }
+    void fail(const ScannedEntry& entry, const Error& why) { report_.fail(entry.path, why); }
     /// The error of a file that changed while it was read.
     [[nodiscard]] static Error changed(const ScannedEntry& entry);
 
   private:
-    SentNames* sent_;
+    void warn_of(const CountedPaths& left, const char* what) const;
+    /// Opens the entry, and sends META of the latest entry, which is its entry.
+    void send_meta_of(const ScannedEntry& entry);
+    /// Reports attributes that are not sent.
+    void note_lost(const ScannedEntry& entry, const AttributesLeft& left);
+
+    const std::vector<SourceRoot>& roots_;
+    const ReadOptions& options_;
+    OutgoingPacker& packer_;
     JobReport& report_;
+    std::uint64_t next_index_ = 0;
+    std::uint64_t reported_ = UINT64_MAX;        // index of the latest entry whose lost attributes are reported
+    CountedPaths special_bits_;                  // entries whose special bits are not kept
+    CountedPaths capabilities_;                  // files with capabilities
+    CountedPaths access_lists_;                  // entries with access control lists
+    CountedPaths grown_;                         // files that grew while they were read
+    std::unordered_set<std::uint64_t> changed_;  // with hard_links: files that a dry run would send, by path key
 };
 
 }  // namespace udtx::transfer

@@ -1,22 +1,15 @@
 #include "transfer/source/scanner.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <set>
-#include <string_view>
-#include <tuple>
-#include <utility>
 
 #include "transfer/file/belongings.hpp"
-#include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
@@ -116,19 +109,19 @@ DiskStep Scanner::step() {
         stopped_ = stopped_ || queue_.closed();
     }
     levels_.clear();
-    if (brought_again_ > 0) {
-        report_.warn((brought_again_ == 1 ? "1 name is" : std::to_string(brought_again_) + " names are") +
-                     std::string(" in several sources; udtx sent the entry of the first source: '") +
-                     escape_name(first_again_) + "'" + (brought_again_ == 1 ? "" : " and others"));
+    if (again_.count > 0) {
+        report_.warn(counted(again_.count, "name is", "names are") +
+                     " in several sources; udtx sent the entry of the first source: '" + escape_name(again_.first) +
+                     "'" + (again_.count == 1 ? "" : " and others"));
     }
-    if (doubtful_ > 0) {
-        report_.warn(std::to_string(doubtful_) + (doubtful_ == 1 ? " name is" : " names are") +
+    if (doubtful_.count > 0) {
+        report_.warn(counted(doubtful_.count, "name is", "names are") +
                      " sent as a file of its own, because the file system cannot prove the hard link, first '" +
-                     escape_name(first_doubtful_) + "'");
+                     escape_name(doubtful_.first) + "'");
     }
     if (unfinished_ > 0 && !options_.only_finished) {
-        report_.warn("skipped temporary files of running or stopped transfers: " + std::to_string(unfinished_) +
-                     (unfinished_ == 1 ? " entry" : " entries") + " (see udtx-recv clean)");
+        report_.warn("skipped temporary files of running or stopped transfers: " +
+                     counted(unfinished_, "entry", "entries") + " (see udtx-recv clean)");
     }
     if (!stopped_) check_content();
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
@@ -147,19 +140,12 @@ bool Scanner::begin_next() {
         asked_ = names_in_order();
         next_asked_ = 0;
         everything_ = false;
-    } else {
-        begin_root();
-    }
-    return true;
-}
-
-void Scanner::begin_root() {
-    const SourceRoot& source = roots_[root_];
-    if (source.leaf.empty()) {
+    } else if (const SourceRoot& source = roots_[root_]; source.leaf.empty()) {
         descend(source.directory.fd(), ".", "", Into::all);
     } else {
         visit(root_, source.directory.fd(), source.leaf, source.leaf, Into::all);
     }
+    return true;
 }
 
 void Scanner::walk_on() {
@@ -225,7 +211,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
     if (into != Into::way && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (auto checked = check_path(split_path(path)); !checked) {
-        report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
+        fail(path, checked.error());
         // The entries below are refused for the same reason, and each counts.
         if (S_ISDIR(st.st_mode)) descend(directory, name, path, into);
         return;
@@ -242,7 +228,12 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.group = st.st_gid;
     if (S_ISDIR(st.st_mode)) {
         const TakenNames::Holder holder = holder_of(path, true);
-        if (holder == TakenNames::Holder::other) return fail_hidden(path);
+        if (holder == TakenNames::Holder::other) {
+            // None of its contents are sent.
+            return fail(path,
+                        {ErrorCode::refused,
+                         "'" + escape_name(path) + "' is a directory here and a file or link in an earlier source"});
+        }
         entry.type = EntryType::directory;
         if (holder == TakenNames::Holder::none) add(std::move(entry));
         descend(directory, name, path, into);
@@ -266,7 +257,7 @@ TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
 bool Scanner::came_before(const std::string& path) {
     if (holder_of(path, false) == TakenNames::Holder::none) return false;
     // A list may name a file twice; that needs no warning.
-    if (!options_.names && brought_again_++ == 0) first_again_ = path;
+    if (!options_.names) again_.add(path);
     return true;
 }
 
@@ -307,10 +298,7 @@ void Scanner::find_first_name(int directory, const std::string& name, const stru
 
 void Scanner::choose_link(const FirstName& first, bool added, bool proven, ScannedEntry& entry) {
     if (added) return;
-    if (!proven && entry.size > kMaxCompared) {
-        if (doubtful_++ == 0) first_doubtful_ = entry.path;
-        return;
-    }
+    if (!proven && entry.size > kMaxCompared) return doubtful_.add(entry.path);
     if (!proven && !has_content_of(first, entry)) return;
     entry.type = EntryType::hard_link;
     entry.target = first.path;
@@ -379,15 +367,14 @@ void Scanner::check_content() {
     // An entry that cannot be read explains the difference.
     if (content_ == planned || report_.unannounced() > 0) return;
     const auto text_of = [](const ShardContent& content) {
-        return std::to_string(content.entries) + (content.entries == 1 ? " entry with " : " entries with ") +
-               std::to_string(content.bytes) + " bytes";
+        return counted(content.entries, "entry", "entries") + " with " + std::to_string(content.bytes) + " bytes";
     };
     const bool renamed = content_.entries == planned.entries && content_.bytes == planned.bytes;
-    report_.fail_unannounced(
-        {".", ErrorCode::partial,
-         "the plan has " + text_of(planned) + " for this shard, but the sources have " +
-             (renamed ? std::string("as many under other names") : text_of(content_)) +
-             ": mount what is missing and repeat the command, or make a new plan and run all shards as a new job"});
+    fail(".",
+         {ErrorCode::partial,
+          "the plan has " + text_of(planned) + " for this shard, but the sources have " +
+              (renamed ? std::string("as many under other names") : text_of(content_)) +
+              ": mount what is missing and repeat the command, or make a new plan and run all shards as a new job"});
 }
 
 void Scanner::add(ScannedEntry entry) {
@@ -402,20 +389,6 @@ void Scanner::add(ScannedEntry entry) {
     });
     const std::size_t cost = sizeof(ScannedEntry) + entry.path.size() + entry.target.size();
     if (!queue_.push(std::move(entry), cost)) stopped_ = true;
-}
-
-void Scanner::fail_hidden(const std::string& path) {
-    report_.fail_unannounced(
-        {path, ErrorCode::refused,
-         "'" + escape_name(path) + "' is a directory here and a file or link in an earlier source"});
-}
-
-void Scanner::fail(const std::string& path, int error_number) {
-    fail(path, io_error("cannot read", path, error_number));
-}
-
-void Scanner::fail(const std::string& path, Error error) {
-    report_.fail_unannounced({path, error.code, std::move(error.message)});
 }
 
 }  // namespace udtx::transfer

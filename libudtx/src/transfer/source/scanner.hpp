@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstddef>
@@ -21,6 +22,7 @@
 
 #include "transfer/bounded_queue.hpp"
 #include "transfer/disk_pool.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
@@ -65,14 +67,17 @@ class TakenNames {
     std::size_t count_ = 0;
 };
 
-}  // namespace udtx::transfer
-
 // Walks the sources and queues what it finds. It runs ahead of the reader, so that totals are known early. The queue is
 // bounded, so that a tree of any size fits in memory.
 
-struct stat;
-
-namespace udtx::transfer {
+/// Paths of which the first is named and all are counted.
+struct CountedPaths {
+    std::uint64_t count = 0;
+    std::string first{};
+    void add(const std::string& path) {
+        if (count++ == 0) first = path;
+    }
+};
 
 struct ScannedEntry {
     std::size_t root = 0;
@@ -146,7 +151,6 @@ class Scanner {
     /// Starts the next source, or the next name of the list, and pushes its levels on the stack. False: there is none
     /// left.
     [[nodiscard]] bool begin_next();
-    void begin_root();
     void begin_name(const Asked& asked);
     /// Handles the next entry of the level on top.
     void walk_on();
@@ -171,10 +175,8 @@ class Scanner {
     void check_content();
     /// Records an entry that is found but not sent; it is not a failure.
     void leave_out(const std::string& path);
-    void fail(const std::string& path, int error_number);
-    void fail(const std::string& path, Error error);
-    /// Records a directory whose name an earlier file has: none of its contents are sent.
-    void fail_hidden(const std::string& path);
+    void fail(const std::string& path, const Error& why) { report_.fail_unannounced(path, why); }
+    void fail(const std::string& path, int error_number) { fail(path, io_error("cannot read", path, error_number)); }
 
     const std::vector<SourceRoot>& roots_;
     ScanQueue& queue_;
@@ -195,9 +197,8 @@ class Scanner {
     /// Makes the entry a link to the first name, if it is another name of that file.
     void choose_link(const FirstName& first, bool added, bool proven, ScannedEntry& entry);
     [[nodiscard]] bool has_content_of(const FirstName& first, const ScannedEntry& entry) const;
-    std::map<Linked, FirstName> linked_;  // files of which some names were not met yet
-    std::uint64_t doubtful_ = 0;          // names that may be links, and are sent as files of their own
-    std::string first_doubtful_;
+    std::map<Linked, FirstName> linked_;                // files of which some names were not met yet
+    CountedPaths doubtful_;                             // names that may be links, and are sent as files of their own
     std::map<std::string, bool, std::less<>> parents_;  // of requested names: whether they were sent
     std::size_t next_root_ = 0;
     std::size_t root_ = 0;  // the present one
@@ -205,8 +206,7 @@ class Scanner {
     std::size_t next_asked_ = 0;
     bool everything_ = false;  // the list asks for the whole source
     ShardContent content_;
-    std::uint64_t brought_again_ = 0;  // names of an earlier source
-    std::string first_again_;
+    CountedPaths again_;            // names of an earlier source
     std::uint64_t unfinished_ = 0;  // journals and partial files of transfers
     std::atomic<std::uint64_t> others_{0};
     bool stopped_ = false;

@@ -104,7 +104,7 @@ std::string reason_for(int error) {
     return std::generic_category().message(error);
 }
 
-Error not_there(std::string reason) { return {ErrorCode::file_io, std::move(reason)}; }
+Error not_there(int error) { return {ErrorCode::file_io, reason_for(error), error}; }
 
 /// 0: it can be read; else an errno.
 int check_readable(const SourceRoot& root, const struct stat& st) {
@@ -123,7 +123,7 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
         return Error{ErrorCode::refused, "'" + escape_name(given) + "' is outside of the directory of the server"};
     }
     // Files of an unfinished transfer are not sources.
-    if (std::ranges::any_of(parts, is_transfer_file)) return not_there(reason_for(ENOENT));
+    if (std::ranges::any_of(parts, is_transfer_file)) return not_there(ENOENT);
     const bool contents = parts.empty() || given.ends_with('/') || given.ends_with("/.");
     std::string leaf;
     if (!contents) {
@@ -131,7 +131,7 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
         parts.pop_back();
     }
     int error = 0;
-    if (!base.open_directory(join_path(parts), error)) return not_there(reason_for(error));
+    if (!base.open_directory(join_path(parts), error)) return not_there(error);
     auto directory = base.subdirectory(join_path(parts));
     if (!directory) return directory.error();
     SourceRoot root{std::move(directory).value(), std::move(leaf), join_path(parts)};
@@ -139,12 +139,10 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
     if (contents) return root;
     struct stat st = {};
     if (::fstatat(root.directory.fd(), root.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return not_there(reason_for(errno));
+        return not_there(errno);
     }
-    if (const char* kind = special_kind(st.st_mode)) return not_there(std::string("it is a ") + kind);
-    if (const int unreadable = check_readable(root, st); unreadable != 0) {
-        return not_there(reason_for(unreadable));
-    }
+    if (const char* kind = special_kind(st.st_mode)) return Error{ErrorCode::file_io, std::string("it is a ") + kind};
+    if (const int unreadable = check_readable(root, st); unreadable != 0) return not_there(unreadable);
     shape = S_ISDIR(st.st_mode) ? SourceShape::directory : SourceShape::file;
     return root;
 }
@@ -153,7 +151,7 @@ Result<void> make_stream(ConfinedSources& found) {
     int error = ENOENT;
     if (found.roots.size() == 1 && found.shape == SourceShape::file) {
         found.stream = found.roots.front().directory.open_at(found.roots.front().leaf, O_RDONLY, 0, error);
-        if (!found.stream) return not_there(found.roots.front().leaf + ": " + reason_for(error));
+        if (!found.stream) return Error{ErrorCode::file_io, found.roots.front().leaf + ": " + reason_for(error), error};
     }
     if (!found.stream) return Error{ErrorCode::file_io, "standard output takes one file"};
     found.shape = SourceShape::stream;
@@ -170,7 +168,7 @@ Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::v
         auto root = open_below(base, source, shape);
         if (!root && root.error().code == ErrorCode::refused) return root.error();
         if (!root) {
-            found.missing.push_back({source, root.error().code, root.error().message});
+            found.missing.push_back({source, root.error().code, root.error().message, root.error().system_error});
             continue;
         }
         found.roots.push_back(std::move(root).value());
@@ -178,7 +176,7 @@ Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::v
     if (found.roots.empty()) {
         if (found.missing.empty()) return Error{ErrorCode::refused, "the request names no source"};
         const FailedFile& first = found.missing.front();
-        return Error{first.code, escape_name(first.path) + ": " + first.reason};
+        return Error{first.code, escape_name(first.path) + ": " + first.reason, first.system_error};
     }
     if (sources.size() == 1) found.shape = shape;
     if (!stream) return found;

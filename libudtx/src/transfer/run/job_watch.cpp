@@ -1,8 +1,7 @@
-#include "transfer/run/turn_thread.hpp"
+#include "transfer/run/job_watch.hpp"
 
 #include <chrono>
 #include <system_error>
-#include <utility>
 
 #include "os/system.hpp"
 
@@ -13,25 +12,40 @@ constexpr std::chrono::milliseconds kTurn{100};
 
 }  // namespace
 
+void JobWatch::press(Instant now, const std::optional<Error>& reason, Duration within) {
+    std::optional<Error> why;
+    {
+        const std::lock_guard lock(mutex_);
+        if (life_.goes_on() && reason) {
+            life_.enter(JobStage::stopping);
+            why = cancelled_ = reason;
+            cancelled_at_ = now;
+        } else if (life_.is(JobStage::stopping) && now - cancelled_at_ >= within) {
+            life_.enter(JobStage::closing);
+            why = cancelled_;
+        }
+    }
+    if (why) ask_to_end(*why);
+}
+
 void TurnThread::start(std::function<bool()> turn) {
     {
         const std::lock_guard lock(mutex_);
         stopped_ = false;
     }
+    const auto run = [this, turn = std::move(turn)] {
+        while (turn()) {
+            std::unique_lock lock(mutex_);
+            changed_.wait_for(lock, kTurn, [this] { return woken_ || stopped_; });
+            if (stopped_) return;
+            woken_ = false;
+        }
+    };
     try {
-        thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
+        thread_ = std::thread(run);
     } catch (const std::system_error& failed) {
         throw std::system_error(failed.code(),
                                 "cannot start the thread of transfers; " + remedy_for_no_thread(failed.code().value()));
-    }
-}
-
-void TurnThread::run(const std::function<bool()>& turn) {
-    while (turn()) {
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, kTurn, [this] { return woken_ || stopped_; });
-        if (stopped_) return;
-        woken_ = false;
     }
 }
 

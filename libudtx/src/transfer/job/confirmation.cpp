@@ -1,146 +1,16 @@
-#include "transfer/job/reading_task.hpp"
-
-#include <fcntl.h>
+#include "transfer/job/confirmation.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "transfer/close_codes.hpp"
-#include "transfer/job/pull_request.hpp"
 #include "transfer/job/send_job.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
-namespace {
-
-bool brings_contents(const SourceRoot& root) { return root.leaf.empty(); }
-
-/// The rules for what --delete must keep.
-std::vector<message::Rules> erase_rules(const SendJobOptions& options, const std::vector<SourceRoot>& roots) {
-    if (!options.erase) return {};
-    return rule_messages(options.rules, std::ranges::any_of(roots, brings_contents));
-}
-
-}  // namespace
-
-ReadingTask::ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
-                         JobReport& report)
-    : roots_(std::move(roots)), stream_(stream), options_(options), waker_(waker), report_(report) {}
-
-ReadingTask::~ReadingTask() {
-    stop();
-    if (scan_task_) scan_task_->end();
-    if (read_task_) read_task_->end();
-}
-
-bool ReadingTask::at_rest() const noexcept {
-    return (!scan_task_ || scan_task_->over()) && (!read_task_ || read_task_->over());
-}
-
-UniqueFd ReadingTask::open_source(const std::string& path) const {
-    int error = ENOENT;
-    for (const SourceRoot& root : roots_) {
-        if (!root.leaf.empty() && path != root.leaf && !path.starts_with(root.leaf + "/")) continue;
-        UniqueFd fd = root.directory.open_at(path, O_RDONLY, 0, error);
-        if (fd) return fd;
-    }
-    errno = error;
-    return {};
-}
-
-std::string ReadingTask::place_of(const std::string& path, std::optional<std::size_t> source) const {
-    if (source || roots_.size() == 1) return roots_[source.value_or(0)].place;
-    const auto named = [&](const SourceRoot& root) {
-        return !root.leaf.empty() && (path == root.leaf || path.starts_with(root.leaf + "/"));
-    };
-    auto found = std::ranges::find_if(roots_, named);
-    if (found == roots_.end() && std::ranges::count_if(roots_, brings_contents) == 1) {
-        found = std::ranges::find_if(roots_, brings_contents);
-    }
-    return found == roots_.end() ? std::string() : found->place;
-}
-
-void ReadingTask::start(bool far) {
-    if (stream_) return read_pipe();
-    read_tree(far);
-}
-
-void ReadingTask::read_pipe() {
-    pipe_.emplace(options_.stream_fd, roots_.empty() ? "-" : roots_.front().leaf, options_.hash, outgoing_, waker_,
-                  report_);
-    make_task(read_task_, [this] { return pipe_->step(); });
-    outgoing_.call(nullptr, [this] { read_task_->wake(); });
-    read_task_->wake();
-}
-
-void ReadingTask::read_tree(bool far) {
-    if (options_.sent != nullptr) options_.sent->begin_connection();
-    ReadOptions read;
-    read.planned = options_.planned;
-    read.erase_rules = erase_rules(options_, roots_);
-    read.announce_all = options_.receipt != nullptr && !options_.dry_run;
-    read.sent = options_.sent;
-    read.tops = options_.preserve && !options_.dry_run && !options_.names;
-    read.asked_for = options_.asked_for;
-    read.far = far;
-    // Moves the lists: they may be long, and only the scanner needs them. The part is copied, since the reader needs
-    // its paths too.
-    const std::optional<PathRange> part = options_.part;
-    ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished, options_.preserve};
-    static_cast<Selection&>(read) = options_;
-    read.part = part;
-    scanner_.emplace(roots_, scanned_, report_, std::move(scan));
-    reader_.emplace(roots_, std::move(read), scanned_, outgoing_, waker_, report_, answers_);
-    reader_->copy_to(options_.receipt);
-    make_task(scan_task_, [this] { return scanner_->step(); });
-    make_task(read_task_, [this] { return reader_->step(); });
-    const auto wake = [this] { read_task_->wake(); };
-    scanned_.call(wake, [this] { scan_task_->wake(); });
-    outgoing_.call(nullptr, wake);
-    answers_.call(wake);
-    scan_task_->wake();
-    read_task_->wake();
-}
-
-void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) {
-    const auto step = [this, work = std::move(work)] {
-        if (trouble()) {
-            waker_.wake();
-            return DiskStep::over();
-        }
-        const DiskStep next = work();
-        if (next.then == DiskStep::Then::again && report_.worked()) waker_.wake();
-        return next;
-    };
-    const auto failed = [this](Error error) {
-        const std::lock_guard lock(trouble_mutex_);
-        if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // then the task tries to report again
-        trouble_ = std::move(error);
-        return DiskStep::again();
-    };
-    task.emplace(disk_pools().work, step, failed);
-}
-
-std::optional<Error> ReadingTask::trouble() const {
-    const std::lock_guard lock(trouble_mutex_);
-    return trouble_;
-}
-
-void ReadingTask::stop() {
-    scanned_.cancel();
-    outgoing_.end();
-    answers_.cancel();
-    if (pipe_) pipe_->stop();
-}
-
-void ReadingTask::skip(std::uint64_t index) {
-    if (reader_) reader_->skip(index);
-}
-
-Result<void> Replies::take(const Message& message) {
+Result<void> Confirmation::take(const Message& message) {
     if (const auto* failed = std::get_if<message::FileFailed>(&message)) return on_failure(*failed);
     if (const auto* confirm = std::get_if<message::Confirm>(&message)) return on_confirm(*confirm);
     if (const auto* erased = std::get_if<message::Erased>(&message)) return on_erased(*erased);
@@ -174,7 +44,7 @@ Result<void> Replies::take(const Message& message) {
     return {};
 }
 
-Result<void> Replies::on_failure(const message::FileFailed& m) {
+Result<void> Confirmation::on_failure(const message::FileFailed& m) {
     ++failures_;
     if (options_.receipt != nullptr) options_.receipt->note(m);
     // A late failure, from the committer, does not concern the file that is being read.
@@ -186,7 +56,7 @@ Result<void> Replies::on_failure(const message::FileFailed& m) {
     return {};
 }
 
-void Replies::note(const message::Totals& totals) {
+void Confirmation::note(const message::Totals& totals) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
         outcome.erased = totals.erased;
         if (options_.dry_run) return;
@@ -205,16 +75,15 @@ void Replies::note(const message::Totals& totals) {
     });
 }
 
-Result<void> Replies::check_counts(const message::Totals& totals) const {
+Result<void> Confirmation::check_counts(const message::Totals& totals) const {
     if (totals.erased > 0 && !options_.erase) return broken("the receiver deleted something without a request");
     if (options_.dry_run) return {};
     const bool all_well = totals.failures == 0 && sent_->unsent == 0 && report_.outcome().failed_count == 0;
-    if (!reading_.stream()) return check_tree(totals, all_well);
-    const bool whole = totals.files == 1 && totals.bytes == sent_->data_bytes;
-    return all_well && !whole ? broken("the receiver confirmed another size than that of the stream") : Result<void>();
-}
-
-Result<void> Replies::check_tree(const message::Totals& totals, bool all_well) const {
+    if (reading_.stream()) {
+        const bool whole = totals.files == 1 && totals.bytes == sent_->data_bytes;
+        if (all_well && !whole) return broken("the receiver confirmed another size than that of the stream");
+        return {};
+    }
     const std::uint64_t files = report_.progress().files_total;
     const std::uint64_t others = reading_.others();
     if (totals.files_done > files || totals.files > files) {
@@ -235,7 +104,7 @@ Result<void> Replies::check_tree(const message::Totals& totals, bool all_well) c
     return {};
 }
 
-Result<void> Replies::on_confirm(const message::Confirm& m) {
+Result<void> Confirmation::on_confirm(const message::Confirm& m) {
     if (!sent_) return broken("the receiver confirmed before everything was sent");
     if (auto checked = check_counts(m.totals); !checked) return checked;
     note(m.totals);
@@ -257,11 +126,10 @@ Result<void> Replies::on_confirm(const message::Confirm& m) {
     return {};
 }
 
-void Replies::warn_of(const message::Totals& totals) {
+void Confirmation::warn_of(const message::Totals& totals) {
     if (damaged_ > 0) {
-        report_.warn("receiver: " + std::to_string(damaged_) +
-                     (damaged_ == 1 ? " piece of the earlier run was damaged on disk and was sent again"
-                                    : " pieces of the earlier run were damaged on disk and were sent again"));
+        report_.warn("receiver: " + counted(damaged_, "piece of the earlier run was damaged on disk and was sent again",
+                                            "pieces of the earlier run were damaged on disk and were sent again"));
     }
     // The receiver reports the number of deletions; without errors, zero needs no explanation.
     const bool errors = totals.failures != 0 || sent_->unsent != 0;
@@ -273,19 +141,19 @@ void Replies::warn_of(const message::Totals& totals) {
     }
 }
 
-void Replies::on_stopped(const message::Stopped& m) {
+void Confirmation::on_stopped(const message::Stopped& m) {
     note(m.totals);
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
     last_word_ = Error{error_code_for(m.code), "receiver: " + escape_line(m.reason)};
 }
 
-void Replies::on_resume(const message::Resume& m) {
+void Confirmation::on_resume(const message::Resume& m) {
     if (!m.note.empty()) report_.warn("receiver: " + escape_line(m.note));
     report_.edit([&](Progress&, Outcome& outcome) { outcome.continues = m.keeps; });
     reading_.answers().decide(m);
 }
 
-Result<void> Replies::on_job(const message::Job& m) {
+Result<void> Confirmation::on_job(const message::Job& m) {
     if (!options_.shard || m.done > options_.shard->count) return broken("the state of a job that does not exist");
     if (options_.receipt != nullptr) options_.receipt->note(m);
     const JobShard& shard = *options_.shard;
@@ -294,7 +162,7 @@ Result<void> Replies::on_job(const message::Job& m) {
     return {};
 }
 
-Result<void> Replies::on_erased(const message::Erased& m) {
+Result<void> Confirmation::on_erased(const message::Erased& m) {
     if (!options_.erase) return broken("the receiver deleted something without a request");
     for (const std::string& path : m.paths) {
         if (options_.planned) options_.planned(erased_entry(path));
