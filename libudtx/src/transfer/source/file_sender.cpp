@@ -266,14 +266,11 @@ void FileSender::learn_holding() {
 
 void FileSender::compare() {
     Open& file = *file_;
-    const std::uint64_t before = file.source.kept.same_until();
-    const auto same = file.source.compare();
-    const std::uint64_t until = file.source.kept.same_until();
-    announcer_.compared(until - before);
+    const auto same = file.source.compare(announcer_);
     if (!same) return;
     file.comparing = false;
     if (*same && file.source.stands()) return end(FileStatus::kept);
-    announcer_.sent_anyway(std::min(until, file.sent));
+    announcer_.sent_anyway(std::min(file.source.kept.same_until(), file.sent));
 }
 
 void FileSender::send_range() {

@@ -22,27 +22,24 @@ namespace udtx::transfer {
 
 // Finds where a file holds data, piece by piece while the file is read.
 
-/// Longest extent that is announced at once. If the file fails midway, at
-/// either end, the rest of the extent must still be sent.
+/// Longest extent that is announced at once. If the file fails midway, at either end, the rest of the extent must still
+/// be sent.
 inline constexpr std::uint64_t kSentExtentBytes = 8U << 20U;
 
-/// True if it occupies less than its size: it has holes, or the file system
-/// compresses it.
+/// True if it occupies less than its size: it has holes, or the file system compresses it.
 [[nodiscard]] bool may_have_holes(const struct stat& st) noexcept;
 
 class ExtentCursor {
   public:
     enum class Holes { as_told, read };
 
-    /// Covers the bytes in `range` of a file with the state `st`. `reader`
-    /// outlives the cursor.
+    /// Covers the bytes in `range` of a file with the state `st`. `reader` outlives the cursor.
     ///
-    /// as_told: the file system's word on holes is believed if nothing else
-    /// contradicts it. Otherwise the bytes are read, and only those that read as
-    /// zeros are left out.
+    /// as_told: the file system's word on holes is believed if nothing else contradicts it. Otherwise the bytes are
+    /// read, and only those that read as zeros are left out.
     ExtentCursor(int fd, const struct stat& st, const Extent& range, PieceHasher& reader, Holes holes = Holes::as_told);
-    /// The next extent, ascending, at most kSentExtentBytes; nullopt at the end.
-    /// An empty one only says that there were zeros so far.
+    /// The next extent, ascending, at most kSentExtentBytes; nullopt at the end. An empty one only says that there were
+    /// zeros so far.
     [[nodiscard]] std::optional<Extent> next();
 
   private:
@@ -67,8 +64,8 @@ struct SourceFile {
     KeptPieces kept;
     std::optional<std::uint64_t> query{};  ///< the open query, if sending starts before its answer
 
-    /// True if nothing says that it was changed since. It is the same file even
-    /// if its inode number differs, as it may on FUSE.
+    /// True if nothing says that it was changed since. It is the same file even if its inode number differs, as it may
+    /// on FUSE.
     [[nodiscard]] bool stands(struct stat& now) const {
         if (::fstat(fd.get(), &now) != 0) return false;
         return same_times(before, now) && before.st_size == now.st_size;
@@ -82,13 +79,17 @@ struct SourceFile {
     [[nodiscard]] Extent range() const { return entry.part.value_or(Extent{0, size()}); }
     /// True if the receiver may have all of it, under its name.
     [[nodiscard]] bool may_be_same() const { return kept.has() == Holding::all_pieces && size() == entry.size; }
-    /// Compares another piece. It returns whether all pieces are the same, once
-    /// that is known.
-    [[nodiscard]] std::optional<bool> compare() { return kept.compare(fd.get(), size()); }
+    /// Compares another piece. It returns whether all pieces are the same, once that is known.
+    [[nodiscard]] std::optional<bool> compare(Announcer& announcer) {
+        const std::uint64_t done = kept.same_until();
+        const auto same = kept.compare(fd.get(), size());
+        announcer.compared(kept.same_until() - done);
+        return same;
+    }
 };
 
-// Sends one file after the other: its entry, its data, the digests of its
-// pieces and its end. It leaves out what the receiver has of the file.
+// Sends one file after the other: its entry, its data, the digests of its pieces and its end. It leaves out what the
+// receiver has of the file.
 
 class FileSender {
   public:
@@ -106,11 +107,9 @@ class FileSender {
     /// Call it only while busy() is false.
     void begin(SourceFile file);
     [[nodiscard]] bool busy() const noexcept { return file_.has_value(); }
-    /// Handles the next piece. It returns how to wait if it needs an answer
-    /// first.
+    /// Handles the next piece. It returns how to wait if it needs an answer first.
     [[nodiscard]] std::optional<DiskStep> go_on();
-    /// Any thread: the receiver gave up on this entry, so its rest need not be
-    /// sent.
+    /// Any thread: the receiver gave up on this entry, so its rest need not be sent.
     void skip(std::uint64_t index) noexcept { skip_.store(index, std::memory_order_relaxed); }
 
     [[nodiscard]] std::uint64_t data_bytes() const noexcept { return data_bytes_; }
@@ -118,9 +117,8 @@ class FileSender {
     [[nodiscard]] Digest root() { return root_.finish(); }
 
   private:
-    /// It covers all that is sent or left out. If the digest is the same, and
-    /// holes read as zeros, then the file had this content at the moment between
-    /// both readings.
+    /// It covers all that is sent or left out. If the digest is the same, and holes read as zeros, then the file had
+    /// this content at the moment between both readings.
     struct SecondReading {
         Digest first;
         FileDigest digest;
@@ -134,8 +132,7 @@ class FileSender {
         ExtentCursor cursor;
         bool whole = false;
         std::uint64_t index = 0;
-        bool comparing = false;  ///< with the pieces that the receiver has,
-                                 ///< according to its late answer
+        bool comparing = false;  ///< with the pieces that the receiver has, according to its late answer
         Extent range{};          ///< of the file: to be sent or left out, after `fresh`
         Extent fresh{};          ///< the extent that is being sent
         std::uint64_t first_unsent_digest = 0;
@@ -150,21 +147,19 @@ class FileSender {
     std::optional<DiskStep> await_holding();
     void learn_holding();
     void compare();
-    /// Leaves out the pieces at the front that the receiver has, or sends those
-    /// that differ.
+    /// Leaves out the pieces at the front that the receiver has, or sends those that differ.
     void send_range();
     /// Leaves out pieces at the front of the range, and returns their bytes.
     [[nodiscard]] std::uint64_t leave_out(const Extent& range);
     void will_send(const Extent& extent);
-    /// Sends a piece of `fresh`. After a failure it sends the rest of `fresh` as
-    /// zeros, since the stream's mapping is fixed.
+    /// Sends a piece of `fresh`. After a failure it sends the rest of `fresh` as zeros, since the stream's mapping is
+    /// fixed.
     void send_fresh();
     FileStatus send_piece(std::uint64_t offset, std::uint64_t length);
     void send_zeros(std::uint64_t length);
     void add_digest(const ProvenPiece& piece);
     void flush_digests();
-    /// Checks the file after all of it was read. If it may have been changed
-    /// meanwhile, a second reading begins.
+    /// Checks the file after all of it was read. If it may have been changed meanwhile, a second reading begins.
     void check_read();
     /// True if there is data at the end, though nothing says that the file grew.
     [[nodiscard]] bool has_more();

@@ -292,9 +292,7 @@ class TreeReader final : public Reader {
 
     void compare() {
         SourceFile& file = std::get<SourceFile>(present_);
-        const std::uint64_t before = file.kept.same_until();
-        const auto same = file.compare();
-        announcer_.compared(file.kept.same_until() - before);
+        const auto same = file.compare(announcer_);
         if (!same) return;
         const bool stands = options_.dry_run || file.stands();
         end_comparing(take_present<SourceFile>(), *same && stands);
