@@ -14,7 +14,7 @@ files='<fstream>|<cstdio>|<iostream>|<stdio\.h>|fcntl\.h|\bfopen\(|getenv\('
 paths='<filesystem>'
 loggers='spdlog|<fmt/|syslog|std::cout|std::cerr|std::clog|\bf?printf\('
 threads='<thread>|<condition_variable>|<future>|<semaphore>|std::j?thread|sleep_for|sleep_until|thread_local'
-locks='<mutex>|<shared_mutex>|std::(recursive_|shared_)?mutex'
+locks='<mutex>|<shared_mutex>|std::(recursive_|shared_)?mutex|base/thread_safety'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -43,11 +43,11 @@ search "$files" file
 search "$paths" file libudtx/include/
 search "$loggers" log
 # An Asio transfer resolves names and connects on a thread next to its executor.
-search "$threads" thread 'libudtx/include/udtx/transfer/async\.hpp'
+search "$threads" thread 'libudtx/include/udtx/transfer/async\.hpp|libudtx/src/base/thread_safety\.hpp'
 # Programs cancel Session::connect with a stop token.
 search '<stop_token>|std::stop_' thread 'libudtx/include/udtx/session\.hpp'
 # The chunk pool is the only structure that disk threads share with the core. Asio's handlers may run on any thread.
-search "$locks" lock 'libudtx/src/base/chunk\.|libudtx/include/udtx/(transfer/)?async\.hpp'
+search "$locks" lock 'libudtx/src/base/(chunk\.|thread_safety\.hpp)|libudtx/include/udtx/(transfer/)?async\.hpp'
 
 # Installed headers include only installed headers. Asio's completion tokens have separate headers.
 grep -E '^libudtx/include/[^:]+:[0-9]+: *# *include ("|<[^>]*[/.])' "$work/code" | grep -vE 'include "udtx/' |

@@ -39,7 +39,6 @@ OF_PROGRAMS = {
     "libudtx/src/io/listener.cpp": "a time-out of accept()",
     "libudtx/src/io/protocol_thread.hpp": "a session after fork()",
     "libudtx/src/io/session.cpp": "time-outs of read() and write()",
-    "libudtx/src/io/session_state.cpp": "time-outs of calls of a session",
     "libudtx/src/proto/connection_paths.cpp": "limits of add_path() and remove_path()",
     "libudtx/src/proto/stream_table.cpp": "the limit of open_stream()",
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "udtx/core/chunk.hpp"
 
 namespace udtx {
@@ -47,7 +47,7 @@ struct ChunkPool::Shelf {
     explicit Shelf(std::size_t max) : max_idle(max) { idle.reserve(max); }
 
     PageBlock take() {
-        const std::lock_guard lock(mutex);
+        const Lock lock(mutex);
         if (idle.empty()) return nullptr;
         auto block = std::move(idle.back());
         idle.pop_back();
@@ -55,24 +55,24 @@ struct ChunkPool::Shelf {
     }
     // This needs no memory: the constructor reserved the room.
     void put(PageBlock block) noexcept {
-        const std::lock_guard lock(mutex);
+        const Lock lock(mutex);
         if (idle.size() < max_idle) idle.push_back(std::move(block));
     }
 
     void keep_none() noexcept {
         std::vector<PageBlock> dropped;
-        const std::lock_guard lock(mutex);
+        const Lock lock(mutex);
         max_idle = 0;
         idle.swap(dropped);
     }
     [[nodiscard]] std::size_t count() const {
-        const std::lock_guard lock(mutex);
+        const Lock lock(mutex);
         return idle.size();
     }
 
-    mutable std::mutex mutex;
-    std::vector<PageBlock> idle;
-    std::size_t max_idle;
+    mutable Mutex mutex;
+    std::vector<PageBlock> idle GUARDED_BY(mutex);
+    std::size_t max_idle GUARDED_BY(mutex);
 };
 
 ChunkPool::ChunkPool(std::size_t block_bytes, std::size_t max_idle)

@@ -40,17 +40,17 @@ void Link::sample_stats() {
 }
 
 std::optional<Instant> Link::connected_since() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return connected_since_;
 }
 
 std::optional<ConnectionStats> Link::kept_stats() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return stats_;
 }
 
 Instant Link::stats_at() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return stats_at_;
 }
 
@@ -61,7 +61,7 @@ bool Link::is_loss(const proto::CloseReason& reason) noexcept {
 
 void Link::note_connected(Instant now, proto::Connection& connection) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         connected_since_ = now;
     }
     if (connected_) connected_(connection, driver_.waker_for(connection));
@@ -75,7 +75,7 @@ void Link::note_closed(const proto::Connection& connection) {
 
 void Link::keep_stats(const proto::Connection& connection) {
     ConnectionStats stats = connection.stats();
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!connected_since_) return;
     stats_ = std::move(stats);
     stats_at_ = monotonic_now();

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "io/driver.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"
@@ -82,10 +82,10 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     std::optional<Rate> max_rate_;
     bool ending_ = false;
 
-    mutable std::mutex mutex_;  // guards the members below
-    std::optional<Instant> connected_since_;
-    std::optional<ConnectionStats> stats_;
-    Instant stats_at_{};
+    mutable Mutex mutex_;
+    std::optional<Instant> connected_since_ GUARDED_BY(mutex_);
+    std::optional<ConnectionStats> stats_ GUARDED_BY(mutex_);
+    Instant stats_at_ GUARDED_BY(mutex_);
 };
 
 // Log lines about the paths of a connection.

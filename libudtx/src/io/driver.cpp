@@ -6,16 +6,11 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "io/event_loop.hpp"
-#include "io/handled_connections.hpp"
-#include "io/lanes.hpp"
-#include "io/socket_errors.hpp"
 #include "io/socket_setup.hpp"
 #include "udtx/core/lane_work.hpp"
 #include "udtx/monotonic_clock.hpp"
@@ -50,117 +45,27 @@ constexpr Duration kWaitWhileBlocked = std::chrono::milliseconds(1);
 
 }  // namespace
 
-/// Order of a turn: receive, time-outs, events, transmit, events, timer.
-class Driver::Impl {
-  public:
-    Impl(proto::EndpointDeps deps, TransportConfig config, Options options);
-    ~Impl();
-
-    Result<void> open(const Address& bind);
-    Result<void> open(UniqueFd socket);
-    Result<void> open(std::unique_ptr<DatagramSocket> socket);
-    [[nodiscard]] const DatagramSocket* socket() const noexcept { return socket_.get(); }
-    std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
-                                               std::shared_ptr<proto::ConnectionHandler> handler);
-    void listen(std::size_t max_connections, AcceptCallback accept);
-    [[nodiscard]] proto::Endpoint& endpoint() noexcept { return endpoint_; }
-    [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
-    void on_refused(RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
-    void on_trouble(TroubleCallback trouble) { trouble_.on_trouble(std::move(trouble)); }
-    void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals) {
-        pass_on_ = std::move(pass_on);
-        pass_refusals_ = std::move(pass_refusals);
-    }
-    void take(const proto::RxDatagram& datagram);
-    void take(const std::vector<Refusal>& refusals);
-    void run();
-    void stop();
-    void stop_when_drained(Duration at_most);
-    [[nodiscard]] proto::Waker waker_for(const proto::Connection& connection);
-    void post(std::function<void()> fn);
-
-  private:
-    /// The access for other threads. Wakers hold it and may outlive the driver.
-    struct Mailbox {
-        std::mutex mutex;
-        Impl* driver = nullptr;
-    };
-
-    void schedule_turn() noexcept { turn_scheduled_ = true; }
-    void turn();
-    bool receive();
-    void note_refusals();
-    void run_loop();
-    void step();
-    void wait();
-    bool transmit();
-    bool transmit_by_lanes();
-    bool send_pending();
-    void on_not_sent(const proto::Transmit& refused, const SendResult& why);
-    void start_lanes();
-    void handle_due_timeout();
-    void set_timer();
-    void stop_if_drained();
-    void begin_draining(Duration at_most);
-    void finish_run();
-    void take_missed();
-    [[nodiscard]] bool must_give_up_draining();
-
-    EventLoop loop_;
-    ReceiveTrouble trouble_;
-    std::unique_ptr<DatagramSocket> socket_;
-    proto::Endpoint endpoint_;
-    std::size_t lane_count_;
-    Options options_;
-    HandledConnections connections_;
-    std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-
-    std::vector<std::byte> send_buffer_;
-    std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet sent by the socket
-    std::size_t pending_sent_ = 0;            // bytes of pending_ that were sent
-    bool waiting_room_ = false;               // for room in the lanes' ring
-    bool waiting_readable_ = false;
-    bool waiting_writable_ = false;
-    bool readable_ = false;
-    std::atomic<bool> heard_{false};
-    PassOn pass_on_;
-    PassRefusals pass_refusals_;
-    std::atomic<std::size_t> taken_{0};  // queued datagrams from other shares
-    bool turn_scheduled_ = false;
-    bool stop_when_drained_ = false;
-    bool finished_ = false;
-    // Requests that could not be posted for lack of memory. An interrupt needs none; the loop reads the flags.
-    std::atomic<bool> wakes_missed_{false};
-    std::atomic<bool> drain_wished_{false};
-    std::atomic<Duration> drain_at_most_{Duration::zero()};
-    std::atomic<bool> finish_wished_{false};
-    std::optional<Instant> wake_at_;  // time of the next turn
-    std::optional<Instant> drain_end_;
-    std::optional<Instant> drain_until_;  // set if draining lacks memory
-    std::unique_ptr<Lanes> lanes_;        // only during run(); null with one thread
-};
-
-Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
+Driver::Driver(proto::EndpointDeps deps, TransportConfig config, Options options)
     : endpoint_(deps_for(deps, options), std::move(config)),
-      lane_count_(lane_count(options.threads)),
       options_(std::move(options)),
       connections_(endpoint_),
       send_buffer_(kMaxBatchBytes) {
+    const Lock lock(mailbox_->mutex);
     mailbox_->driver = this;
 }
 
-Driver::Impl::~Impl() {
-    const std::lock_guard lock(mailbox_->mutex);
+Driver::~Driver() {
+    const Lock lock(mailbox_->mutex);
     mailbox_->driver = nullptr;
 }
 
-Result<void> Driver::Impl::open(const Address& bind) {
+Result<void> Driver::open(const Address& bind) {
     auto socket = open_socket(bind, options_.socket);
     if (!socket) return socket.error();
     return open(std::move(*socket));
 }
 
-Result<void> Driver::Impl::open(UniqueFd socket) {
+Result<void> Driver::open(UniqueFd socket) {
     SocketOptions options = options_.socket;
     options.inherited = socket.release();
     auto opened = open_socket(Address{}, options);
@@ -168,108 +73,112 @@ Result<void> Driver::Impl::open(UniqueFd socket) {
     return open(std::move(*opened));
 }
 
-Result<void> Driver::Impl::open(std::unique_ptr<DatagramSocket> socket) {
+Result<void> Driver::open(std::unique_ptr<DatagramSocket> socket) {
     socket_ = std::move(socket);
-    waiting_readable_ = true;
+    receiving_ = Receiving::waiting;
     return {};
 }
 
-std::shared_ptr<proto::Connection> Driver::Impl::connect(std::vector<proto::PathAddresses> ways,
-                                                         std::shared_ptr<proto::ConnectionHandler> handler) {
+Result<Address> Driver::local_address() const {
+    if (!socket_) return Error{ErrorCode::internal, "the socket is not open"};
+    return socket_->local_address();
+}
+
+std::shared_ptr<proto::Connection> Driver::connect(std::vector<proto::PathAddresses> ways,
+                                                   std::shared_ptr<proto::ConnectionHandler> handler) {
     auto connection = endpoint_.connect(monotonic_now(), std::move(ways));
     connections_.add(connection, std::move(handler));
     schedule_turn();
     return connection;
 }
 
-void Driver::Impl::listen(std::size_t max_connections, AcceptCallback accept) {
+void Driver::listen(std::size_t max_connections, HandledConnections::AcceptCallback accept) {
     connections_.on_accept(std::move(accept));
     endpoint_.listen(max_connections);
 }
 
 // --- life of the loop
 
-void Driver::Impl::run() {
+void Driver::run() {
     ask_for_short_slice();
     ask_for_exact_waits();
     start_lanes();
     run_loop();
-    finished_ = false;
+    life_.enter(Life::running);
     lanes_.reset();
-    waiting_room_ = false;
+    if (sending_ == Sending::waiting_room) sending_ = Sending::ready;
 }
 
-void Driver::Impl::run_loop() {
-    while (!finished_) {
+void Driver::run_loop() {
+    while (life_ != Life::finished) {
         try {
             take_missed();
             schedule_turn();
-            while (!finished_ && !loop_.take_interrupt()) step();
+            while (life_ != Life::finished && !loop_.take_interrupt()) step();
         } catch (const std::exception&) {
             // Usually memory ran out, and others may soon free some. The next round sets up what is missing.
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            readable_ = readable_ || !waiting_readable_;
+            if (receiving_ != Receiving::waiting) receiving_ = Receiving::readable;
             wakes_missed_ = true;
-            if (must_give_up_draining()) finished_ = true;
+            if (life_ != Life::finished && must_give_up_draining()) life_.enter(Life::finished);
         }
     }
 }
 
 /// Runs what was posted before, then a turn if one is due, then waits.
-void Driver::Impl::step() {
+void Driver::step() {
     for (std::size_t posted = loop_.posted(); posted > 0; --posted) {
         loop_.run_one();
-        if (finished_) return;
+        if (life_ == Life::finished) return;
     }
     if (std::exchange(turn_scheduled_, false)) turn();
-    if (!finished_) wait();
+    if (life_ != Life::finished) wait();
 }
 
-void Driver::Impl::wait() {
-    const EventLoop::Readiness wanted{.readable = waiting_readable_, .writable = waiting_writable_};
+void Driver::wait() {
+    const EventLoop::Readiness wanted{.readable = receiving_ == Receiving::waiting,
+                                      .writable = sending_ == Sending::waiting_writable};
     if (turn_scheduled_ && !wanted.readable && !wanted.writable) return;
     std::optional<Instant> until = wake_at_;
-    if (drain_end_) until = until ? std::min(*until, *drain_end_) : *drain_end_;
+    if (life_ == Life::draining) until = until ? std::min(*until, drain_end_) : drain_end_;
     if (const auto again = trouble_.again_at()) until = until ? std::min(*until, *again) : *again;
     if (turn_scheduled_) until = Instant();
     const EventLoop::Readiness ready = loop_.wait(socket_ ? socket_->native_handle() : -1, wanted, until);
-    if (ready.writable) waiting_writable_ = false;
+    if (ready.writable) sending_ = Sending::ready;
     const Instant now = monotonic_now();
     const bool again = trouble_.due(now);
-    if (ready.readable || again) {
-        waiting_readable_ = false;
-        readable_ = true;
-    }
+    if (ready.readable || again) receiving_ = Receiving::readable;
     if (ready.readable || again || ready.writable || (wake_at_ && *wake_at_ <= now)) schedule_turn();
-    if (drain_end_ && *drain_end_ <= now && stop_when_drained_) finish_run();
+    if (life_ == Life::draining && drain_end_ <= now) finish_run();
 }
 
 /// A run that must end does so in time, even without the memory to close its connections.
-bool Driver::Impl::must_give_up_draining() {
-    if (!drain_wished_ && !stop_when_drained_) return false;
+bool Driver::must_give_up_draining() {
+    if (!drain_wished_ && life_ != Life::draining) return false;
     const Instant now = monotonic_now();
     if (!drain_until_) drain_until_ = now + drain_at_most_.load();
     return now >= *drain_until_;
 }
 
 /// It may be called again after it threw.
-void Driver::Impl::take_missed() {
+void Driver::take_missed() {
     if (finish_wished_.exchange(false)) return finish_run();
     if (wakes_missed_.exchange(false)) connections_.wake_missed();
     if (drain_wished_) begin_draining(drain_at_most_);
 }
 
-void Driver::Impl::start_lanes() {
-    if (lane_count_ == 0 || !socket_) return;
+void Driver::start_lanes() {
+    const std::size_t lanes = lane_count(options_.threads);
+    if (lanes == 0 || !socket_) return;
     // If no lane gets a thread, the protocol thread does all the work.
     try {
         lanes_ = std::make_unique<Lanes>(
-            *socket_, lane_count_, kMaxBatchBytes,
+            *socket_, lanes, kMaxBatchBytes,
             Lanes::Calls{
                 .room =
                     [this] {
                         loop_.post([this] {
-                            waiting_room_ = false;
+                            if (sending_ == Sending::waiting_room) sending_ = Sending::ready;
                             schedule_turn();
                         });
                     },
@@ -286,7 +195,7 @@ void Driver::Impl::start_lanes() {
     }
 }
 
-void Driver::Impl::stop() {
+void Driver::stop() {
     try {
         post([this] { finish_run(); });
     } catch (const std::exception&) {
@@ -295,7 +204,7 @@ void Driver::Impl::stop() {
     }
 }
 
-void Driver::Impl::stop_when_drained(Duration at_most) {
+void Driver::stop_when_drained(Duration at_most) {
     try {
         post([this, at_most] { begin_draining(at_most); });
     } catch (const std::exception&) {
@@ -305,36 +214,34 @@ void Driver::Impl::stop_when_drained(Duration at_most) {
     }
 }
 
-void Driver::Impl::begin_draining(Duration at_most) {
+void Driver::begin_draining(Duration at_most) {
     drain_at_most_ = at_most;
     drain_wished_ = true;  // stays set until there was memory for the rest
-    stop_when_drained_ = true;
+    if (life_ == Life::running) life_.enter(Life::draining);
     drain_end_ = monotonic_now() + at_most;
     schedule_turn();
     drain_wished_ = false;
 }
 
-void Driver::Impl::stop_if_drained() {
-    if (stop_when_drained_ && !pending_ && endpoint_.connection_count() == 0) finish_run();
+void Driver::stop_if_drained() {
+    if (life_ == Life::draining && !pending_ && endpoint_.connection_count() == 0) finish_run();
 }
 
-void Driver::Impl::finish_run() {
-    finished_ = true;
-    stop_when_drained_ = false;
-    drain_end_.reset();
+void Driver::finish_run() {
+    life_.enter(Life::finished);
     transmit();
     if (lanes_) lanes_->send.flush();
     connections_.deliver();
 }
 
-void Driver::Impl::post(std::function<void()> fn) {
+void Driver::post(std::function<void()> fn) {
     loop_.post([this, fn = std::move(fn)] {
         fn();
         schedule_turn();
     });
 }
 
-void Driver::Impl::take(const proto::RxDatagram& datagram) {
+void Driver::take(const proto::RxDatagram& datagram) {
     if (taken_.fetch_add(1) >= kMostTaken) {
         --taken_;
         return;
@@ -351,7 +258,7 @@ void Driver::Impl::take(const proto::RxDatagram& datagram) {
     }
 }
 
-void Driver::Impl::take(const std::vector<Refusal>& refusals) {
+void Driver::take(const std::vector<Refusal>& refusals) {
     try {
         post([this, refusals] { connections_.note_refusals(monotonic_now(), refusals); });
     } catch (const std::exception&) {
@@ -359,19 +266,19 @@ void Driver::Impl::take(const std::vector<Refusal>& refusals) {
     }
 }
 
-void Driver::Impl::note_refusals() {
+void Driver::note_refusals() {
     const auto refusals = socket_->take_refusals();
     if (refusals.empty()) return;
     connections_.note_refusals(monotonic_now(), refusals);
     if (pass_refusals_) pass_refusals_(refusals);
 }
 
-proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
+proto::Waker Driver::waker_for(const proto::Connection& connection) {
     const auto flag = connections_.woken_flag(connection);
     if (!flag) return [] {};
     return [mailbox = mailbox_, woken = flag, key = &connection] {
         if (woken->exchange(true, std::memory_order_acq_rel)) return;  // a wake-up is already posted
-        const std::lock_guard lock(mailbox->mutex);
+        const Lock lock(mailbox->mutex);
         if (mailbox->driver == nullptr) return;
         // `woken` identifies the entry: another connection may have the same address in memory by then.
         try {
@@ -385,12 +292,15 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
     };
 }
 
-// --- one turn
+// --- one turn: receive, time-outs, events, transmit, events, timer
 
-void Driver::Impl::turn() {
+void Driver::turn() {
     if (!socket_) return stop_if_drained();
-    bool more = readable_ && receive();
-    handle_due_timeout();
+    bool more = receiving_ == Receiving::readable && receive();
+    const Instant now = monotonic_now();
+    const auto deadline = endpoint_.poll_timeout();
+    if (deadline && *deadline <= now) endpoint_.handle_timeout(now);
+    connections_.end_refused(now);
     connections_.deliver();
     more = transmit() || more;
     more = connections_.deliver() || more;  // the endpoint drops a drained connection at the next transmit()
@@ -400,13 +310,13 @@ void Driver::Impl::turn() {
 }
 
 /// Returns true if there may be more to receive now.
-bool Driver::Impl::receive() {
+bool Driver::receive() {
     int error = 0;
     for (std::size_t i = 0; i < kReceiveBatches; ++i) {
         const std::span<proto::RxDatagram> batch = socket_->receive();
         if (batch.empty()) {
-            readable_ = false;
             error = socket_->receive_error();
+            receiving_ = error == 0 ? Receiving::waiting : Receiving::paused;
             break;
         }
         trouble_.over();
@@ -427,15 +337,14 @@ bool Driver::Impl::receive() {
         connections_.deliver();
     }
     note_refusals();
-    waiting_readable_ = error == 0 && !readable_;
     const auto why = error == 0 ? std::nullopt : trouble_.refused(error);
     if (why) connections_.end_all(monotonic_now(), *why);
-    return readable_;
+    return receiving_ == Receiving::readable;
 }
 
 /// Returns true if there may be more to send now.
-bool Driver::Impl::transmit() {
-    if (!socket_ || waiting_writable_) return false;
+bool Driver::transmit() {
+    if (!socket_ || sending_ == Sending::waiting_writable) return false;
     if (lanes_) return transmit_by_lanes();
     for (std::size_t i = 0; i < kSendBatches; ++i) {
         if (!pending_) {
@@ -452,13 +361,15 @@ bool Driver::Impl::transmit() {
     return true;
 }
 
-bool Driver::Impl::transmit_by_lanes() {
-    if (waiting_room_) return false;
+bool Driver::transmit_by_lanes() {
+    if (sending_ == Sending::waiting_room) return false;
     bool more = true;
     for (std::size_t i = 0; more && i < kSendBatches; ++i) {
         const std::span<std::byte> room = lanes_->send.room();
-        waiting_room_ = room.empty();
-        if (waiting_room_) return false;
+        if (room.empty()) {
+            sending_ = Sending::waiting_room;
+            return false;
+        }
         auto transmit = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, room);
         more = transmit.has_value();
         if (more) lanes_->send.submit(std::move(*transmit));
@@ -468,12 +379,12 @@ bool Driver::Impl::transmit_by_lanes() {
 }
 
 /// Returns false if the socket is full.
-bool Driver::Impl::send_pending() {
+bool Driver::send_pending() {
     const auto bytes = std::span<const std::byte>(send_buffer_).first(pending_->size).subspan(pending_sent_);
     const SendResult result = socket_->send(*pending_, bytes);
     if (result.status == SendResult::Status::would_block) {
         pending_sent_ += result.bytes;
-        waiting_writable_ = true;
+        sending_ = Sending::waiting_writable;
         return false;
     }
     // Loss recovery handles `dropped`: the network could have lost the batch too.
@@ -483,22 +394,15 @@ bool Driver::Impl::send_pending() {
     return true;
 }
 
-void Driver::Impl::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
+void Driver::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
     if (why.status != SendResult::Status::no_way) return;
     // EPERM comes from a packet filter and may concern this packet only: its table is full, or it limits the rate.
     endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error), why.error == EPERM);
 }
 
-void Driver::Impl::handle_due_timeout() {
-    const Instant now = monotonic_now();
-    const auto deadline = endpoint_.poll_timeout();
-    if (deadline && *deadline <= now) endpoint_.handle_timeout(now);
-    connections_.end_refused(now);
-}
-
 /// One timer serves all deadlines.
-void Driver::Impl::set_timer() {
+void Driver::set_timer() {
     std::optional<Instant> deadline = endpoint_.poll_timeout();
     const Instant now = monotonic_now();
     if (connections_.any_refused()) {
@@ -507,52 +411,7 @@ void Driver::Impl::set_timer() {
     }
     wake_at_ = deadline;
     if (!deadline) return;
-    *wake_at_ = std::max(*deadline, now + (waiting_writable_ || waiting_room_ ? kWaitWhileBlocked : kShortestWait));
+    *wake_at_ = std::max(*deadline, now + (sending_ == Sending::ready ? kShortestWait : kWaitWhileBlocked));
 }
-
-// --- Driver
-
-Driver::Driver(proto::EndpointDeps deps, TransportConfig config, Options options)
-    : impl_(std::make_unique<Impl>(deps, std::move(config), std::move(options))) {}
-Driver::~Driver() = default;
-
-Result<void> Driver::open(const Address& bind) { return impl_->open(bind); }
-Result<void> Driver::open(std::unique_ptr<DatagramSocket> socket) { return impl_->open(std::move(socket)); }
-Result<void> Driver::open(UniqueFd socket) { return impl_->open(std::move(socket)); }
-
-Result<Address> Driver::local_address() const {
-    if (impl_->socket() == nullptr) return Error{ErrorCode::internal, "the socket is not open"};
-    return impl_->socket()->local_address();
-}
-
-int Driver::native_handle() const noexcept { return impl_->socket()->native_handle(); }
-void Driver::on_elsewhere(PassOn pass_on, PassRefusals pass_refusals) {
-    impl_->on_elsewhere(std::move(pass_on), std::move(pass_refusals));
-}
-void Driver::take(const proto::RxDatagram& datagram) { impl_->take(datagram); }
-void Driver::take(const std::vector<Refusal>& refusals) { impl_->take(refusals); }
-bool Driver::heard() const noexcept { return impl_->heard(); }
-
-std::string Driver::buffer_advice() const {
-    return impl_->socket() == nullptr ? std::string() : impl_->socket()->buffer_advice();
-}
-
-std::shared_ptr<proto::Connection> Driver::connect(std::vector<proto::PathAddresses> ways,
-                                                   std::shared_ptr<proto::ConnectionHandler> handler) {
-    return impl_->connect(std::move(ways), std::move(handler));
-}
-void Driver::listen(std::size_t max_connections, AcceptCallback accept) {
-    impl_->listen(max_connections, std::move(accept));
-}
-void Driver::set_keys(const proto::EndpointDeps& of) {
-    impl_->endpoint().set_keys(*of.handshakes, of.hello_key, of.reset_key);
-}
-void Driver::on_refused(RefusedCallback refused) { impl_->on_refused(std::move(refused)); }
-void Driver::on_trouble(TroubleCallback trouble) { impl_->on_trouble(std::move(trouble)); }
-void Driver::run() { impl_->run(); }
-void Driver::stop() { impl_->stop(); }
-void Driver::stop_when_drained(Duration at_most) { impl_->stop_when_drained(at_most); }
-proto::Waker Driver::waker_for(const proto::Connection& connection) { return impl_->waker_for(connection); }
-void Driver::post(std::function<void()> fn) { impl_->post(std::move(fn)); }
 
 }  // namespace udtx::io

@@ -1,13 +1,22 @@
 // Runs an Endpoint over a real socket: one thread, one loop, one timer.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/lifecycle.hpp"
+#include "base/thread_safety.hpp"
+#include "io/event_loop.hpp"
+#include "io/handled_connections.hpp"
+#include "io/lanes.hpp"
+#include "io/socket_errors.hpp"
 #include "io/udp_socket.hpp"
 #include "proto/application.hpp"
 #include "udtx/config.hpp"
@@ -36,8 +45,6 @@ class Driver {
     using PassOn = std::function<void(std::size_t share, const proto::RxDatagram& datagram)>;
     /// Passes ICMP messages that arrived here to all other shares: the kernel cannot assign them to a connection.
     using PassRefusals = std::function<void(const std::vector<Refusal>& refusals)>;
-    /// Chooses the handler of a connection that a peer opened; nullptr closes the connection. May call waker_for().
-    using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
 
     Driver(proto::EndpointDeps deps, TransportConfig config, Options options);
     Driver(proto::EndpointDeps deps, TransportConfig config) : Driver(deps, std::move(config), Options()) {}
@@ -52,17 +59,20 @@ class Driver {
     Result<void> open(UniqueFd socket);
     [[nodiscard]] Result<Address> local_address() const;
     /// See DatagramSocket::native_handle().
-    [[nodiscard]] int native_handle() const noexcept;
+    [[nodiscard]] int native_handle() const noexcept { return socket_->native_handle(); }
     /// Call it before run(). Without it the driver drops datagrams of other shares.
-    void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals);
+    void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals) {
+        pass_on_ = std::move(pass_on);
+        pass_refusals_ = std::move(pass_refusals);
+    }
     /// Takes a datagram that another share received; any thread. Drops it if too many are queued.
     void take(const proto::RxDatagram& datagram);
     /// Takes ICMP messages that another share received; any thread.
     void take(const std::vector<Refusal>& refusals);
     /// True once any datagram has arrived; any thread.
-    [[nodiscard]] bool heard() const noexcept;
+    [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
     /// See DatagramSocket::buffer_advice().
-    [[nodiscard]] std::string buffer_advice() const;
+    [[nodiscard]] std::string buffer_advice() const { return socket_ ? socket_->buffer_advice() : std::string(); }
 
     /// The driver keeps the handler until after its Closed event. The handler receives its placed pieces itself
     /// (PlacedSink).
@@ -74,18 +84,14 @@ class Driver {
     /// See Endpoint::connect().
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
-    void listen(std::size_t max_connections, AcceptCallback accept);
+    /// `accept` may call waker_for().
+    void listen(std::size_t max_connections, HandledConnections::AcceptCallback accept);
     /// See Endpoint::set_keys(); takes the keys of `deps`.
-    void set_keys(const proto::EndpointDeps& deps);
-    /// Reports handshakes that a peer started and that failed at this end. No handler hears of those.
-    using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;
-    void on_refused(RefusedCallback refused);
-    /// Reports that the system has refused to receive for a second, and with `over` that it did so for kReceivesNothing
-    /// and all connections end for it.
-    using TroubleCallback = std::function<void(const Error& why, bool over)>;
-    void on_trouble(TroubleCallback trouble);
-    /// Shorter than TransportConfig::handshake_timeout, whose end would be blamed on the path.
-    static constexpr Duration kReceivesNothing = std::chrono::seconds(5);
+    void set_keys(const proto::EndpointDeps& deps) {
+        endpoint_.set_keys(*deps.handshakes, deps.hello_key, deps.reset_key);
+    }
+    void on_refused(HandledConnections::RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
+    void on_trouble(ReceiveTrouble::Callback trouble) { trouble_.on_trouble(std::move(trouble)); }
 
     /// Runs until stop(). It may be called again afterwards.
     void run();
@@ -104,8 +110,78 @@ class Driver {
     void post(std::function<void()> fn);
 
   private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    enum class Life : std::uint8_t {
+        running,   ///< run() runs, or may be called
+        draining,  ///< ends once every connection has drained
+        finished,  ///< run() returns
+    };
+    static constexpr Step<Life> kLife[] = {{Life::running, Life::draining},
+                                           {Life::running, Life::finished},
+                                           {Life::draining, Life::finished},
+                                           {Life::finished, Life::running}};
+    enum class Receiving : std::uint8_t {
+        paused,    ///< no socket, or the system refuses to receive (ReceiveTrouble)
+        waiting,   ///< until the socket is readable
+        readable,  ///< the socket may have more
+    };
+    enum class Sending : std::uint8_t {
+        ready,
+        waiting_writable,  ///< for room in the socket
+        waiting_room,      ///< for room in the lanes' ring
+    };
+    /// The access for other threads. Wakers hold it and may outlive the driver.
+    struct Mailbox {
+        Mutex mutex;
+        Driver* driver GUARDED_BY(mutex) = nullptr;
+    };
+
+    void schedule_turn() noexcept { turn_scheduled_ = true; }
+    void turn();
+    bool receive();
+    void note_refusals();
+    void run_loop();
+    void step();
+    void wait();
+    bool transmit();
+    bool transmit_by_lanes();
+    bool send_pending();
+    void on_not_sent(const proto::Transmit& refused, const SendResult& why);
+    void start_lanes();
+    void set_timer();
+    void stop_if_drained();
+    void begin_draining(Duration at_most);
+    void finish_run();
+    void take_missed();
+    [[nodiscard]] bool must_give_up_draining();
+
+    EventLoop loop_;
+    ReceiveTrouble trouble_;
+    std::unique_ptr<DatagramSocket> socket_;
+    proto::Endpoint endpoint_;
+    Options options_;
+    HandledConnections connections_;
+    std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+
+    std::vector<std::byte> send_buffer_;
+    std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet sent by the socket
+    std::size_t pending_sent_ = 0;            // bytes of pending_ that were sent
+    Receiving receiving_ = Receiving::paused;
+    Sending sending_ = Sending::ready;
+    std::atomic<bool> heard_{false};
+    PassOn pass_on_;
+    PassRefusals pass_refusals_;
+    std::atomic<std::size_t> taken_{0};  // queued datagrams from other shares
+    Lifecycle<kLife> life_{Life::running};
+    Instant drain_end_;  // of draining
+    bool turn_scheduled_ = false;
+    // Requests that could not be posted for lack of memory. An interrupt needs none; the loop reads the flags.
+    std::atomic<bool> wakes_missed_{false};
+    std::atomic<bool> drain_wished_{false};
+    std::atomic<Duration> drain_at_most_{Duration::zero()};
+    std::atomic<bool> finish_wished_{false};
+    std::optional<Instant> wake_at_;      // time of the next turn
+    std::optional<Instant> drain_until_;  // set if draining lacks memory
+    std::unique_ptr<Lanes> lanes_;        // only during run(); null with one thread
 };
 
 }  // namespace udtx::io

@@ -114,7 +114,7 @@ EventLoop::~EventLoop() {
     // What a dropped call owns may post again when it ends.
     while (posted() > 0) {
         std::deque<std::function<void()>> dropped;
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         std::swap(dropped, posted_);
     }
 }
@@ -122,7 +122,7 @@ EventLoop::~EventLoop() {
 void EventLoop::post(std::function<void()> fn) {
     bool asleep = false;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         posted_.push_back(std::move(fn));
         asleep = std::exchange(waiting_, false);
     }
@@ -132,7 +132,7 @@ void EventLoop::post(std::function<void()> fn) {
 void EventLoop::interrupt() noexcept {
     bool asleep = false;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         interrupted_ = true;
         asleep = std::exchange(waiting_, false);
     }
@@ -140,7 +140,7 @@ void EventLoop::interrupt() noexcept {
 }
 
 bool EventLoop::take_interrupt() noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return std::exchange(interrupted_, false);
 }
 
@@ -152,14 +152,14 @@ void EventLoop::wake() noexcept {
 }
 
 std::size_t EventLoop::posted() noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return posted_.size();
 }
 
 void EventLoop::run_one() {
     std::function<void()> fn;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (posted_.empty()) return;
         fn = std::move(posted_.front());
         posted_.pop_front();
@@ -170,7 +170,7 @@ void EventLoop::run_one() {
 EventLoop::Readiness EventLoop::wait(int fd, Readiness wanted, std::optional<Instant> until) {
     Duration at_most = until ? std::max(*until - monotonic_now(), Duration::zero()) : Duration(-1);
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (interrupted_ || !posted_.empty()) at_most = Duration::zero();
         waiting_ = at_most != Duration::zero();
     }
@@ -180,7 +180,7 @@ EventLoop::Readiness EventLoop::wait(int fd, Readiness wanted, std::optional<Ins
     const int ready = poll_for(entries, at_most);
     const int error = errno;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         waiting_ = false;
     }
     if (ready < 0 && error != EINTR) throw std::system_error(error, std::generic_category(), "poll");

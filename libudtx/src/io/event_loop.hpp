@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 
+#include "base/thread_safety.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/time.hpp"
 
@@ -60,10 +60,10 @@ class EventLoop {
 
     UniqueFd wake_read_;
     UniqueFd wake_write_;  // none if wake_read_ serves both directions
-    std::mutex mutex_;
-    std::deque<std::function<void()>> posted_;
-    bool interrupted_ = false;
-    bool waiting_ = false;  // wait() needs a wake-up
+    Mutex mutex_;
+    std::deque<std::function<void()>> posted_ GUARDED_BY(mutex_);
+    bool interrupted_ GUARDED_BY(mutex_) = false;
+    bool waiting_ GUARDED_BY(mutex_) = false;  // wait() needs a wake-up
 };
 
 }  // namespace udtx::io

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "io/driver.hpp"
 #include "io/udp_socket.hpp"
 #include "proto/application.hpp"
 #include "udtx/core/endpoint.hpp"
@@ -22,6 +22,10 @@ namespace udtx::io {
 /// Only the protocol thread uses this.
 class HandledConnections {
   public:
+    /// Chooses the handler of a connection that a peer opened; nullptr closes the connection.
+    using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
+    /// Reports handshakes that a peer started and that failed at this end. No handler hears of those.
+    using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;
     /// A thread sets it to request on_wake() of a connection's handler; any thread. The Waker shares it.
     using WokenFlag = std::shared_ptr<std::atomic<bool>>;
 
@@ -35,8 +39,8 @@ class HandledConnections {
     HandledConnections(const HandledConnections&) = delete;
     HandledConnections& operator=(const HandledConnections&) = delete;
 
-    void on_accept(Driver::AcceptCallback accept) { accept_ = std::move(accept); }
-    void on_refused(Driver::RefusedCallback refused) { refused_ = std::move(refused); }
+    void on_accept(AcceptCallback accept) { accept_ = std::move(accept); }
+    void on_refused(RefusedCallback refused) { refused_ = std::move(refused); }
 
     void add(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler) {
         adopt(std::move(connection), std::move(handler));
@@ -79,8 +83,8 @@ class HandledConnections {
     void tell_refused(proto::Connection& connection);
 
     proto::Endpoint& endpoint_;
-    Driver::AcceptCallback accept_;
-    Driver::RefusedCallback refused_;
+    AcceptCallback accept_;
+    RefusedCallback refused_;
     std::unordered_map<const proto::Connection*, EntryPtr> entries_;
     std::size_t refused_entries_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <exception>
 #include <system_error>
@@ -28,7 +29,7 @@ Crew::Crew(std::size_t lanes, Work work) : work_(std::move(work)) {
 
 Crew::~Crew() {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         ended_ = true;
     }
     called_.notify_all();
@@ -37,7 +38,7 @@ Crew::~Crew() {
 
 void Crew::call(std::size_t lanes) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         ++calls_;
     }
     if (lanes >= threads_.size()) {
@@ -48,18 +49,17 @@ void Crew::call(std::size_t lanes) {
 }
 
 void Crew::run(std::size_t lane) {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     while (!ended_) {
         const std::uint64_t seen = calls_;  // so a call() during the work is not missed
-        lock.unlock();
         try {
+            const Unlock unlock(mutex_);
             while (work_(lane)) {
             }
         } catch (const std::exception&) {
             // There is no memory to report it. The next call finds the remaining work.
         }
-        lock.lock();
-        called_.wait(lock, [&] { return ended_ || calls_ != seen; });
+        while (!ended_ && calls_ == seen) called_.wait(mutex_);
     }
 }
 
@@ -82,21 +82,23 @@ SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batc
 }
 
 std::span<std::byte> SendLanes::room() {
-    Lock lock(mutex_);
+    const Lock lock(mutex_);
     // Helping the lanes is better than waiting for them.
     while (head_ - tail_ == ring_.size()) {
-        const bool sealed = seal_one(lock, nullptr);
-        const bool sent = send_sealed(lock, false);
+        const bool sealed = seal_one(nullptr);
+        const bool sent = send_sealed(false);
         // While the lock was released, a lane may have made room without reporting it.
         if (sealed || sent || head_ - tail_ < ring_.size()) continue;
         wants_room_ = true;
         return {};
     }
-    return at(head_).bytes;
+    building_ = &at(head_);
+    return building_->bytes;
 }
 
 void SendLanes::submit(proto::Transmit transmit) {
-    Batch& batch = at(head_);  // no other thread uses it before it is in the ring
+    assert(building_ != nullptr);                       // room() was called
+    Batch& batch = *std::exchange(building_, nullptr);  // no other thread uses it before it is in the ring
     const bool clear = transmit.key != nullptr;
     const bool worthwhile = clear && transmit.size >= kWorthwhile * transmit.segment;
     batch.transmit = std::move(transmit);
@@ -105,40 +107,39 @@ void SendLanes::submit(proto::Transmit transmit) {
         const proto::Transmit& t = batch.transmit;
         proto::seal_batch(t, std::span(batch.bytes).first(t.size), 0);
     }
-    Lock lock(mutex_);
-    batch.state = worthwhile ? State::built : State::sealed;
-    ++head_;
-    if (!worthwhile) {
-        send_sealed(lock, false);
-        return;
+    {
+        const Lock lock(mutex_);
+        batch.state = worthwhile ? State::built : State::sealed;
+        ++head_;
+        if (!worthwhile) send_sealed(false);
     }
-    lock.unlock();
-    calls_.work();
+    if (worthwhile) calls_.work();
 }
 
 bool SendLanes::work(std::size_t lane) {
-    Lock lock(mutex_);
-    const bool sealed = seal_one(lock, &lane);
-    const bool sent = send_sealed(lock, true);
+    const Lock lock(mutex_);
+    const bool sealed = seal_one(&lane);
+    const bool sent = send_sealed(true);
     return sealed || sent;
 }
 
-/// `lane`: null on the protocol thread. The caller holds `lock` before and after.
-bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
+/// `lane`: null on the protocol thread.
+bool SendLanes::seal_one(const std::size_t* lane) {
     while (claim_ < head_ && at(claim_).state != State::built) ++claim_;
     if (claim_ == head_) return false;
     Batch& batch = at(claim_++);
     batch.state = State::sealing;
-    lock.unlock();
-    const proto::Transmit& t = batch.transmit;
-    proto::seal_batch(t, std::span(batch.bytes).first(t.size), lane != nullptr ? *lane + 1 : 0);
-    lock.lock();
+    {
+        const Unlock unlock(mutex_);
+        const proto::Transmit& t = batch.transmit;
+        proto::seal_batch(t, std::span(batch.bytes).first(t.size), lane != nullptr ? *lane + 1 : 0);
+    }
     batch.state = State::sealed;
     return true;
 }
 
-/// Returns true if it sent something. The caller holds `lock` before and after.
-bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
+/// Returns true if it sent something.
+bool SendLanes::send_sealed(bool may_wait) {
     if (sending_) return false;  // the sending thread checks again before it stops
     bool any = false;
     bool room = false;
@@ -146,7 +147,10 @@ bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
     sending_ = true;
     while (tail_ < head_ && at(tail_).state == State::sealed) {
         Batch& batch = at(tail_);
-        full = !send_front(lock, batch, may_wait);
+        {
+            const Unlock unlock(mutex_);
+            full = !send_batch(batch, may_wait);
+        }
         if (full) break;
         batch.state = State::free;
         batch.transmit = {};
@@ -157,16 +161,14 @@ bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
     sending_ = false;
     const bool for_a_lane = full && !may_wait;  // a lane may wait for the socket
     if (!room && !for_a_lane) return any;
-    lock.unlock();
+    const Unlock unlock(mutex_);
     if (room) calls_.room();
     if (for_a_lane) calls_.work();
-    lock.lock();
     return any;
 }
 
 /// False: the socket is full, and the batch stays in the ring.
-bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
-    lock.unlock();
+bool SendLanes::send_batch(Batch& batch, bool may_wait) {
     SendResult result;
     for (;;) {
         const auto bytes = std::span<const std::byte>(batch.bytes).first(batch.transmit.size).subspan(batch.sent);
@@ -174,30 +176,24 @@ bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
         if (result.status != SendResult::Status::would_block) break;
         batch.sent += result.bytes;
         if (!may_wait || stopped_.load(std::memory_order_relaxed)) break;
-        wait_writable();
+        pollfd descriptor{socket_.native_handle(), POLLOUT, 0};
+        (void)::poll(&descriptor, 1, kWaitMs);
     }
     // Loss recovery handles `dropped`: the network could have lost the batch too.
     const bool refused = result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_way;
     if (refused) calls_.not_sent(batch.transmit, result);
-    lock.lock();
     return result.status != SendResult::Status::would_block;
-}
-
-void SendLanes::wait_writable() const {
-    pollfd descriptor{socket_.native_handle(), POLLOUT, 0};
-    (void)::poll(&descriptor, 1, kWaitMs);
 }
 
 bool SendLanes::flush() {
     const Instant until = monotonic_now() + kFlushAtMost;
-    Lock lock(mutex_);
+    const Lock lock(mutex_);
     while (tail_ < head_ && monotonic_now() < until) {
-        const bool sealed = seal_one(lock, nullptr);
-        const bool sent = send_sealed(lock, false);
+        const bool sealed = seal_one(nullptr);
+        const bool sent = send_sealed(false);
         if (sealed || sent) continue;
-        lock.unlock();
+        const Unlock unlock(mutex_);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
-        lock.lock();
     }
     return tail_ == head_;
 }
@@ -214,7 +210,7 @@ void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
         pieces_.push_back({.opening = plan_(datagrams.front().data), .datagrams = datagrams});
     }
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         next_ = 0;
         claimable_ = pieces_.size();
     }
@@ -222,31 +218,33 @@ void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
 }
 
 void OpenLanes::take(std::size_t index) {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (next_ <= index) {
         next_ = index + 1;
         return;
     }
-    done_.wait(lock, [&] { return pieces_[index].done; });
+    while (!pieces_[index].done) done_.wait(mutex_);
 }
 
 void OpenLanes::end() {
     if (pieces_.empty()) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     claimable_ = 0;
 }
 
 bool OpenLanes::work(std::size_t lane) {
-    std::unique_lock lock(mutex_);
-    if (next_ >= claimable_) return false;
-    Piece& piece = pieces_[next_++];
-    lock.unlock();
-    if (piece.opening) {
-        for (proto::RxDatagram& datagram : piece.datagrams) proto::open_packet(*piece.opening, datagram, lane + 1);
+    {
+        const Lock lock(mutex_);
+        if (next_ >= claimable_) return false;
+        Piece& piece = pieces_[next_++];
+        {
+            const Unlock unlock(mutex_);
+            if (piece.opening) {
+                for (proto::RxDatagram& one : piece.datagrams) proto::open_packet(*piece.opening, one, lane + 1);
+            }
+        }
+        piece.done = true;
     }
-    lock.lock();
-    piece.done = true;
-    lock.unlock();
     done_.notify_one();
     return true;
 }

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "io/udp_socket.hpp"
 #include "udtx/core/datagram.hpp"
 
@@ -39,10 +38,10 @@ class Crew {
     void run(std::size_t lane);
 
     Work work_;
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable called_;
-    std::uint64_t calls_ = 0;
-    bool ended_ = false;
+    Mutex mutex_;
+    Condition called_;
+    std::uint64_t calls_ GUARDED_BY(mutex_) = 0;
+    bool ended_ GUARDED_BY(mutex_) = false;
     std::vector<std::thread> threads_;
 };
 
@@ -82,25 +81,24 @@ class SendLanes {
         std::vector<std::byte> bytes;
         std::size_t sent = 0;
     };
-    using Lock = std::unique_lock<std::mutex>;
 
-    bool seal_one(Lock& lock, const std::size_t* lane);
-    bool send_sealed(Lock& lock, bool may_wait);
-    [[nodiscard]] bool send_front(Lock& lock, Batch& batch, bool may_wait);
-    void wait_writable() const;
+    bool seal_one(const std::size_t* lane) REQUIRES(mutex_);
+    bool send_sealed(bool may_wait) REQUIRES(mutex_);
+    [[nodiscard]] bool send_batch(Batch& batch, bool may_wait);
     [[nodiscard]] Batch& at(std::uint64_t number) { return ring_[static_cast<std::size_t>(number % ring_.size())]; }
 
     DatagramSocket& socket_;
     Calls calls_;
     std::atomic<bool> stopped_{false};
-    // Guards the members below. While a thread seals or sends a batch, the batch belongs to that thread.
-    std::mutex mutex_;
+    Mutex mutex_;
+    // Batch::state needs the mutex. The rest of a batch belongs to the thread that builds, seals or sends it.
     std::vector<Batch> ring_;
-    std::uint64_t head_ = 0;   // the next batch to build
-    std::uint64_t claim_ = 0;  // no batch before this one waits to be sealed
-    std::uint64_t tail_ = 0;   // the next batch to send
-    bool sending_ = false;     // a thread is sending
-    bool wants_room_ = false;
+    Batch* building_ = nullptr;                   // from room() to submit()
+    std::uint64_t head_ GUARDED_BY(mutex_) = 0;   // the next batch to build
+    std::uint64_t claim_ GUARDED_BY(mutex_) = 0;  // no batch before this one waits to be sealed
+    std::uint64_t tail_ GUARDED_BY(mutex_) = 0;   // the next batch to send
+    bool sending_ GUARDED_BY(mutex_) = false;     // a thread is sending
+    bool wants_room_ GUARDED_BY(mutex_) = false;
 };
 
 // Lanes decrypt received batches ahead of the protocol thread.
@@ -142,10 +140,10 @@ class OpenLanes {
     std::function<void(std::size_t)> call_;
     // Written only while no lane can claim a piece. A claimed piece belongs to its claimer until it is done.
     std::vector<Piece> pieces_;
-    std::mutex mutex_;  // guards the members below and Piece::done
-    std::condition_variable done_;
-    std::size_t next_ = 0;       // the next piece to claim
-    std::size_t claimable_ = 0;  // pieces below this may be claimed
+    Mutex mutex_;  // also for Piece::done
+    Condition done_;
+    std::size_t next_ GUARDED_BY(mutex_) = 0;       // the next piece to claim
+    std::size_t claimable_ GUARDED_BY(mutex_) = 0;  // pieces below this may be claimed
 };
 
 // Threads that relieve the protocol thread of encryption and sending (docs/inside/architecture.md).

@@ -1,82 +1,83 @@
-#include "io/listener.hpp"
+#include "udtx/listener.hpp"
 
+#include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "io/listening.hpp"
 #include "io/protocol_thread.hpp"
-#include "udtx/listener.hpp"
+#include "io/session_state.hpp"
 #include "udtx/session.hpp"
 
 namespace udtx::io {
 
-AcceptQueue::StatePtr AcceptQueue::add(Driver& driver, proto::Connection& connection) {
-    std::unique_lock lock(mutex_);
-    if (!open_ || waiting_.size() >= most_) return nullptr;
-    auto state = std::make_shared<SessionState>();
-    if (log_) state->log_paths_to(log_, to_string(connection.remote()) + ": ");
-    state->attach(driver.waker_for(connection), connection);
-    waiting_.push_back(state);
-    calls_.settle(lock);
-    return state;
-}
+/// Holds a listener's sessions from their handshake until the program accepts them.
+class AcceptQueue final : public WaitingCalls {
+  public:
+    using StatePtr = std::shared_ptr<SessionState>;
 
-std::optional<Result<AcceptQueue::StatePtr>> AcceptQueue::try_take() {
-    if (!open_) return Result<StatePtr>(Error{ErrorCode::interrupted, "the listener was closed"});
-    if (waiting_.empty()) return failed_ ? std::optional(Result<StatePtr>(*failed_)) : std::nullopt;
-    auto state = std::move(waiting_.front());
-    waiting_.pop_front();
-    return Result<StatePtr>(std::move(state));
-}
+    /// `most`: how many sessions may wait, as many as may be connected. `log` receives the events of their paths.
+    AcceptQueue(std::size_t most, LogSink log) : most_(most), log_(std::move(log)) {}
 
-void AcceptQueue::fail(const Error& why) {
-    std::unique_lock lock(mutex_);
-    failed_ = why;
-    calls_.settle(lock);
-}
-
-Result<AcceptQueue::StatePtr> AcceptQueue::take(std::chrono::milliseconds timeout) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    std::unique_lock lock(mutex_);
-    return calls_.wait<StatePtr>(lock, nullptr, timeout, "no client connected in time", [this] { return try_take(); });
-}
-
-CallId AcceptQueue::start_take(Callback<StatePtr> done) {
-    if (fork_guard_.forked()) {
-        done(ForkGuard::error());
-        return {};
+    /// The callback for Driver::listen(); runs on the protocol thread. Null if the queue is closed or full.
+    StatePtr add(Driver& driver, proto::Connection& connection) {
+        std::shared_ptr<SessionState> state;
+        {
+            const Lock lock(mutex_);
+            if (!open_ || waiting_.size() >= most_) return nullptr;
+            state = std::make_shared<SessionState>();
+            if (log_) state->log_paths_to(log_, to_string(connection.remote()) + ": ");
+            state->attach(driver.waker_for(connection), connection);
+            waiting_.push_back(state);
+        }
+        settle();
+        return state;
     }
-    std::unique_lock lock(mutex_);
-    return calls_.begin<StatePtr>(
-        lock, nullptr, [this] { return try_take(); }, std::move(done));
-}
 
-void AcceptQueue::cancel() {
-    if (fork_guard_.forked()) return;
-    std::unique_lock lock(mutex_);
-    calls_.cancel(lock, nullptr);
-}
+    /// Every call that finds no session fails with `why` from now on; protocol thread.
+    void fail(const Error& why) {
+        {
+            const Lock lock(mutex_);
+            failed_ = why;
+        }
+        settle();
+    }
 
-void AcceptQueue::cancel(CallId call) {
-    if (fork_guard_.forked()) return;
-    std::unique_lock lock(mutex_);
-    calls_.cancel(lock, call);
-}
-
-void AcceptQueue::close() {
-    if (fork_guard_.forked()) return;
-    std::unique_lock lock(mutex_);
-    open_ = false;
-    // Removes them one by one: another container would need memory, and destructors call this.
-    while (!waiting_.empty()) {
-        const auto state = std::move(waiting_.front());
+    /// An attempt for wait() and begin().
+    Attempted<StatePtr> try_take() REQUIRES(mutex_) {
+        if (!open_) return Result<StatePtr>(Error{ErrorCode::interrupted, "the listener was closed"});
+        if (waiting_.empty()) return failed_ ? Attempted<StatePtr>(*failed_) : std::nullopt;
+        auto state = std::move(waiting_.front());
         waiting_.pop_front();
-        lock.unlock();
-        state->close(0, std::string());
-        lock.lock();
+        return Result<StatePtr>(std::move(state));
     }
-    calls_.settle(lock);
-}
+
+    /// Accepts no further sessions and closes those that still wait.
+    void close() {
+        if (forked()) return;
+        {
+            const Lock lock(mutex_);
+            open_ = false;
+            // Removes them one by one: another container would need memory, and destructors call this.
+            while (!waiting_.empty()) {
+                const auto state = std::move(waiting_.front());
+                waiting_.pop_front();
+                const Unlock unlock(mutex_);
+                state->close(0, std::string());
+            }
+        }
+        settle();
+    }
+
+  private:
+    const std::size_t most_;
+    const LogSink log_;
+    std::deque<StatePtr> waiting_ GUARDED_BY(mutex_);
+    bool open_ GUARDED_BY(mutex_) = true;
+    std::optional<Error> failed_ GUARDED_BY(mutex_);
+};
 
 }  // namespace udtx::io
 
@@ -165,7 +166,8 @@ Address Listener::local_address() const {
 Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
     return guarded([&]() -> Result<Session> {
         if (!queue_) return no_listener();
-        auto state = queue_->take(timeout);
+        auto state = queue_->wait<std::shared_ptr<io::SessionState>>(
+            nullptr, timeout, "no client connected in time", std::bind_front(&io::AcceptQueue::try_take, queue_.get()));
         if (!state) return state.error();
         return Session(thread_, std::move(*state));
     });
@@ -176,17 +178,19 @@ CallId Listener::start_accept(Callback<Session> done) {
         if (!queue_) return no_listener();
         // A weak pointer: the thread owns the queue that holds this callback.
         const std::weak_ptr<io::ProtocolThread> thread = thread_;
-        return queue_->start_take([thread, done](Result<std::shared_ptr<io::SessionState>> state) {
+        const auto on_taken = [thread, done](Result<std::shared_ptr<io::SessionState>> state) {
             if (!state) return done(state.error());
             auto owner = thread.lock();
             if (!owner) return done(Error{ErrorCode::interrupted, "the listener was closed"});
             done(Session(std::move(owner), std::move(*state)));
-        });
+        };
+        return queue_->begin<std::shared_ptr<io::SessionState>>(
+            nullptr, std::bind_front(&io::AcceptQueue::try_take, queue_.get()), on_taken);
     });
 }
 
 void Listener::cancel() {
-    if (queue_) queue_->cancel();
+    if (queue_) queue_->cancel(nullptr);
 }
 
 void Listener::cancel(CallId call) {

@@ -121,13 +121,13 @@ void ProtocolThread::start() {
     const auto run = [this] {
         is_protocol_thread = true;
         try {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             thread_time_.emplace();
         } catch (const std::exception&) {
             // thread_time() then returns 0.
         }
         driver_.run();
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         thread_time_.reset();
     };
     try {
@@ -139,17 +139,17 @@ void ProtocolThread::start() {
 }
 
 Duration ProtocolThread::thread_time() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return thread_time_ ? thread_time_->needed() : Duration();
 }
 
 void ProtocolThread::begin_stop(Duration at_most) {
-    const std::lock_guard lock(stop_);
+    const Lock lock(stop_);
     if (thread_.joinable()) driver_.stop_when_drained(at_most);
 }
 
 void ProtocolThread::stop(Duration at_most) {
-    const std::lock_guard lock(stop_);
+    const Lock lock(stop_);
     if (!thread_.joinable()) return;
     driver_.stop_when_drained(at_most);
     thread_.join();

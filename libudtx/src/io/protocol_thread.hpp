@@ -7,7 +7,6 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/thread_safety.hpp"
 #include "io/driver.hpp"
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
@@ -122,9 +122,9 @@ class ProtocolThread {
     std::unique_ptr<EndpointDeps> deps_;
     Driver driver_;
     std::thread thread_;
-    std::mutex stop_;           // held by the caller that joins thread_
-    mutable std::mutex mutex_;  // guards the members below
-    std::optional<ThreadTime> thread_time_;
+    Mutex stop_;  // held by the caller that joins thread_
+    mutable Mutex mutex_;
+    std::optional<ThreadTime> thread_time_ GUARDED_BY(mutex_);
 };
 
 // Starts the protocol thread of a session or a listener.

@@ -1,11 +1,13 @@
 #include "udtx/session.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "io/connector.hpp"
@@ -13,17 +15,82 @@
 #include "io/protocol_thread.hpp"
 #include "io/session_state.hpp"
 #include "udtx/resolve.hpp"
+#include "udtx/stream.hpp"
 
 namespace udtx {
 namespace {
 
+using io::Attempted;
 using io::begun;
 using io::guarded;
-using StatePtr = std::shared_ptr<io::SessionState>;
+using io::SessionState;
+using StatePtr = std::shared_ptr<SessionState>;
 using ThreadPtr = std::shared_ptr<io::ProtocolThread>;
-using StreamPtr = std::shared_ptr<io::SessionStream>;
+using StreamPtr = SessionState::StreamPtr;
+using HandlePtr = std::shared_ptr<io::StreamHandle>;
+using Timeout = std::chrono::milliseconds;
 
-Error not_there() { return {ErrorCode::invalid_argument, "the session object was moved from"}; }
+// The calls that wait are attempts of SessionState. These functions bind an attempt to its arguments.
+
+Error no_session() { return {ErrorCode::invalid_argument, "the session object was moved from"}; }
+Error no_stream() { return {ErrorCode::invalid_argument, "the stream object was moved from"}; }
+
+template <class T, class... Params, class... Args>
+Result<T> wait(const StatePtr& state, Timeout timeout, const char* late,
+               Attempted<T> (SessionState::*attempt)(Params...), Args... args) {
+    return guarded([&]() -> Result<T> {
+        if (!state) return no_session();
+        return state->wait<T>(nullptr, timeout, late, std::bind_front(attempt, state.get(), std::move(args)...));
+    });
+}
+
+template <class T, class... Params, class... Args>
+CallId start(const StatePtr& state, const Callback<T>& done, Attempted<T> (SessionState::*attempt)(Params...),
+             Args... args) {
+    return begun<T>(done, [&]() -> Result<CallId> {
+        if (!state) return no_session();
+        return state->begin<T>(nullptr, std::bind_front(attempt, state.get(), std::move(args)...), done);
+    });
+}
+
+/// Runs `ask` on the protocol thread and waits for its result.
+template <class T, class Ask>
+Result<T> ask(const StatePtr& state, Ask ask) {
+    return wait(state, kForever, "", &SessionState::try_ask<T>, SessionState::Question<T>{.ask = std::move(ask)});
+}
+
+Result<void> check(const HandlePtr& handle, std::optional<StreamKind> kind) {
+    if (!handle) return no_stream();
+    if (!kind || handle->id().kind() == *kind) return {};
+    return Error{ErrorCode::invalid_argument, handle->id().kind() == StreamKind::ordered
+                                                  ? "an ordered stream is read by read(), not by pieces"
+                                                  : "a placed stream is read by pieces, not by read()"};
+}
+
+/// `kind`: of the streams that have this call; nullopt: all have it.
+template <class T, class... Params, class... Args>
+Result<T> wait(const HandlePtr& handle, std::optional<StreamKind> kind, Timeout timeout, const char* late,
+               Attempted<T> (SessionState::*attempt)(const StreamPtr&, Params...), Args... args) {
+    return guarded([&]() -> Result<T> {
+        if (const auto good = check(handle, kind); !good) return good.error();
+        SessionState& session = handle->session();
+        return session.wait<T>(handle->stream().get(), timeout, late,
+                               std::bind_front(attempt, &session, handle->stream(), std::move(args)...));
+    });
+}
+
+template <class T, class... Params, class... Args>
+CallId start(const HandlePtr& handle, std::optional<StreamKind> kind, const Callback<T>& done,
+             Attempted<T> (SessionState::*attempt)(const StreamPtr&, Params...), Args... args) {
+    return begun<T>(done, [&]() -> Result<CallId> {
+        if (const auto good = check(handle, kind); !good) return good.error();
+        SessionState& session = handle->session();
+        return session.begin<T>(handle->stream().get(),
+                                std::bind_front(attempt, &session, handle->stream(), std::move(args)...),
+                                // The handle keeps the stream open until the callback has run.
+                                [handle, done](Result<T> result) { done(std::move(result)); });
+    });
+}
 
 struct Destination {
     std::string host;
@@ -69,7 +136,7 @@ Result<Dialled> begin_to_dial(std::string host, std::uint16_t port, const Creden
     if (const auto good = io::check_port(port); !good) return good.error();
     auto thread = io::start_thread([&] { return io::ProtocolThread::make(credentials, options.config); });
     if (!thread) return thread.error();
-    auto state = std::make_shared<io::SessionState>();
+    auto state = std::make_shared<SessionState>();
     io::Driver& driver = (*thread)->driver();
     driver.post(
         [&driver, state, to = Destination{std::move(host), port, std::move(options.paths), std::move(options.log)}] {
@@ -147,7 +214,7 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
         const StatePtr state = dialled->state;
         Session session(std::move(dialled->thread), std::move(dialled->state));
         const std::stop_callback on_stop(options.stop, [&] { state->stop_connecting(); });
-        const auto connected = state->wait_connected(kForever);
+        const auto connected = wait(state, kForever, "", &SessionState::try_connected);
         if (connected) return session;
         const bool looks_up = state->dialled().empty();
         if (connected.error().code == ErrorCode::cancelled && looks_up) let_go(std::move(session));
@@ -164,13 +231,15 @@ Result<Connecting> Session::start_connect(std::string host, std::uint16_t port, 
         if (!dialled) return dialled.error();
         StatePtr state = dialled->state;
         const auto on_stop = std::make_shared<OnStop>(stop, [state] { state->stop_connecting(); });
-        state->start_wait_connected(
-            [dialled = std::move(*dialled), on_stop, done = std::move(done)](const Result<void>& connected) mutable {
-                Session session(std::move(dialled.thread), std::move(dialled.state));
-                if (connected) return done(std::move(session));
-                let_go(std::move(session));
-                done(connected.error());
-            });
+        Callback<void> on_connected = [dialled = std::move(*dialled), on_stop,
+                                       done = std::move(done)](const Result<void>& connected) mutable {
+            Session session(std::move(dialled.thread), std::move(dialled.state));
+            if (connected) return done(std::move(session));
+            let_go(std::move(session));
+            done(connected.error());
+        };
+        state->begin<void>(nullptr, std::bind_front(&SessionState::try_connected, state.get()),
+                           std::move(on_connected));
         return Connecting(std::move(state));
     });
 }
@@ -179,17 +248,16 @@ Result<Connecting> Session::start_connect(std::string host, std::uint16_t port, 
 
 Result<Stream> Session::open_stream(StreamKind kind) {
     return guarded([&]() -> Result<Stream> {
-        if (!state_) return not_there();
-        auto stream = state_->open_stream(kind, kForever);
+        if (!state_) return no_session();
+        auto stream = wait(state_, kForever, "", &SessionState::try_ask<StreamPtr>, state_->opening(kind));
         if (!stream) return stream.error();
         return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
     });
 }
 
-Result<Stream> Session::accept_stream(std::chrono::milliseconds timeout, StreamKind kind) {
+Result<Stream> Session::accept_stream(Timeout timeout, StreamKind kind) {
     return guarded([&]() -> Result<Stream> {
-        if (!state_) return not_there();
-        auto stream = state_->accept_stream(kind, timeout);
+        auto stream = wait(state_, timeout, "the peer opened no stream in time", &SessionState::try_accept, kind);
         if (!stream) return stream.error();
         return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
     });
@@ -197,25 +265,26 @@ Result<Stream> Session::accept_stream(std::chrono::milliseconds timeout, StreamK
 
 CallId Session::start_open_stream(StreamKind kind, Callback<Stream> done) {
     return begun<Stream>(done, [&]() -> Result<CallId> {
-        if (!state_) return not_there();
-        return state_->start_open_stream(kind, [state = state_, done](Result<StreamPtr> stream) {
+        if (!state_) return no_session();
+        const Callback<StreamPtr> opened = [state = state_, done](Result<StreamPtr> stream) {
             done(guarded([&]() -> Result<Stream> {
                 if (!stream) return stream.error();
                 return Stream(std::make_shared<io::StreamHandle>(state, std::move(*stream)));
             }));
-        });
+        };
+        return start(state_, opened, &SessionState::try_ask<StreamPtr>, state_->opening(kind));
     });
 }
 
 CallId Session::start_accept_stream(StreamKind kind, Callback<Stream> done) {
     return begun<Stream>(done, [&]() -> Result<CallId> {
-        if (!state_) return not_there();
-        return state_->start_accept_stream(kind, [state = state_, done](Result<StreamPtr> stream) {
+        const Callback<StreamPtr> accepted = [state = state_, done](Result<StreamPtr> stream) {
             done(guarded([&]() -> Result<Stream> {
                 if (!stream) return stream.error();
                 return Stream(std::make_shared<io::StreamHandle>(state, std::move(*stream)));
             }));
-        });
+        };
+        return start(state_, accepted, &SessionState::try_accept, kind);
     });
 }
 
@@ -225,19 +294,11 @@ void Session::close(std::uint64_t code, std::string reason) {
     if (state_) state_->close(code, std::move(reason));
 }
 
-Result<void> Session::wait_closed(std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<void> {
-        if (!state_) return not_there();
-        return state_->wait_closed(timeout);
-    });
+Result<void> Session::wait_closed(Timeout timeout) {
+    return wait(state_, timeout, "the session is still open", &SessionState::try_closed);
 }
 
-CallId Session::start_wait_closed(Callback<void> done) {
-    return begun<void>(done, [&]() -> Result<CallId> {
-        if (!state_) return not_there();
-        return state_->start_wait_closed(done);
-    });
-}
+CallId Session::start_wait_closed(Callback<void> done) { return start(state_, done, &SessionState::try_closed); }
 
 std::optional<CloseReason> Session::close_reason() const { return state_ ? state_->close_reason() : std::nullopt; }
 
@@ -256,31 +317,23 @@ std::optional<PublicKey> Session::peer_key() const { return state_ ? state_->pee
 Address Session::remote() const { return state_ ? state_->remote() : Address{}; }
 
 Result<ConnectionStats> Session::stats() const {
-    return guarded([&]() -> Result<ConnectionStats> {
-        if (!state_) return not_there();
-        return state_->stats();
-    });
+    const auto ask = [](Instant, const proto::Connection& connection) { return connection.stats(); };
+    return wait(state_, kForever, "", &SessionState::try_stats, SessionState::Question<ConnectionStats>{.ask = ask});
 }
 
 Result<void> Session::set_max_rate(Rate rate) {
-    return guarded([&]() -> Result<void> {
-        if (!state_) return not_there();
-        return state_->set_max_rate(rate);
-    });
+    return guarded([&]() -> Result<void> { return state_ ? state_->set_max_rate(rate) : no_session(); });
 }
 
 Result<void> Session::set_peer_rate(Rate rate) {
-    return guarded([&]() -> Result<void> {
-        if (!state_) return not_there();
-        return state_->set_peer_rate(rate);
-    });
+    return guarded([&]() -> Result<void> { return state_ ? state_->set_peer_rate(rate) : no_session(); });
 }
 
 // --- paths
 
 Result<PathId> Session::add_path(const PathRequest& path) {
     return guarded([&]() -> Result<PathId> {
-        if (!state_) return not_there();
+        if (!state_) return no_session();
         const auto dialled = state_->dialled();
         if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the end that connected can open paths"};
         const auto interfaces = list_interfaces();
@@ -292,199 +345,135 @@ Result<PathId> Session::add_path(const PathRequest& path) {
         if (v6 && local && local->family == Address::Family::v4) {
             return Error{ErrorCode::invalid_argument, "path " + path.local + ": the session was opened with IPv4 only"};
         }
-        return state_->add_path(*way);
+        return ask<PathId>(state_, [way = *way](Instant now, proto::Connection& connection) {
+            return connection.add_path(now, way.local, way.remote, way.options);
+        });
     });
 }
 
 Result<void> Session::remove_path(PathId id) {
-    return guarded([&]() -> Result<void> {
-        if (!state_) return not_there();
-        return state_->remove_path(id);
-    });
+    return ask<void>(state_,
+                     [id](Instant now, proto::Connection& connection) { return connection.remove_path(now, id); });
 }
 
-Result<PathEvent> Session::wait_path_event(std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<PathEvent> {
-        if (!state_) return not_there();
-        return state_->wait_path_event(timeout);
-    });
+Result<PathEvent> Session::wait_path_event(Timeout timeout) {
+    return wait(state_, timeout, "nothing happened to the paths in time", &SessionState::try_path_event);
 }
 
 CallId Session::start_wait_path_event(Callback<PathEvent> done) {
-    return begun<PathEvent>(done, [&]() -> Result<CallId> {
-        if (!state_) return not_there();
-        return state_->start_wait_path_event(done);
-    });
+    return start(state_, done, &SessionState::try_path_event);
 }
 
-}  // namespace udtx
+// --- Stream
 
-// Transfers bytes between user threads and the queues of a stream.
-
-namespace udtx::io {
 namespace {
 
 constexpr const char* kNoRoom = "the stream took no bytes in time";
 constexpr const char* kNothingCame = "nothing came in time";
 
+/// The remaining time of a call that consists of several calls.
+class TimeLeft {
+  public:
+    explicit TimeLeft(Timeout timeout) : timeout_(timeout) {}
+    [[nodiscard]] Timeout operator()() const {
+        if (timeout_ == kForever) return kForever;
+        return timeout_ - std::chrono::duration_cast<Timeout>(std::chrono::steady_clock::now() - start_);
+    }
+
+  private:
+    Timeout timeout_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
-std::optional<Error> SessionState::why_not_written(const SessionStream& stream) const {
-    if (over()) return end_;
-    if (stream.write_error) return stream.write_error;
-    if (stream.finish_wanted) return Error{ErrorCode::invalid_argument, "write after finish"};
-    return std::nullopt;
+StreamId Stream::id() const noexcept { return handle_ ? handle_->id() : StreamId{}; }
+
+Result<void> Stream::write(std::span<const std::byte> bytes, Timeout timeout) {
+    const TimeLeft left(timeout);
+    do {
+        const auto taken = write_some(bytes, left());
+        if (!taken) return taken.error();
+        bytes = bytes.subspan(*taken);
+    } while (!bytes.empty());
+    return {};
 }
 
-void SessionState::put(SessionStream& stream, Chunk chunk) {
-    // If bytes are already queued, the protocol thread was woken, or checks again when the connection takes more.
-    if (stream.outgoing.empty()) wake_due_ = true;
-    const std::size_t size = chunk.size();
-    if (stream.outgoing.empty() || !stream.outgoing.back().append(chunk)) stream.outgoing.push_back(std::move(chunk));
-    stream.outgoing_bytes += size;
+Result<std::size_t> Stream::write_some(std::span<const std::byte> bytes, Timeout timeout) {
+    return wait(handle_, {}, timeout, kNoRoom, &SessionState::try_write, bytes, io::kQueueBytes);
 }
 
-std::optional<Result<std::size_t>> SessionState::try_write(SessionStream& stream, std::span<const std::byte> bytes,
-                                                           std::size_t& most) {
-    if (const auto why = why_not_written(stream)) return Result<std::size_t>(*why);
-    if (bytes.empty()) return Result<std::size_t>(std::size_t{0});
-    if (stream.outgoing_bytes >= std::exchange(most, kRefillBytes)) return std::nullopt;
-    Chunk copy = stream.written.copy(bytes);
-    const std::size_t size = copy.size();
-    put(stream, std::move(copy));
-    return Result<std::size_t>(size);
+Result<void> Stream::write_chunk(Chunk chunk, Timeout timeout) {
+    return wait(handle_, {}, timeout, kNoRoom, &SessionState::try_write_chunk, std::move(chunk), io::kQueueBytes);
 }
 
-std::optional<Result<void>> SessionState::try_write_chunk(SessionStream& stream, Chunk& chunk, std::size_t& most) {
-    if (const auto why = why_not_written(stream)) return Result<void>(*why);
-    if (chunk.empty()) return Result<void>();
-    if (stream.outgoing_bytes >= std::exchange(most, kRefillBytes)) return std::nullopt;
-    put(stream, std::move(chunk));
-    return Result<void>();
+Result<void> Stream::finish(Timeout timeout) {
+    return wait(handle_, {}, timeout, "the peer did not acknowledge the end in time", &SessionState::try_finish);
 }
 
-Result<std::size_t> SessionState::write_some(const StreamPtr& stream, std::span<const std::byte> bytes,
-                                             Timeout timeout) {
-    return block<std::size_t>(stream.get(), timeout, kNoRoom,
-                              [&, most = kQueueBytes]() mutable { return try_write(*stream, bytes, most); });
+void Stream::reset(std::uint64_t code) {
+    if (handle_) handle_->session().reset(*handle_->stream(), code);
 }
 
-Result<void> SessionState::write_chunk(const StreamPtr& stream, Chunk chunk, Timeout timeout) {
-    return block<void>(stream.get(), timeout, kNoRoom,
-                       [&, most = kQueueBytes]() mutable { return try_write_chunk(*stream, chunk, most); });
+Result<std::size_t> Stream::read(std::span<std::byte> out, Timeout timeout) {
+    return wait(handle_, StreamKind::ordered, timeout, kNothingCame, &SessionState::try_read, out);
 }
 
-CallId SessionState::start_write_chunk(const StreamPtr& stream, Chunk chunk, Callback<void> done) {
-    return begin<void>(
-        stream.get(),
-        [this, stream, chunk = std::move(chunk), most = kQueueBytes]() mutable {
-            return try_write_chunk(*stream, chunk, most);
-        },
-        std::move(done));
-}
-
-CallId SessionState::start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all,
-                                 Callback<std::size_t> done) {
-    return begin<std::size_t>(
-        stream.get(),
-        [this, stream, bytes, all, taken = std::size_t{0},
-         most = kQueueBytes]() mutable -> std::optional<Result<std::size_t>> {
-            for (;;) {
-                auto result = try_write(*stream, bytes.subspan(taken), most);
-                if (!result || !*result) return result;
-                most = kQueueBytes;
-                taken += **result;
-                if (!all || taken == bytes.size()) return Result<std::size_t>(taken);
-            }
-        },
-        std::move(done));
-}
-
-std::optional<Result<std::size_t>> SessionState::try_read(SessionStream& stream, std::span<std::byte> out) {
-    if (out.empty()) return Result<std::size_t>(std::size_t{0});
-    if (close_wanted_) return Result<std::size_t>(closed_here());
-    if (stream.read_error) return Result<std::size_t>(*stream.read_error);
-    std::size_t count = 0;
-    while (!stream.incoming.empty() && count < std::min(out.size(), kCopyBytes)) {
-        Chunk& first = stream.incoming.front();
-        const std::size_t size = std::min(out.size() - count, first.size());
-        std::memcpy(out.data() + count, first.bytes().data(), size);
-        count += size;
-        if (size < first.size()) {
-            first = first.part(size, first.size());
-        } else {
-            stream.incoming.pop_front();
-        }
+Result<std::size_t> Stream::read_full(std::span<std::byte> out, Timeout timeout) {
+    const TimeLeft left(timeout);
+    std::size_t filled = 0;
+    for (;;) {
+        const auto count = read(out.subspan(filled), left());
+        if (!count) return count;
+        filled += *count;
+        if (*count == 0 || filled == out.size()) return filled;
     }
-    if (count > 0) {
-        note_read(stream, count);
-        return Result<std::size_t>(count);
-    }
-    if (stream.ended) return Result<std::size_t>(std::size_t{0});
-    if (over()) return Result<std::size_t>(*end_);
-    return std::nullopt;
 }
 
-std::optional<Result<Chunk>> SessionState::try_read_chunk(SessionStream& stream) {
-    if (close_wanted_) return Result<Chunk>(closed_here());
-    if (stream.read_error) return Result<Chunk>(*stream.read_error);
-    if (!stream.incoming.empty()) {
-        Chunk first = std::move(stream.incoming.front());
-        stream.incoming.pop_front();
-        note_read(stream, first.size());
-        return Result<Chunk>(std::move(first));
-    }
-    if (stream.ended) return Result<Chunk>(Chunk());
-    if (over()) return Result<Chunk>(*end_);
-    return std::nullopt;
+Result<Chunk> Stream::read_chunk(Timeout timeout) {
+    return wait(handle_, StreamKind::ordered, timeout, kNothingCame, &SessionState::try_read_chunk);
 }
 
-void SessionState::note_read(SessionStream& stream, std::size_t bytes) {
-    stream.incoming_bytes -= bytes;
-    if (stream.readable && !over() && stream.incoming_bytes <= kRefillBytes) wake_due_ = true;
+Result<std::optional<Piece>> Stream::read_piece(Timeout timeout) {
+    return wait(handle_, StreamKind::placed, timeout, kNothingCame, &SessionState::try_read_piece);
 }
 
-Result<Chunk> SessionState::read_chunk(const StreamPtr& stream, Timeout timeout) {
-    return block<Chunk>(stream.get(), timeout, kNothingCame, [&] { return try_read_chunk(*stream); });
+void Stream::stop_receiving(std::uint64_t code) {
+    if (handle_) handle_->session().stop_receiving(*handle_->stream(), code);
 }
 
-CallId SessionState::start_read_chunk(const StreamPtr& stream, Callback<Chunk> done) {
-    return begin<Chunk>(
-        stream.get(), [this, stream] { return try_read_chunk(*stream); }, std::move(done));
+CallId Stream::start_write_some(std::span<const std::byte> bytes, Callback<std::size_t> done) {
+    return start(handle_, {}, done, &SessionState::try_write, bytes, io::kQueueBytes);
 }
 
-Result<std::size_t> SessionState::read(const StreamPtr& stream, std::span<std::byte> out, Timeout timeout) {
-    return block<std::size_t>(stream.get(), timeout, kNothingCame, [&] { return try_read(*stream, out); });
+CallId Stream::start_write(std::span<const std::byte> bytes, Callback<std::size_t> done) {
+    return start(handle_, {}, done, &SessionState::try_write_all, bytes, io::kQueueBytes, std::size_t{0});
 }
 
-CallId SessionState::start_read(const StreamPtr& stream, std::span<std::byte> out, Callback<std::size_t> done) {
-    return begin<std::size_t>(
-        stream.get(), [this, stream, out] { return try_read(*stream, out); }, std::move(done));
+CallId Stream::start_write_chunk(Chunk chunk, Callback<void> done) {
+    return start(handle_, {}, done, &SessionState::try_write_chunk, std::move(chunk), io::kQueueBytes);
 }
 
-std::optional<Result<std::optional<Piece>>> SessionState::try_read_piece(SessionStream& stream) {
-    using Answer = Result<std::optional<Piece>>;
-    if (close_wanted_) return Answer(closed_here());
-    if (stream.read_error) return Answer(*stream.read_error);
-    if (!stream.pieces.empty()) {
-        Piece piece = std::move(stream.pieces.front());
-        stream.pieces.pop_front();
-        stream.release_due += piece.data.size();
-        wake_due_ = true;
-        return Answer(std::optional<Piece>(std::move(piece)));
-    }
-    if (stream.ended) return Answer(std::optional<Piece>());
-    if (over()) return Answer(*end_);
-    return std::nullopt;
+CallId Stream::start_finish(Callback<void> done) { return start(handle_, {}, done, &SessionState::try_finish); }
+
+CallId Stream::start_read(std::span<std::byte> out, Callback<std::size_t> done) {
+    return start(handle_, StreamKind::ordered, done, &SessionState::try_read, out);
 }
 
-Result<std::optional<Piece>> SessionState::read_piece(const StreamPtr& stream, Timeout timeout) {
-    return block<std::optional<Piece>>(stream.get(), timeout, kNothingCame, [&] { return try_read_piece(*stream); });
+CallId Stream::start_read_chunk(Callback<Chunk> done) {
+    return start(handle_, StreamKind::ordered, done, &SessionState::try_read_chunk);
 }
 
-CallId SessionState::start_read_piece(const StreamPtr& stream, Callback<std::optional<Piece>> done) {
-    return begin<std::optional<Piece>>(
-        stream.get(), [this, stream] { return try_read_piece(*stream); }, std::move(done));
+CallId Stream::start_read_piece(Callback<std::optional<Piece>> done) {
+    return start(handle_, StreamKind::placed, done, &SessionState::try_read_piece);
 }
 
-}  // namespace udtx::io
+void Stream::cancel() {
+    if (handle_) handle_->session().cancel(handle_->stream().get());
+}
+
+void Stream::cancel(CallId call) {
+    if (handle_) handle_->session().cancel(call);
+}
+
+}  // namespace udtx

@@ -4,32 +4,111 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "io/protocol_thread.hpp"
-#include "io/session_streams.hpp"
+#include "base/lifecycle.hpp"
+#include "base/thread_safety.hpp"
 #include "io/waiting_calls.hpp"
 #include "proto/application.hpp"
+#include "stream/recv_stream.hpp"
 #include "udtx/close_reason.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/error.hpp"
+#include "udtx/ids.hpp"
 #include "udtx/log.hpp"
 #include "udtx/path.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
+#include "udtx/stream.hpp"
 
 namespace udtx::io {
 
-class SessionState final : public proto::ConnectionHandler {
+/// Size of each queue between the user's threads and the connection, for each ordered stream and direction.
+inline constexpr std::size_t kQueueBytes = 4U << 20U;
+
+/// A stream between the user's threads and the connection. SessionState's mutex guards it. The session shares it with
+/// the user's handles as long as bytes may be transferred.
+struct SessionStream {
+    enum class Writing : std::uint8_t {
+        open,       ///< the user may write
+        finishing,  ///< the end follows the queued bytes
+        finished,   ///< the end was passed to the connection
+        delivered,  ///< the peer has all bytes
+        failed,     ///< with write_error
+    };
+    static constexpr Step<Writing> kWriting[] = {
+        {Writing::open, Writing::finishing},     {Writing::finishing, Writing::finished},
+        {Writing::finished, Writing::delivered}, {Writing::open, Writing::failed},
+        {Writing::finishing, Writing::failed},   {Writing::finished, Writing::failed},
+    };
+    enum class Reading : std::uint8_t {
+        open,    ///< bytes may come
+        ended,   ///< the connection has handed over all bytes
+        failed,  ///< with read_error
+    };
+    static constexpr Step<Reading> kReading[] = {
+        {Reading::open, Reading::ended}, {Reading::open, Reading::failed}, {Reading::ended, Reading::failed}};
+
+    explicit SessionStream(StreamId stream) : id(stream) {}
+
+    void fail_writing(Error why) {
+        outgoing.clear();
+        outgoing_bytes = 0;
+        if (writing == Writing::delivered || writing == Writing::failed) return;
+        writing.enter(Writing::failed);
+        write_error = std::move(why);
+    }
+    void fail_reading(Error why) {
+        if (reading != Reading::failed) reading.enter(Reading::failed);
+        read_error = std::move(why);
+    }
+    void end_reading() {
+        if (reading == Reading::open) reading.enter(Reading::ended);
+    }
+    /// True if the connection has no more part in this stream.
+    [[nodiscard]] bool over() const noexcept {
+        const bool sent = writing >= Writing::delivered && !reset_due;
+        return sent && reading != Reading::open && !stop_due && release_due == 0 && pieces.empty();
+    }
+
+    StreamId id;
+
+    Lifecycle<kWriting> writing{Writing::open};
+    Error write_error;
+    stream::BlockFiller written;  // copies of bytes that users keep
+    std::deque<Chunk> outgoing;
+    std::size_t outgoing_bytes = 0;
+    std::optional<std::uint64_t> reset_due;  // code of a reset to pass to the connection
+
+    Lifecycle<kReading> reading{Reading::open};
+    Error read_error;
+    std::optional<std::uint64_t> stop_due;  // code of a stop to pass to the connection
+    // For ordered streams.
+    std::deque<Chunk> incoming;
+    std::size_t incoming_bytes = 0;
+    bool readable = false;  // the connection has more bytes
+    // For placed streams.
+    stream::BlockFiller placed;
+    std::deque<Piece> pieces;
+    std::uint64_t release_due = 0;  // bytes read, for which the connection may give credit
+
+    // False: the peer opened it and the user has not taken it yet; its bytes stay under flow control.
+    bool accepted = true;
+    bool abandoned = false;  // no handle exists any more
+};
+
+class SessionState final : public proto::ConnectionHandler, public WaitingCalls {
   public:
     // --- protocol thread
     void attach(proto::Waker waker, const proto::Connection& connection);
@@ -47,35 +126,35 @@ class SessionState final : public proto::ConnectionHandler {
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
     void on_turn_end() override;
 
-    // --- user threads: calls that wait. Each one blocks, or with start_ calls back.
-    using StreamPtr = SessionStreams::StreamPtr;
-    using Timeout = std::chrono::milliseconds;
-    Result<void> wait_connected(Timeout timeout);
-    CallId start_wait_connected(Callback<void> done);
-    Result<StreamPtr> open_stream(StreamKind kind, Timeout timeout);
-    CallId start_open_stream(StreamKind kind, Callback<StreamPtr> done);
-    Result<StreamPtr> accept_stream(StreamKind kind, Timeout timeout);
-    CallId start_accept_stream(StreamKind kind, Callback<StreamPtr> done);
-    Result<std::size_t> write_some(const StreamPtr& stream, std::span<const std::byte> bytes, Timeout timeout);
-    /// `all`: calls back only once all bytes were taken.
-    CallId start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all, Callback<std::size_t> done);
-    Result<void> write_chunk(const StreamPtr& stream, Chunk chunk, Timeout timeout);
-    CallId start_write_chunk(const StreamPtr& stream, Chunk chunk, Callback<void> done);
-    Result<std::size_t> read(const StreamPtr& stream, std::span<std::byte> out, Timeout timeout);
-    CallId start_read(const StreamPtr& stream, std::span<std::byte> out, Callback<std::size_t> done);
-    Result<Chunk> read_chunk(const StreamPtr& stream, Timeout timeout);
-    CallId start_read_chunk(const StreamPtr& stream, Callback<Chunk> done);
-    Result<std::optional<Piece>> read_piece(const StreamPtr& stream, Timeout timeout);
-    CallId start_read_piece(const StreamPtr& stream, Callback<std::optional<Piece>> done);
-    Result<void> finish(const StreamPtr& stream, Timeout timeout);
-    CallId start_finish(const StreamPtr& stream, Callback<void> done);
-    Result<void> wait_closed(Timeout timeout);
-    CallId start_wait_closed(Callback<void> done);
-    Result<PathEvent> wait_path_event(Timeout timeout);
-    CallId start_wait_path_event(Callback<PathEvent> done);
-    Result<ConnectionStats> stats();
-    Result<PathId> add_path(const proto::PathAddresses& way);
-    Result<void> remove_path(PathId id);
+    // --- user threads: attempts of calls that wait, for wait() and begin()
+    using StreamPtr = std::shared_ptr<SessionStream>;
+    Attempted<void> try_connected() REQUIRES(mutex_);
+    Attempted<void> try_closed() REQUIRES(mutex_);
+    Attempted<PathEvent> try_path_event() REQUIRES(mutex_);
+    Attempted<StreamPtr> try_accept(StreamKind kind) REQUIRES(mutex_);
+    /// Takes bytes if fewer than `most` are queued. After a failed attempt it waits until the queue is half empty, so
+    /// that not every chunk wakes a thread.
+    Attempted<std::size_t> try_write(const StreamPtr& stream, std::span<const std::byte> bytes, std::size_t& most)
+        REQUIRES(mutex_);
+    /// Has a result once all bytes were taken. `taken`: at first 0.
+    Attempted<std::size_t> try_write_all(const StreamPtr& stream, std::span<const std::byte> bytes, std::size_t& most,
+                                         std::size_t& taken) REQUIRES(mutex_);
+    Attempted<void> try_write_chunk(const StreamPtr& stream, Chunk& chunk, std::size_t& most) REQUIRES(mutex_);
+    Attempted<void> try_finish(const StreamPtr& stream) REQUIRES(mutex_);
+    Attempted<std::size_t> try_read(const StreamPtr& stream, std::span<std::byte> out) REQUIRES(mutex_);
+    Attempted<Chunk> try_read_chunk(const StreamPtr& stream) REQUIRES(mutex_);
+    Attempted<std::optional<Piece>> try_read_piece(const StreamPtr& stream) REQUIRES(mutex_);
+
+    /// What the protocol thread does once for a call that waits for its result.
+    template <class T>
+    struct Question {
+        std::function<Result<T>(Instant, proto::Connection&)> ask;
+        std::shared_ptr<Attempted<T>> answer{};  // null until it was asked
+    };
+    template <class T>
+    Attempted<T> try_ask(Question<T>& question) REQUIRES(mutex_);
+    Attempted<ConnectionStats> try_stats(Question<ConnectionStats>& question) REQUIRES(mutex_);
+    [[nodiscard]] Question<StreamPtr> opening(StreamKind kind);
 
     // --- user threads: calls that return at once
     void reset(SessionStream& stream, std::uint64_t code);
@@ -86,105 +165,97 @@ class SessionState final : public proto::ConnectionHandler {
     void close(std::uint64_t code, std::string reason);
     Result<void> set_max_rate(Rate rate);
     Result<void> set_peer_rate(Rate rate);
-    /// Null: cancels all calls of the session and its streams.
-    void cancel(const SessionStream* stream);
-    void cancel(CallId call);
-    [[nodiscard]] Address remote();
+    [[nodiscard]] Address remote() { return copy_of(&SessionState::remote_); }
     /// Addresses of the host; empty if the peer connected.
-    [[nodiscard]] std::vector<Address> dialled();
-    [[nodiscard]] std::optional<PublicKey> peer_key();
-    [[nodiscard]] std::optional<CloseReason> close_reason();
+    [[nodiscard]] std::vector<Address> dialled() { return copy_of(&SessionState::dialled_); }
+    [[nodiscard]] std::optional<PublicKey> peer_key() { return copy_of(&SessionState::peer_key_); }
+    [[nodiscard]] std::optional<CloseReason> close_reason() { return copy_of(&SessionState::close_reason_); }
 
   private:
-    using Lock = std::unique_lock<std::mutex>;
+    enum class Life : std::uint8_t {
+        connecting,
+        connected,
+        ended,   ///< the connection is over, or was given up; received bytes can still be read
+        closed,  ///< the user has closed the session
+    };
+    static constexpr Step<Life> kLife[] = {{Life::connecting, Life::connected}, {Life::connecting, Life::ended},
+                                           {Life::connecting, Life::closed},    {Life::connected, Life::ended},
+                                           {Life::connected, Life::closed},     {Life::ended, Life::closed}};
     using Request = std::function<void(Instant, proto::Connection&)>;
     struct Settling;
 
-    template <class T, class Attempt>
-    Result<T> block(const void* subject, Timeout timeout, const char* late, Attempt attempt);
-    template <class T, class Attempt>
-    CallId begin(const void* subject, Attempt attempt, Callback<T> done);
-    /// Returns an attempt that runs `what` on the protocol thread, once, and waits for its result.
-    template <class T, class What>
-    auto asking(What what);
+    /// Wakes the protocol thread if there is a request. It unlocks for that, because a Waker takes other locks.
+    bool flush() override REQUIRES(mutex_);
     Result<void> ask_for(Request request);
-
-    // The attempts of the calls above.
-    std::optional<Result<void>> try_connected();
-    std::optional<Result<StreamPtr>> try_accept(StreamKind kind);
-    /// Takes bytes if fewer than `most` are queued. After a failed attempt it waits until the queue is half empty, so
-    /// that not every chunk wakes a thread.
-    std::optional<Result<std::size_t>> try_write(SessionStream& stream, std::span<const std::byte> bytes,
-                                                 std::size_t& most);
-    std::optional<Result<void>> try_write_chunk(SessionStream& stream, Chunk& chunk, std::size_t& most);
-    [[nodiscard]] std::optional<Error> why_not_written(const SessionStream& stream) const;
-    void put(SessionStream& stream, Chunk chunk);
-    /// Call it after a read: the connection may have more bytes.
-    void note_read(SessionStream& stream, std::size_t bytes);
-    std::optional<Result<std::size_t>> try_read(SessionStream& stream, std::span<std::byte> out);
-    std::optional<Result<Chunk>> try_read_chunk(SessionStream& stream);
-    std::optional<Result<std::optional<Piece>>> try_read_piece(SessionStream& stream);
-    std::optional<Result<void>> try_finish(SessionStream& stream);
-    std::optional<Result<void>> try_closed();
-    std::optional<Result<PathEvent>> try_path_event();
-
-    /// Wakes the protocol thread if there is a request. It unlocks for that, because a Waker takes other locks. True:
-    /// it unlocked.
-    bool flush(Lock& lock);
-    void settle(Lock& lock) noexcept;
-    [[nodiscard]] bool over() const noexcept { return end_.has_value(); }
+    template <class T>
+    [[nodiscard]] T copy_of(T SessionState::*member) {
+        if (forked()) return {};
+        const Lock lock(mutex_);
+        return this->*member;
+    }
+    [[nodiscard]] bool over() const noexcept REQUIRES(mutex_) { return life_ >= Life::ended; }
     /// Works without memory too, because destructors close sessions.
     static Error closed_here() noexcept;
+    void note_peer(const proto::Connection& connection) REQUIRES(mutex_);
+    Result<StreamPtr> open_now(StreamKind kind, Instant now, proto::Connection& connection) REQUIRES(mutex_);
 
-    void handle(proto::Connection& connection, const proto::event::Connected& event);
-    void handle(proto::Connection& connection, const proto::event::StreamOpened& event);
-    void handle(proto::Connection& connection, const proto::event::PeerMoved& event);
-    void handle(proto::Connection& connection, const proto::event::PathChanged& event);
-    void handle(proto::Connection& connection, const proto::event::Closed& event);
-    template <class StreamEvent>
-    void handle(proto::Connection& connection, const StreamEvent& event) {
-        streams_.handle(connection, event);
-    }
-    void note_peer(const proto::Connection& connection);
+    void handle(proto::Connection& connection, const proto::event::Connected& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::StreamOpened& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::PeerMoved& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::PathChanged& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::Closed& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::Readable& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::Writable& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::StreamReceived& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::StreamDelivered& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::StreamReset& event) REQUIRES(mutex_);
+    void handle(proto::Connection& connection, const proto::event::StreamStopped& event) REQUIRES(mutex_);
+
+    // session_streams.cpp
+    [[nodiscard]] std::optional<Error> why_not_written(const SessionStream& stream) const REQUIRES(mutex_);
+    [[nodiscard]] std::optional<Error> why_not_read(const SessionStream& stream) const REQUIRES(mutex_);
+    void put(SessionStream& stream, Chunk chunk) REQUIRES(mutex_);
+    /// Call it after a read: the connection may have more bytes.
+    void note_read(SessionStream& stream, std::size_t bytes) REQUIRES(mutex_);
+    [[nodiscard]] StreamPtr find(StreamId id) const REQUIRES(mutex_);
+    StreamPtr add(StreamId id) REQUIRES(mutex_);
+    void serve(proto::Connection& connection, SessionStream& stream) REQUIRES(mutex_);
+    void pump_out(proto::Connection& connection, SessionStream& stream) REQUIRES(mutex_);
+    void pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most) REQUIRES(mutex_);
+    void forget_if_over(const SessionStream& stream) REQUIRES(mutex_);
 
     LogSink log_;              // protocol thread only
     std::string whose_;        // protocol thread only
     bool bytes_came_ = false;  // protocol thread only; since the last on_turn_end()
 
-    ForkGuard fork_guard_;  // checked before locking: another thread may have held the lock at the fork
-    std::mutex mutex_;
-    WaitingCalls calls_;
-    std::shared_ptr<const proto::Waker> waker_;  // copying it needs no memory
-    bool wake_due_ = false;
-    Address remote_;
-    std::vector<Address> dialled_;
-    std::optional<PublicKey> peer_key_;
-    bool connected_ = false;
-    bool close_wanted_ = false;
-    std::optional<Error> end_;  // set at the end: why later calls fail
-    std::optional<CloseReason> close_reason_;
-    SessionStreams streams_;
-    std::deque<Request> requests_;
-    std::deque<PathEvent> path_events_;
-    std::optional<ConnectionStats> last_stats_;  // the last statistics, for calls after the end
+    Lifecycle<kLife> life_ GUARDED_BY(mutex_){Life::connecting};
+    Error end_ GUARDED_BY(mutex_);                                  // why calls fail after the end
+    std::shared_ptr<const proto::Waker> waker_ GUARDED_BY(mutex_);  // copying it needs no memory
+    bool wake_due_ GUARDED_BY(mutex_) = false;
+    Address remote_ GUARDED_BY(mutex_);
+    std::vector<Address> dialled_ GUARDED_BY(mutex_);
+    std::optional<PublicKey> peer_key_ GUARDED_BY(mutex_);
+    std::optional<CloseReason> close_reason_ GUARDED_BY(mutex_);
+    std::unordered_map<StreamId, StreamPtr> streams_ GUARDED_BY(mutex_);
+    std::deque<StreamPtr> acceptable_ GUARDED_BY(mutex_);  // opened by the peer, not yet taken
+    std::deque<Request> requests_ GUARDED_BY(mutex_);
+    std::deque<PathEvent> path_events_ GUARDED_BY(mutex_);
+    std::optional<ConnectionStats> last_stats_ GUARDED_BY(mutex_);  // for calls after the end
 };
 
-template <class T, class Attempt>
-Result<T> SessionState::block(const void* subject, Timeout timeout, const char* late, Attempt attempt) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    return calls_.wait<T>(lock, subject, timeout, late, std::move(attempt), [this](Lock& held) { return flush(held); });
-}
-
-template <class T, class Attempt>
-CallId SessionState::begin(const void* subject, Attempt attempt, Callback<T> done) {
-    if (fork_guard_.forked()) {
-        done(ForkGuard::error());
-        return {};
+template <class T>
+Attempted<T> SessionState::try_ask(Question<T>& question) {
+    if (!question.answer && !over()) {
+        question.answer = std::make_shared<Attempted<T>>();
+        requests_.push_back(
+            [asked = std::weak_ptr(question.answer), ask = question.ask](Instant now, proto::Connection& connection) {
+                if (const auto wanted = asked.lock()) wanted->emplace(ask(now, connection));
+            });
+        wake_due_ = true;
     }
-    Lock lock(mutex_);
-    return calls_.begin<T>(lock, subject, std::move(attempt), std::move(done),
-                           [this](Lock& held) { return flush(held); });
+    if (question.answer && question.answer->has_value()) return std::move(*question.answer);
+    if (over()) return Result<T>(end_);
+    return std::nullopt;
 }
 
 /// The handle that a Stream holds. Its destructor abandons the stream.

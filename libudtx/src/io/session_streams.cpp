@@ -1,56 +1,176 @@
-#include "io/session_streams.hpp"
-
+// The streams of a session: bytes between the queues of user threads and the connection.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
-#include "io/protocol_thread.hpp"
 #include "io/session_state.hpp"
 #include "udtx/core/connection.hpp"
-#include "udtx/stream.hpp"
 
 namespace udtx::io {
 
-SessionStreams::StreamPtr SessionStreams::find(StreamId id) const {
+using Reading = SessionStream::Reading;
+using Writing = SessionStream::Writing;
+
+namespace {
+
+/// When a queue falls to this size, the thread that fills it is woken.
+constexpr std::size_t kRefillBytes = kQueueBytes / 2;
+/// Most bytes that one read copies, because the protocol thread waits meanwhile.
+constexpr std::size_t kCopyBytes = 256U << 10U;
+
+}  // namespace
+
+// --- user threads
+
+std::optional<Error> SessionState::why_not_written(const SessionStream& stream) const {
+    if (over()) return end_;
+    if (stream.writing == Writing::failed) return stream.write_error;
+    if (stream.writing != Writing::open) return Error{ErrorCode::invalid_argument, "write after finish"};
+    return std::nullopt;
+}
+
+void SessionState::put(SessionStream& stream, Chunk chunk) {
+    // If bytes are already queued, the protocol thread was woken, or checks again when the connection takes more.
+    if (stream.outgoing.empty()) wake_due_ = true;
+    const std::size_t size = chunk.size();
+    if (stream.outgoing.empty() || !stream.outgoing.back().append(chunk)) stream.outgoing.push_back(std::move(chunk));
+    stream.outgoing_bytes += size;
+}
+
+Attempted<std::size_t> SessionState::try_write(const StreamPtr& stream, std::span<const std::byte> bytes,
+                                               std::size_t& most) {
+    if (const auto why = why_not_written(*stream)) return Result<std::size_t>(*why);
+    if (bytes.empty()) return Result<std::size_t>(std::size_t{0});
+    if (stream->outgoing_bytes >= std::exchange(most, kRefillBytes)) return std::nullopt;
+    Chunk copy = stream->written.copy(bytes);
+    const std::size_t size = copy.size();
+    put(*stream, std::move(copy));
+    return Result<std::size_t>(size);
+}
+
+Attempted<std::size_t> SessionState::try_write_all(const StreamPtr& stream, std::span<const std::byte> bytes,
+                                                   std::size_t& most, std::size_t& taken) {
+    for (;;) {
+        auto result = try_write(stream, bytes.subspan(taken), most);
+        if (!result || !*result) return result;
+        most = kQueueBytes;
+        taken += **result;
+        if (taken == bytes.size()) return Result<std::size_t>(taken);
+    }
+}
+
+Attempted<void> SessionState::try_write_chunk(const StreamPtr& stream, Chunk& chunk, std::size_t& most) {
+    if (const auto why = why_not_written(*stream)) return Result<void>(*why);
+    if (chunk.empty()) return Result<void>();
+    if (stream->outgoing_bytes >= std::exchange(most, kRefillBytes)) return std::nullopt;
+    put(*stream, std::move(chunk));
+    return Result<void>();
+}
+
+std::optional<Error> SessionState::why_not_read(const SessionStream& stream) const {
+    if (life_ == Life::closed) return closed_here();
+    if (stream.reading == Reading::failed) return stream.read_error;
+    return std::nullopt;
+}
+
+void SessionState::note_read(SessionStream& stream, std::size_t bytes) {
+    stream.incoming_bytes -= bytes;
+    if (stream.readable && !over() && stream.incoming_bytes <= kRefillBytes) wake_due_ = true;
+}
+
+Attempted<std::size_t> SessionState::try_read(const StreamPtr& stream, std::span<std::byte> out) {
+    if (out.empty()) return Result<std::size_t>(std::size_t{0});
+    if (const auto why = why_not_read(*stream)) return Result<std::size_t>(*why);
+    std::size_t count = 0;
+    while (!stream->incoming.empty() && count < std::min(out.size(), kCopyBytes)) {
+        Chunk& first = stream->incoming.front();
+        const std::size_t size = std::min(out.size() - count, first.size());
+        std::memcpy(out.data() + count, first.bytes().data(), size);
+        count += size;
+        if (size < first.size()) {
+            first = first.part(size, first.size());
+        } else {
+            stream->incoming.pop_front();
+        }
+    }
+    if (count > 0) {
+        note_read(*stream, count);
+        return Result<std::size_t>(count);
+    }
+    if (stream->reading == Reading::ended) return Result<std::size_t>(std::size_t{0});
+    if (over()) return Result<std::size_t>(end_);
+    return std::nullopt;
+}
+
+Attempted<Chunk> SessionState::try_read_chunk(const StreamPtr& stream) {
+    if (const auto why = why_not_read(*stream)) return Result<Chunk>(*why);
+    if (!stream->incoming.empty()) {
+        Chunk first = std::move(stream->incoming.front());
+        stream->incoming.pop_front();
+        note_read(*stream, first.size());
+        return Result<Chunk>(std::move(first));
+    }
+    if (stream->reading == Reading::ended) return Result<Chunk>(Chunk());
+    if (over()) return Result<Chunk>(end_);
+    return std::nullopt;
+}
+
+Attempted<std::optional<Piece>> SessionState::try_read_piece(const StreamPtr& stream) {
+    using Answer = Result<std::optional<Piece>>;
+    if (const auto why = why_not_read(*stream)) return Answer(*why);
+    if (!stream->pieces.empty()) {
+        Piece piece = std::move(stream->pieces.front());
+        stream->pieces.pop_front();
+        stream->release_due += piece.data.size();
+        wake_due_ = true;
+        return Answer(std::optional<Piece>(std::move(piece)));
+    }
+    if (stream->reading == Reading::ended) return Answer(std::optional<Piece>());
+    if (over()) return Answer(end_);
+    return std::nullopt;
+}
+
+// --- protocol thread
+
+SessionState::StreamPtr SessionState::find(StreamId id) const {
     const auto found = streams_.find(id);
     return found == streams_.end() ? nullptr : found->second;
 }
 
-SessionStreams::StreamPtr SessionStreams::add(StreamId id) {
+SessionState::StreamPtr SessionState::add(StreamId id) {
     auto stream = std::make_shared<SessionStream>(id);
     streams_[id] = stream;
     return stream;
 }
 
-SessionStreams::StreamPtr SessionStreams::accept(StreamKind kind) {
-    const auto fits = [kind](const StreamPtr& stream) { return stream->id.kind() == kind; };
-    const auto found = std::find_if(acceptable_.begin(), acceptable_.end(), fits);
-    if (found == acceptable_.end()) return nullptr;
-    StreamPtr stream = std::move(*found);
-    acceptable_.erase(found);
-    stream->accepted = true;
-    return stream;
+/// Afterwards only the user's handles own the stream.
+void SessionState::forget_if_over(const SessionStream& stream) {
+    const StreamId id = stream.id;
+    if (stream.over()) streams_.erase(id);
 }
 
-void SessionStreams::open(StreamId id, bool acceptable) {
-    StreamPtr stream = find(id);
-    if (!stream) stream = add(id);
+void SessionState::handle(proto::Connection&, const proto::event::StreamOpened& event) {
+    StreamPtr stream = find(event.id);
+    if (!stream) stream = add(event.id);
     stream->accepted = false;
-    if (id.kind() == StreamKind::ordered) {
+    if (event.id.kind() == StreamKind::ordered) {
         stream->readable = true;
     } else {
-        stream->write_error = Error{ErrorCode::invalid_argument, "only the opener of a placed stream can send on it"};
+        stream->fail_writing({ErrorCode::invalid_argument, "only the opener of a placed stream can send on it"});
     }
-    if (acceptable) acceptable_.push_back(std::move(stream));
+    if (life_ != Life::closed) acceptable_.push_back(std::move(stream));
 }
 
-void SessionStreams::place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+void SessionState::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    bytes_came_ = true;
+    const Lock lock(mutex_);
     StreamPtr stream = find(id);
     if (!stream) {
         // The first bytes arrive before the event that the stream was opened.
         stream = add(id);
         stream->accepted = false;
     }
-    if (stream->abandoned || stream->read_error) return;
+    if (stream->abandoned || stream->reading == Reading::failed) return;
     auto& pieces = stream->pieces;
     while (!bytes.empty()) {
         Chunk part = stream->placed.copy(bytes);
@@ -62,64 +182,42 @@ void SessionStreams::place(StreamId id, std::uint64_t offset, std::span<const st
     }
 }
 
-void SessionStreams::serve(proto::Connection& connection) {
-    // serve() may remove a stream, so iterate over a copy.
-    std::vector<StreamPtr> all;
-    all.reserve(streams_.size());
-    for (const auto& [id, stream] : streams_) all.push_back(stream);
-    for (const StreamPtr& stream : all) serve(connection, *stream);
-}
-
-void SessionStreams::end(proto::Connection& connection, bool wanted) {
-    // Bytes received before the end stay readable; flow control bounds them.
-    if (wanted) {
-        for (const auto& [id, stream] : streams_) {
-            stream->accepted = true;
-            pump_in(connection, *stream, SIZE_MAX);
-        }
-    }
-    streams_.clear();
-}
-
-void SessionStreams::serve(proto::Connection& connection, SessionStream& stream) {
+void SessionState::serve(proto::Connection& connection, SessionStream& stream) {
     pump_out(connection, stream);
-    if (stream.stop_due) give_up_reading(connection, stream);
+    if (stream.stop_due) {
+        connection.stop_receiving(stream.id, *std::exchange(stream.stop_due, std::nullopt));
+        stream.readable = false;
+        stream.end_reading();
+        stream.release_due = 0;
+        stream.pieces.clear();
+    }
     if (stream.release_due > 0) connection.release_placed(stream.id, std::exchange(stream.release_due, 0));
     pump_in(connection, stream, kQueueBytes);
-    forget_if_over(stream.id);
+    forget_if_over(stream);
 }
 
-void SessionStreams::give_up_reading(proto::Connection& connection, SessionStream& stream) {
-    connection.stop_receiving(stream.id, *std::exchange(stream.stop_due, std::nullopt));
-    stream.readable = false;
-    stream.ended = true;
-    stream.release_due = 0;
-    stream.pieces.clear();
-}
-
-void SessionStreams::pump_out(proto::Connection& connection, SessionStream& stream) {
+void SessionState::pump_out(proto::Connection& connection, SessionStream& stream) {
     if (stream.reset_due) connection.reset_stream(stream.id, *std::exchange(stream.reset_due, std::nullopt));
-    if (stream.write_error || stream.finish_passed) return;
+    if (stream.writing > Writing::finishing) return;
     while (!stream.outgoing.empty() && connection.write_capacity(stream.id) > 0) {
         Chunk chunk = std::move(stream.outgoing.front());
         stream.outgoing.pop_front();
         stream.outgoing_bytes -= chunk.size();
         if (const auto written = connection.write(stream.id, std::move(chunk)); !written) {
-            stream.write_error = written.error();
-            return;
+            return stream.fail_writing(written.error());
         }
     }
-    if (!stream.finish_wanted || !stream.outgoing.empty()) return;
-    stream.finish_passed = true;
+    if (stream.writing != Writing::finishing || !stream.outgoing.empty()) return;
+    stream.writing.enter(Writing::finished);
     stream.written = {};
-    if (const auto finished = connection.finish(stream.id); !finished) stream.write_error = finished.error();
+    if (const auto finished = connection.finish(stream.id); !finished) stream.fail_writing(finished.error());
 }
 
-void SessionStreams::pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most) {
+void SessionState::pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most) {
     if (!stream.accepted || stream.id.kind() != StreamKind::ordered) return;
-    while (stream.readable && !stream.ended && stream.incoming_bytes < most) {
+    while (stream.readable && stream.reading != Reading::ended && stream.incoming_bytes < most) {
         auto got = connection.read_chunk(stream.id);
-        stream.ended = got.end;
+        if (got.end) stream.end_reading();
         stream.readable = !got.chunk.empty();
         if (!stream.readable) return;
         stream.incoming_bytes += got.chunk.size();
@@ -129,228 +227,46 @@ void SessionStreams::pump_in(proto::Connection& connection, SessionStream& strea
     }
 }
 
-/// Afterwards only the user's handles own the stream.
-void SessionStreams::forget_if_over(StreamId id) {
-    const StreamPtr stream = find(id);
-    if (stream && stream->over()) streams_.erase(id);
-}
-
-void SessionStreams::handle(proto::Connection& connection, const proto::event::Readable& event) {
+void SessionState::handle(proto::Connection& connection, const proto::event::Readable& event) {
     const StreamPtr stream = find(event.id);
     if (!stream) return;
     stream->readable = true;
     pump_in(connection, *stream, kQueueBytes);
-    forget_if_over(event.id);
+    forget_if_over(*stream);
 }
 
-void SessionStreams::handle(proto::Connection& connection, const proto::event::Writable& event) {
+void SessionState::handle(proto::Connection& connection, const proto::event::Writable& event) {
     if (const StreamPtr stream = find(event.id)) pump_out(connection, *stream);
 }
 
-void SessionStreams::handle(proto::Connection&, const proto::event::StreamReceived& event) {
-    if (const StreamPtr stream = find(event.id)) stream->ended = true;
-    forget_if_over(event.id);
-}
-
-void SessionStreams::handle(proto::Connection&, const proto::event::StreamDelivered& event) {
-    if (const StreamPtr stream = find(event.id)) stream->delivered = true;
-    forget_if_over(event.id);
-}
-
-void SessionStreams::handle(proto::Connection&, const proto::event::StreamReset& event) {
+void SessionState::handle(proto::Connection&, const proto::event::StreamReceived& event) {
     const StreamPtr stream = find(event.id);
     if (!stream) return;
-    stream->read_error = Error{ErrorCode::interrupted, "the peer reset the stream", 0, event.code};
+    stream->end_reading();
+    forget_if_over(*stream);
+}
+
+void SessionState::handle(proto::Connection&, const proto::event::StreamDelivered& event) {
+    const StreamPtr stream = find(event.id);
+    if (!stream) return;
+    if (stream->writing == Writing::finished) stream->writing.enter(Writing::delivered);
+    forget_if_over(*stream);
+}
+
+void SessionState::handle(proto::Connection&, const proto::event::StreamReset& event) {
+    const StreamPtr stream = find(event.id);
+    if (!stream) return;
+    stream->fail_reading({ErrorCode::interrupted, "the peer reset the stream", 0, event.code});
     stream->pieces.clear();
     stream->release_due = 0;
-    forget_if_over(event.id);
+    forget_if_over(*stream);
 }
 
-void SessionStreams::handle(proto::Connection&, const proto::event::StreamStopped& event) {
+void SessionState::handle(proto::Connection&, const proto::event::StreamStopped& event) {
     const StreamPtr stream = find(event.id);
     if (!stream) return;
-    stream->write_error = Error{ErrorCode::interrupted, "the peer stopped the stream", 0, event.code};
-    stream->drop_outgoing();
-    forget_if_over(event.id);
+    stream->fail_writing({ErrorCode::interrupted, "the peer stopped the stream", 0, event.code});
+    forget_if_over(*stream);
 }
 
 }  // namespace udtx::io
-
-namespace udtx {
-namespace {
-
-using io::begun;
-using io::guarded;
-
-Error no_stream() { return {ErrorCode::invalid_argument, "the stream object was moved from"}; }
-
-Error other_kind(StreamKind kind) {
-    return {ErrorCode::invalid_argument, kind == StreamKind::ordered
-                                             ? "an ordered stream is read by read(), not by pieces"
-                                             : "a placed stream is read by pieces, not by read()"};
-}
-
-/// The remaining time of a call that consists of several calls.
-class TimeLeft {
-  public:
-    explicit TimeLeft(std::chrono::milliseconds timeout) : timeout_(timeout) {}
-    [[nodiscard]] std::chrono::milliseconds operator()() const {
-        if (timeout_ == kForever) return kForever;
-        const auto spent = std::chrono::steady_clock::now() - start_;
-        return timeout_ - std::chrono::duration_cast<std::chrono::milliseconds>(spent);
-    }
-
-  private:
-    std::chrono::milliseconds timeout_;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-/// Keeps the stream open until the callback has run.
-template <class T>
-Callback<T> holding(const std::shared_ptr<io::StreamHandle>& handle, const Callback<T>& done) {
-    return [handle, done](Result<T> result) { done(std::move(result)); };
-}
-
-}  // namespace
-
-StreamId Stream::id() const noexcept { return handle_ ? handle_->id() : StreamId{}; }
-
-Result<void> Stream::write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<void> {
-        const TimeLeft left(timeout);
-        do {
-            const auto taken = write_some(bytes, left());
-            if (!taken) return taken.error();
-            bytes = bytes.subspan(*taken);
-        } while (!bytes.empty());
-        return {};
-    });
-}
-
-Result<std::size_t> Stream::write_some(std::span<const std::byte> bytes, std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<std::size_t> {
-        if (!handle_) return no_stream();
-        return handle_->session().write_some(handle_->stream(), bytes, timeout);
-    });
-}
-
-Result<void> Stream::write_chunk(Chunk chunk, std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<void> {
-        if (!handle_) return no_stream();
-        return handle_->session().write_chunk(handle_->stream(), std::move(chunk), timeout);
-    });
-}
-
-Result<void> Stream::finish(std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<void> {
-        if (!handle_) return no_stream();
-        return handle_->session().finish(handle_->stream(), timeout);
-    });
-}
-
-void Stream::reset(std::uint64_t code) {
-    if (handle_) handle_->session().reset(*handle_->stream(), code);
-}
-
-Result<std::size_t> Stream::read(std::span<std::byte> out, std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<std::size_t> {
-        if (!handle_) return no_stream();
-        if (kind() != StreamKind::ordered) return other_kind(kind());
-        return handle_->session().read(handle_->stream(), out, timeout);
-    });
-}
-
-Result<std::size_t> Stream::read_full(std::span<std::byte> out, std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<std::size_t> {
-        const TimeLeft left(timeout);
-        std::size_t filled = 0;
-        for (;;) {
-            const auto count = read(out.subspan(filled), left());
-            if (!count) return count;
-            filled += *count;
-            if (*count == 0 || filled == out.size()) return filled;
-        }
-    });
-}
-
-Result<Chunk> Stream::read_chunk(std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<Chunk> {
-        if (!handle_) return no_stream();
-        if (kind() != StreamKind::ordered) return other_kind(kind());
-        return handle_->session().read_chunk(handle_->stream(), timeout);
-    });
-}
-
-Result<std::optional<Piece>> Stream::read_piece(std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<std::optional<Piece>> {
-        if (!handle_) return no_stream();
-        if (kind() != StreamKind::placed) return other_kind(kind());
-        return handle_->session().read_piece(handle_->stream(), timeout);
-    });
-}
-
-void Stream::stop_receiving(std::uint64_t code) {
-    if (handle_) handle_->session().stop_receiving(*handle_->stream(), code);
-}
-
-CallId Stream::start_write_some(std::span<const std::byte> bytes, Callback<std::size_t> done) {
-    return begun<std::size_t>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        return handle_->session().start_write(handle_->stream(), bytes, false, holding(handle_, done));
-    });
-}
-
-CallId Stream::start_write(std::span<const std::byte> bytes, Callback<std::size_t> done) {
-    return begun<std::size_t>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        return handle_->session().start_write(handle_->stream(), bytes, true, holding(handle_, done));
-    });
-}
-
-CallId Stream::start_write_chunk(Chunk chunk, Callback<void> done) {
-    return begun<void>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        return handle_->session().start_write_chunk(handle_->stream(), std::move(chunk), holding(handle_, done));
-    });
-}
-
-CallId Stream::start_finish(Callback<void> done) {
-    return begun<void>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        return handle_->session().start_finish(handle_->stream(), holding(handle_, done));
-    });
-}
-
-CallId Stream::start_read(std::span<std::byte> out, Callback<std::size_t> done) {
-    return begun<std::size_t>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        if (kind() != StreamKind::ordered) return other_kind(kind());
-        return handle_->session().start_read(handle_->stream(), out, holding(handle_, done));
-    });
-}
-
-CallId Stream::start_read_chunk(Callback<Chunk> done) {
-    return begun<Chunk>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        if (kind() != StreamKind::ordered) return other_kind(kind());
-        return handle_->session().start_read_chunk(handle_->stream(), holding(handle_, done));
-    });
-}
-
-CallId Stream::start_read_piece(Callback<std::optional<Piece>> done) {
-    return begun<std::optional<Piece>>(done, [&]() -> Result<CallId> {
-        if (!handle_) return no_stream();
-        if (kind() != StreamKind::placed) return other_kind(kind());
-        return handle_->session().start_read_piece(handle_->stream(), holding(handle_, done));
-    });
-}
-
-void Stream::cancel() {
-    if (handle_) handle_->session().cancel(handle_->stream().get());
-}
-
-void Stream::cancel(CallId call) {
-    if (handle_) handle_->session().cancel(call);
-}
-
-}  // namespace udtx

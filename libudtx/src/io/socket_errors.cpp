@@ -65,7 +65,7 @@ std::optional<Error> ReceiveTrouble::refused(int error) {
     }
     again_at_ = now + pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
-    const bool over = now - since_ >= Driver::kReceivesNothing;
+    const bool over = now - since_ >= kReceivesNothing;
     if (!over && now - since_ < kTellAfter) return std::nullopt;
     // Not `network`: the peer is not to blame, and no other address of it helps.
     const Error why = system_failure(ErrorCode::no_route, "the system refuses to receive on the UDP socket", error);

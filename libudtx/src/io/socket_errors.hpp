@@ -1,11 +1,11 @@
 // Error messages for destinations that the system cannot send to.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "io/driver.hpp"
 #include "udtx/address.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
@@ -22,7 +22,13 @@ namespace udtx::io {
 /// Only the protocol thread uses this.
 class ReceiveTrouble {
   public:
-    void on_trouble(Driver::TroubleCallback tell) { tell_ = std::move(tell); }
+    /// Reports that the system has refused to receive for a second, and with `over` that it did so for kReceivesNothing
+    /// and all connections end for it.
+    using Callback = std::function<void(const Error& why, bool over)>;
+    /// Shorter than TransportConfig::handshake_timeout, whose end would be blamed on the path.
+    static constexpr Duration kReceivesNothing = std::chrono::seconds(5);
+
+    void on_trouble(Callback tell) { tell_ = std::move(tell); }
     /// Something arrived.
     void over() noexcept { stage_ = Stage::none; }
     /// The system refused to receive, with this errno: try again at again_at(). The pause grows each time. The socket
@@ -41,7 +47,7 @@ class ReceiveTrouble {
     enum class Stage { none, young, told, over };
 
     std::optional<Instant> again_at_;
-    Driver::TroubleCallback tell_;
+    Callback tell_;
     Stage stage_ = Stage::none;
     Instant since_{};
     Duration pause_{};

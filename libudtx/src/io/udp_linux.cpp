@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include <linux/errqueue.h>
 
 #include "base/chunk.hpp"
+#include "base/thread_safety.hpp"
 #include "io/addresses.hpp"
 #include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
@@ -181,7 +181,7 @@ class LinuxSocket final : public DatagramSocket {
     int receive_error() const noexcept override { return receive_error_; }
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
     std::vector<Refusal> take_refusals() override {
-        const std::lock_guard lock(refusals_mutex_);
+        const Lock lock(refusals_mutex_);
         return std::exchange(refusals_, {});
     }
     std::string buffer_advice() const override { return socket_.buffers.advice(); }
@@ -212,8 +212,8 @@ class LinuxSocket final : public DatagramSocket {
     std::size_t used_ = 0;  // slots filled by the last call
     int receive_error_ = 0;
     std::vector<proto::RxDatagram> datagrams_;
-    std::mutex refusals_mutex_;  // sending and receiving both read the error queue
-    std::vector<Refusal> refusals_;
+    Mutex refusals_mutex_;  // sending and receiving both read the error queue
+    std::vector<Refusal> refusals_ GUARDED_BY(refusals_mutex_);
 };
 
 LinuxSocket::LinuxSocket(BoundSocket socket)
@@ -401,7 +401,7 @@ std::size_t LinuxSocket::drain_errors() {
         const int error = icmp_error(header);
         if (error == 0 || error == EMSGSIZE) continue;
         const Refusal refusal{from_socket_address(to.get(), header.msg_namelen), error};
-        const std::lock_guard lock(refusals_mutex_);
+        const Lock lock(refusals_mutex_);
         const bool known = std::find(refusals_.begin(), refusals_.end(), refusal) != refusals_.end();
         if (!known && refusals_.size() < kMaxRefusals) refusals_.push_back(refusal);
     }

@@ -1,10 +1,6 @@
 #include "io/waiting_calls.hpp"
 
-#include "io/protocol_thread.hpp"
-
 namespace udtx::io {
-
-bool WaitingCalls::may_block() noexcept { return !ProtocolThread::on_one(); }
 
 WaitingCalls::Deadline WaitingCalls::deadline(std::chrono::milliseconds timeout) {
     const auto now = std::chrono::steady_clock::now();
@@ -14,50 +10,52 @@ WaitingCalls::Deadline WaitingCalls::deadline(std::chrono::milliseconds timeout)
     return now + timeout;
 }
 
-bool WaitingCalls::wait_for_change(Lock& lock, const Deadline& until) {
-    if (!until) {
-        changed_.wait(lock);
-        return true;
-    }
-    return changed_.wait_until(lock, *until) == std::cv_status::no_timeout;
+bool WaitingCalls::wait_for_change(const Deadline& until) {
+    if (until) return changed_.wait_until(mutex_, *until);
+    changed_.wait(mutex_);
+    return true;
 }
 
 template <class Chosen>
-WaitingCalls::Calls WaitingCalls::take(const Chosen& chosen) noexcept {
-    Calls taken;
-    for (auto at = begun_.begin(); at != begun_.end();) {
-        const auto call = at++;
-        if (chosen(**call)) taken.splice(taken.end(), begun_, call);
+void WaitingCalls::end(const Chosen& chosen) noexcept {
+    Calls ended;
+    {
+        const Lock lock(mutex_);
+        for (auto at = begun_.begin(); at != begun_.end();) {
+            const auto call = at++;
+            if (chosen(**call)) ended.splice(ended.end(), begun_, call);
+        }
+        changed_.notify_all();
+        flush();
     }
-    changed_.notify_all();
-    return taken;
+    call_back(ended);
 }
 
-WaitingCalls::Calls WaitingCalls::take_settled() noexcept {
-    return take([](Call& call) { return call.try_once(); });
+void WaitingCalls::settle() noexcept {
+    end([](Call& call) { return call.try_once(); });
 }
 
-WaitingCalls::Calls WaitingCalls::take_cancelled(const void* subject) noexcept {
+void WaitingCalls::cancel(const void* subject) noexcept {
+    if (forked()) return;
     const auto meant = [subject](const auto& call) { return subject == nullptr || call.subject == subject; };
-    for (Blocked* at = blocked_; at != nullptr; at = at->next) at->cancelled = at->cancelled || meant(*at);
-    return take([&](Call& call) {
+    {
+        const Lock lock(mutex_);
+        for (Blocked* at = blocked_; at != nullptr; at = at->next) at->cancelled = at->cancelled || meant(*at);
+    }
+    end([&](Call& call) {
         if (!meant(call)) return false;
         if (!call.try_once()) call.cancel();
         return true;
     });
 }
 
-WaitingCalls::Calls WaitingCalls::take_cancelled(CallId id) noexcept {
-    return take([id](Call& call) {
+void WaitingCalls::cancel(CallId id) noexcept {
+    if (forked()) return;
+    end([id](Call& call) {
         if (call.id != id) return false;
         if (!call.try_once()) call.cancel();
         return true;
     });
-}
-
-void WaitingCalls::call_back(Lock& lock, const Calls& ended) noexcept {
-    lock.unlock();
-    for (const auto& call : ended) call->finish();
 }
 
 }  // namespace udtx::io

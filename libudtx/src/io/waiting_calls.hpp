@@ -2,97 +2,100 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/thread_safety.hpp"
+#include "io/protocol_thread.hpp"
 #include "udtx/callback.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {
 
-/// The owner's mutex guards the state for which they wait. A call is an attempt, `std::optional<Result<T>>()`. It runs
-/// under the mutex at once and after each change, until it has a result.
+/// The result of a call, once it has one.
+template <class T>
+using Attempted = std::optional<Result<T>>;
+
+/// Base of an object whose changes calls wait for. A call is an attempt, `Attempted<T>()`. It runs under the mutex at
+/// once and after each change, until it has a result. An attempt that needs the mutex is a member function bound with
+/// std::bind_front.
 ///
 /// `subject`: the object for which cancel() may end the call; null: only a cancel of all calls ends it.
+///
+/// Order of calls: change the object under the mutex, release it, then settle().
 class WaitingCalls {
-    class Call;
-    using Calls = std::list<std::unique_ptr<Call>>;
-
   public:
-    using Lock = std::unique_lock<std::mutex>;
-
-    /// A flush runs under the lock after attempts. It may release the lock for a while, and then returns true.
-    struct NoFlush {
-        bool operator()(Lock&) const noexcept { return false; }
-    };
+    WaitingCalls() = default;
+    WaitingCalls(const WaitingCalls&) = delete;
+    WaitingCalls& operator=(const WaitingCalls&) = delete;
 
     /// Blocks until the attempt has a result, the time is over, or the call is cancelled. `late`: the message of a
     /// time-out.
-    template <class T, class Attempt, class Flush = NoFlush>
-    Result<T> wait(Lock& lock, const void* subject, std::chrono::milliseconds timeout, const char* late,
-                   Attempt attempt, const Flush& flush = {}) {
+    template <class T, class Attempt>
+    Result<T> wait(const void* subject, std::chrono::milliseconds timeout, const char* late, Attempt attempt)
+        EXCLUDES(mutex_) {
+        if (fork_guard_.forked()) return ForkGuard::error();
         bool over = timeout <= std::chrono::milliseconds::zero();
         const auto until = over ? Deadline() : deadline(timeout);
-        const Blocked self(*this, subject);
+        const Lock lock(mutex_);
+        Blocked self(*this, subject);
         for (;;) {
             if (auto result = attempt()) {
-                flush(lock);
+                flush();
                 return std::move(*result);
             }
             if (self.cancelled) return cancelled();
-            if (flush(lock)) continue;
+            if (flush()) continue;
             if (over) return Error{ErrorCode::timeout, late};
             if (!may_block()) return never();
-            over = !wait_for_change(lock, until);
+            over = !wait_for_change(until);
         }
     }
 
-    /// Calls `done` once: within this call, or in the call that settles or cancels it. `done` may destroy the owner, so
-    /// these calls release the lock first and call `done` last.
-    template <class T, class Attempt, class Flush = NoFlush>
-    CallId begin(Lock& lock, const void* subject, Attempt attempt, Callback<T> done, const Flush& flush = {}) {
+    /// Calls `done` once: within this call, or in the call that settles or cancels it. `done` may destroy this object,
+    /// so these calls release the mutex first and call `done` last.
+    template <class T, class Attempt>
+    CallId begin(const void* subject, Attempt attempt, Callback<T> done) EXCLUDES(mutex_) {
+        if (fork_guard_.forked()) {
+            done(ForkGuard::error());
+            return {};
+        }
         auto call = std::make_unique<Begun<T, Attempt>>(std::move(attempt), std::move(done));
         call->subject = subject;
-        call->id = CallId{++last_id_};
-        const CallId id = call->id;
+        CallId id{};
         Calls ended;
-        (call->try_once() ? ended : begun_).push_back(std::move(call));
-        flush(lock);
-        call_back(lock, ended);
+        {
+            const Lock lock(mutex_);
+            id = call->id = CallId{++last_id_};
+            (call->try_once() ? ended : begun_).push_back(std::move(call));
+            flush();
+        }
+        call_back(ended);
         return id;
     }
 
-    /// Runs all attempts again after a change.
-    template <class Flush = NoFlush>
-    void settle(Lock& lock, const Flush& flush = {}) noexcept {
-        const Calls ended = take_settled();
-        flush(lock);
-        call_back(lock, ended);
-    }
     /// Ends the calls of `subject` with `cancelled`, unless they have a result now; null: all calls.
-    template <class Flush = NoFlush>
-    void cancel(Lock& lock, const void* subject, const Flush& flush = {}) noexcept {
-        const Calls ended = take_cancelled(subject);
-        flush(lock);
-        call_back(lock, ended);
-    }
-    template <class Flush = NoFlush>
-    void cancel(Lock& lock, CallId id, const Flush& flush = {}) noexcept {
-        const Calls ended = take_cancelled(id);
-        flush(lock);
-        call_back(lock, ended);
-    }
+    void cancel(const void* subject) noexcept EXCLUDES(mutex_);
+    void cancel(CallId id) noexcept EXCLUDES(mutex_);
 
     static Error cancelled() { return {ErrorCode::cancelled, "cancelled"}; }
+
+  protected:
+    ~WaitingCalls() = default;
+
+    /// Runs all attempts again after a change.
+    void settle() noexcept EXCLUDES(mutex_);
+    /// Runs after attempts. It may release the mutex for a while, and then returns true.
+    virtual bool flush() REQUIRES(mutex_) { return false; }
+    /// Check it before locking: at the fork another thread may have held the mutex.
+    [[nodiscard]] bool forked() const noexcept { return fork_guard_.forked(); }
+
+    Mutex mutex_;
 
   private:
     class Call {
@@ -104,6 +107,7 @@ class WaitingCalls {
         const void* subject = nullptr;
         CallId id{};
     };
+    using Calls = std::list<std::unique_ptr<Call>>;
 
     template <class T, class Attempt>
     class Begun final : public Call {
@@ -126,15 +130,18 @@ class WaitingCalls {
       private:
         std::optional<Attempt> attempt_;
         Callback<T> done_;
-        std::optional<Result<T>> result_;
+        Attempted<T> result_;
     };
 
+    /// A waiting thread. Made and destroyed under the mutex.
     struct Blocked {
-        Blocked(WaitingCalls& calls, const void* what) : owner(calls), subject(what), next(calls.blocked_) {
+        Blocked(WaitingCalls& calls, const void* what) NO_THREAD_SAFETY_ANALYSIS : owner(calls),
+                                                                                   subject(what),
+                                                                                   next(calls.blocked_) {
             if (next != nullptr) next->previous = this;
             calls.blocked_ = this;
         }
-        ~Blocked() {
+        ~Blocked() NO_THREAD_SAFETY_ANALYSIS {
             (previous != nullptr ? previous->next : owner.blocked_) = next;
             if (next != nullptr) next->previous = previous;
         }
@@ -143,33 +150,33 @@ class WaitingCalls {
 
         WaitingCalls& owner;
         const void* subject;
-        mutable Blocked* next;
-        mutable Blocked* previous = nullptr;
+        Blocked* next;
+        Blocked* previous = nullptr;
         bool cancelled = false;
     };
 
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
     /// False on the protocol thread: it makes the changes, so it must not wait for one.
-    static bool may_block() noexcept;
+    static bool may_block() noexcept { return !ProtocolThread::on_one(); }
     static Error never() {
         return {ErrorCode::invalid_argument, "a callback on the protocol thread must not wait for that thread"};
     }
     static Deadline deadline(std::chrono::milliseconds timeout);
     /// False: the deadline has passed.
-    bool wait_for_change(Lock& lock, const Deadline& until);
-    /// Removes the chosen calls from begun_ and returns them.
+    bool wait_for_change(const Deadline& until) REQUIRES(mutex_);
+    /// Ends the chosen calls.
     template <class Chosen>
-    Calls take(const Chosen& chosen) noexcept;
-    Calls take_settled() noexcept;
-    Calls take_cancelled(const void* subject) noexcept;
-    Calls take_cancelled(CallId id) noexcept;
-    static void call_back(Lock& lock, const Calls& ended) noexcept;
+    void end(const Chosen& chosen) noexcept EXCLUDES(mutex_);
+    static void call_back(const Calls& ended) noexcept {
+        for (const auto& call : ended) call->finish();
+    }
 
-    std::condition_variable changed_;
-    Calls begun_;
-    Blocked* blocked_ = nullptr;  // list of objects on the stacks of the waiting threads
-    std::uint64_t last_id_ = 0;
+    ForkGuard fork_guard_;
+    Condition changed_;
+    Calls begun_ GUARDED_BY(mutex_);
+    Blocked* blocked_ GUARDED_BY(mutex_) = nullptr;  // list of objects on the stacks of the waiting threads
+    std::uint64_t last_id_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace udtx::io

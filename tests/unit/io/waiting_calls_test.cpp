@@ -1,7 +1,7 @@
 #include "io/waiting_calls.hpp"
 
+#include <functional>
 #include <future>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,41 +16,28 @@ using namespace udtx::io;
 namespace {
 
 /// Holds a number that calls wait for.
-class Box {
+class Box final : public WaitingCalls {
   public:
     void put(int value) {
-        Lock lock(mutex_);
-        value_ = value;
-        calls_.settle(lock);
-    }
-    void cancel(const void* subject) {
-        Lock lock(mutex_);
-        calls_.cancel(lock, subject);
-    }
-    void cancel(CallId call) {
-        Lock lock(mutex_);
-        calls_.cancel(lock, call);
+        {
+            const Lock lock(mutex_);
+            value_ = value;
+        }
+        settle();
     }
     Result<int> take(const void* subject, std::chrono::milliseconds timeout) {
-        Lock lock(mutex_);
-        return calls_.wait<int>(
-            lock, subject, timeout, "late", [this] { return attempt(); }, [](Lock&) { return false; });
+        return wait<int>(subject, timeout, "late", std::bind_front(&Box::attempt, this));
     }
     CallId start_take(const void* subject, Callback<int> done) {
-        Lock lock(mutex_);
-        return calls_.begin<int>(
-            lock, subject, [this] { return attempt(); }, std::move(done));
+        return begin<int>(subject, std::bind_front(&Box::attempt, this), std::move(done));
     }
 
   private:
-    using Lock = WaitingCalls::Lock;
-    std::optional<Result<int>> attempt() {
+    Attempted<int> attempt() REQUIRES(mutex_) {
         if (!value_) return std::nullopt;
         return Result<int>(*std::exchange(value_, std::nullopt));
     }
-    std::mutex mutex_;
-    WaitingCalls calls_;
-    std::optional<int> value_;
+    std::optional<int> value_ GUARDED_BY(mutex_);
 };
 
 struct Answers {
