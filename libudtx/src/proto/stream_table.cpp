@@ -9,6 +9,8 @@ namespace udtx::proto {
 using recovery::Control;
 using recovery::SentPacket;
 using recovery::SentRange;
+using stream::RecvState;
+using stream::SendState;
 
 namespace {
 
@@ -27,13 +29,13 @@ StreamTable::StreamTable(Role role, const TransportConfig& config, std::deque<Ev
 
 StreamTable::Stream& StreamTable::insert(StreamId id) {
     const bool ours = id.opener() == role_;
-    auto s = std::make_unique<Stream>(Stream{.id = id,
-                                             .send = stream::SendStream(peer_stream_window_),
-                                             .recv = stream::RecvStream(id.kind(), config_.stream_window),
-                                             .write_ahead = stream::WriteAhead(config_.send_buffer),
-                                             .send_buffer = stream::RightSize(config_.send_buffer)});
-    s->sends = ours || id.kind() == StreamKind::ordered;
-    s->receives = !ours || id.kind() == StreamKind::ordered;
+    const bool both = id.kind() == StreamKind::ordered;
+    auto s =
+        std::make_unique<Stream>(Stream{.id = id,
+                                        .send = stream::SendStream(peer_stream_window_, ours || both),
+                                        .recv = stream::RecvStream(id.kind(), config_.stream_window, !ours || both),
+                                        .write_ahead = stream::WriteAhead(config_.send_buffer),
+                                        .send_buffer = stream::RightSize(config_.send_buffer)});
     Stream& ref = *s;
     order_.push_back(&ref);
     streams_.emplace(id.value, std::move(s));
@@ -48,9 +50,7 @@ StreamTable::Stream* StreamTable::find(StreamId id) {
 void StreamTable::retire_if_done(StreamId id) {
     Stream* s = find(id);
     if (s == nullptr) return;
-    const bool sent = !s->sends || s->send.delivered() || s->reset_acked;
-    const bool received = !s->receives || s->recv.done();
-    if (!sent || !received || s->stop_due) return;
+    if (!s->send.over() || !s->recv.over() || has(s->due, Control::stop_sending)) return;
     std::erase(order_, s);
     if (id.opener() != role_) {
         ++peer_closed_;
@@ -80,7 +80,7 @@ Result<StreamId> StreamTable::open(StreamKind kind) {
 
 std::uint64_t StreamTable::capacity(StreamId id, const Room& room) {
     Stream* s = find(id);
-    if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) return 0;
+    if (s == nullptr || s->send.state() != SendState::ready) return 0;
     const std::uint64_t held = s->send.buffered();
     const std::uint64_t waiting = s->send.unsent_bytes();
     s->buffer = std::min(s->send_buffer.size(), room.unacked);
@@ -101,7 +101,7 @@ void StreamTable::tell_writable(Stream& s) {
 
 Result<void> StreamTable::write(StreamId id, Chunk chunk) {
     Stream* s = find(id);
-    if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) {
+    if (s == nullptr || s->send.state() != SendState::ready) {
         return Error{ErrorCode::invalid_argument, "write on a stream that is not open for writing"};
     }
     s->send.write(std::move(chunk));
@@ -110,21 +110,21 @@ Result<void> StreamTable::write(StreamId id, Chunk chunk) {
 
 Result<void> StreamTable::finish(StreamId id) {
     Stream* s = find(id);
-    if (s == nullptr || !s->sends) return Error{ErrorCode::invalid_argument, "finish on a stream that is not open"};
+    if (s == nullptr || s->send.state() == SendState::none)
+        return Error{ErrorCode::invalid_argument, "finish on a stream that is not open"};
     s->send.finish();
     return {};
 }
 
-void StreamTable::consume(Stream& s, std::uint64_t before) { consumed_ += s.recv.consumed() - before; }
-
 template <class Take>
 bool StreamTable::read_by(StreamId id, Take take) {
     Stream* s = find(id);
-    if (s == nullptr || !s->receives || s->recv.kind() != StreamKind::ordered || s->recv.was_reset()) return false;
+    const bool ordered = id.kind() == StreamKind::ordered;
+    if (s == nullptr || !ordered || s->recv.state() == RecvState::none || s->recv.was_reset()) return false;
     const std::uint64_t before = s->recv.consumed();
     take(s->recv);
-    const bool end = s->recv.final_size() && s->recv.consumed() == *s->recv.final_size();
-    consume(*s, before);
+    consumed_ += s->recv.consumed() - before;
+    const bool end = s->recv.over();
     s->readable_told = s->recv.readable();
     if (end) retire_if_done(id);
     return end;
@@ -147,33 +147,34 @@ void StreamTable::release(StreamId id, std::uint64_t bytes) {
     if (s == nullptr || s->recv.was_reset()) return;
     const std::uint64_t before = s->recv.consumed();
     s->recv.release(bytes);
-    consume(*s, before);
+    consumed_ += s->recv.consumed() - before;
     retire_if_done(id);
 }
 
 void StreamTable::reset(StreamId id, std::uint64_t code) {
     Stream* s = find(id);
-    if (s == nullptr || !s->sends || s->send.was_reset() || s->send.delivered()) return;
+    if (s == nullptr || s->send.over() || s->send.is_reset()) return;
     s->send.reset();
     s->reset_code = code;
-    s->reset_due = true;
+    add(s->due, Control::reset_stream);
 }
 
 void StreamTable::stop(StreamId id, std::uint64_t code) {
     Stream* s = find(id);
-    if (s == nullptr || !s->receives || s->recv.stopped()) return;
-    const std::uint64_t before = s->recv.consumed();
+    if (s == nullptr || s->recv.stopped()) return;
     // A peer that has sent everything need not be told.
-    s->stop_due = !s->recv.complete() && !s->recv.was_reset();
+    const auto state = s->recv.state();
+    if (state == RecvState::recv || state == RecvState::size_known) add(s->due, Control::stop_sending);
+    const std::uint64_t before = s->recv.consumed();
     s->recv.stop();
-    consume(*s, before);
+    consumed_ += s->recv.consumed() - before;
     s->stop_code = code;
     retire_if_done(id);
 }
 
 void StreamTable::drop_bytes() {
     for (const auto& [id, s] : streams_) {
-        static_cast<void>(s->send.reset());
+        s->send.reset();
         if (s->recv.kind() == StreamKind::ordered) s->recv.stop();  // placed streams hold none
     }
 }
@@ -186,7 +187,7 @@ std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
     for (const auto& [id, s] : streams_) {
         // The window of a stream is a part of the connection's.
         s->recv.on_round_trip(share, window_.size());
-        if (s->send.was_reset()) continue;
+        if (s->send.is_reset()) continue;
         const std::uint64_t acked = s->send.written() - s->send.buffered();
         s->send_buffer.on_round_trip(s->send.highest(), acked, share, bound(config_.send_buffer));
         grown += s->send_buffer.grown();
@@ -204,7 +205,7 @@ void StreamTable::set_peer_limits(std::uint64_t connection, std::uint64_t stream
 
 Result<StreamTable::Stream*> StreamTable::admit(StreamId id, bool peer_sends) {
     if (Stream* s = find(id)) {
-        if (!(peer_sends ? s->receives : s->sends)) {
+        if (peer_sends ? s->recv.state() == RecvState::none : s->send.state() == SendState::none) {
             return Error{ErrorCode::protocol, "frame for a direction that the stream does not have"};
         }
         return s;
@@ -224,7 +225,8 @@ Result<StreamTable::Stream*> StreamTable::admit(StreamId id, bool peer_sends) {
     return &s;
 }
 
-Result<void> StreamTable::check_connection_limit() const {
+Result<void> StreamTable::count_received(std::uint64_t growth) {
+    received_highest_ += growth;
     if (received_highest_ <= max_data_) return {};
     return Error{ErrorCode::protocol, "peer sent beyond the connection's flow-control limit"};
 }
@@ -258,20 +260,19 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     Stream& s = **admitted;
     const std::uint64_t received = s.recv.received();
     const std::uint64_t consumed = s.recv.consumed();
+    const bool complete = s.recv.complete();
     const auto growth = s.recv.on_data(frame.offset, frame.data, frame.fin,
                                        [&](std::uint64_t offset, auto bytes) { place(s.id, offset, bytes); });
     if (!growth) return growth.error();
-    count_received(*growth);
-    if (const auto ok = check_connection_limit(); !ok) return ok;
+    if (const auto ok = count_received(*growth); !ok) return ok;
     // The window counts the peer's bytes, not the memory that each small piece takes.
     if (early_held_ > window_.size()) {
         return Error{ErrorCode::protocol, "peer sent too many small pieces ahead"};
     }
-    consume(s, consumed);
+    consumed_ += s.recv.consumed() - consumed;
     counters_.bytes_received += s.recv.received() - received;
     tell_readable(s);
-    if (s.recv.kind() == StreamKind::placed && s.recv.complete() && !s.received_told) {
-        s.received_told = true;
+    if (s.recv.kind() == StreamKind::placed && s.recv.complete() && !complete) {
         events_.push_back(event::StreamReceived{s.id, *s.recv.final_size()});
     }
     retire_if_done(frame.id);
@@ -285,8 +286,7 @@ Result<void> StreamTable::on_reset(const wire::ResetStreamFrame& frame) {
     Stream& s = **admitted;
     const auto growth = s.recv.on_reset(frame.final_size);
     if (!growth) return growth.error();
-    count_received(*growth);
-    if (const auto ok = check_connection_limit(); !ok) return ok;
+    if (const auto ok = count_received(*growth); !ok) return ok;
     consumed_ += s.recv.highest() - s.recv.consumed();
     events_.push_back(event::StreamReset{s.id, frame.code});
     retire_if_done(frame.id);
@@ -296,7 +296,7 @@ Result<void> StreamTable::on_reset(const wire::ResetStreamFrame& frame) {
 Result<void> StreamTable::on_stop(const wire::StopSendingFrame& frame) {
     const auto admitted = admit(frame.id, false);
     if (!admitted) return admitted.error();
-    if (*admitted == nullptr || (*admitted)->send.was_reset()) return {};
+    if (*admitted == nullptr || (*admitted)->send.is_reset()) return {};
     events_.push_back(event::StreamStopped{frame.id, frame.code});
     reset(frame.id, frame.code);
     return {};
@@ -312,22 +312,22 @@ Result<void> StreamTable::on_max_stream_data(const wire::MaxStreamDataFrame& fra
 void StreamTable::on_max_data(std::uint64_t limit) { peer_max_data_ = std::max(peer_max_data_, limit); }
 void StreamTable::on_max_streams(std::uint64_t limit) { peer_max_streams_ = std::max(peer_max_streams_, limit); }
 
-std::uint64_t StreamTable::free_window() const noexcept { return new_credit(); }
-
 // --- frames to the peer
 
-bool StreamTable::control_pending(const Stream& s) const {
-    const bool limit = s.receives && !s.recv.stopped() && !s.recv.was_reset() && (s.limit_lost || s.recv.limit_due());
-    return limit || s.reset_due || s.stop_due;
+bool StreamTable::limit_due(const Stream& s) {
+    return s.recv.wanted() && (has(s.due, Control::max_stream_data) || s.recv.limit_due());
+}
+
+bool StreamTable::control_pending(const Stream& s) {
+    return limit_due(s) || has(s.due, Control::reset_stream | Control::stop_sending);
 }
 
 bool StreamTable::data_pending() const {
-    return std::any_of(order_.begin(), order_.end(),
-                       [this](const Stream* s) { return s->sends && s->send.pending(new_credit()); });
+    return std::any_of(order_.begin(), order_.end(), [this](const Stream* s) { return s->send.pending(new_credit()); });
 }
 
 bool StreamTable::waits_for_credit() const {
-    return std::any_of(order_.begin(), order_.end(), [](const Stream* s) { return s->sends && s->send.waiting() > 0; });
+    return std::any_of(order_.begin(), order_.end(), [](const Stream* s) { return s->send.waiting() > 0; });
 }
 
 bool StreamTable::limits_pending() const {
@@ -337,12 +337,12 @@ bool StreamTable::limits_pending() const {
 
 bool StreamTable::control_pending() const {
     return limits_pending() ||
-           std::any_of(order_.begin(), order_.end(), [this](const Stream* s) { return control_pending(*s); });
+           std::any_of(order_.begin(), order_.end(), [](const Stream* s) { return control_pending(*s); });
 }
 
 bool StreamTable::pending() const {
     return limits_pending() || std::any_of(order_.begin(), order_.end(), [this](const Stream* s) {
-               return control_pending(*s) || (s->sends && s->send.pending(new_credit()));
+               return control_pending(*s) || s->send.pending(new_credit());
            });
 }
 
@@ -352,36 +352,33 @@ void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
         wire::write_frame(out, wire::MaxDataFrame{std::max(max_data_, limit)})) {
         max_data_ = std::max(max_data_, limit);
         max_data_lost_ = false;
-        packet.control = packet.control | Control::max_data;
+        add(packet.control, Control::max_data);
         packet.ack_eliciting = true;
     }
     const std::uint64_t streams = peer_closed_ + config_.max_streams;
     if (max_streams_due_ && wire::write_frame(out, wire::MaxStreamsFrame{streams})) {
         max_streams_ = std::max(max_streams_, streams);
         max_streams_due_ = false;
-        packet.control = packet.control | Control::max_streams;
+        add(packet.control, Control::max_streams);
         packet.ack_eliciting = true;
     }
 }
 
 void StreamTable::fill_stream_control(Stream& s, wire::Writer& out, SentPacket& packet) {
     const auto note = [&](Control bit) {
-        packet.control = packet.control | bit;
+        remove(s.due, bit);
+        add(packet.control, bit);
         packet.control_stream = s.id;
         packet.ack_eliciting = true;
     };
-    const bool receiving = s.receives && !s.recv.stopped() && !s.recv.was_reset();
-    if (receiving && (s.limit_lost || s.recv.limit_due()) &&
-        wire::write_frame(out, wire::MaxStreamDataFrame{s.id, s.recv.advertise()})) {
-        s.limit_lost = false;
+    if (limit_due(s) && wire::write_frame(out, wire::MaxStreamDataFrame{s.id, s.recv.advertise()})) {
         note(Control::max_stream_data);
     }
-    if (s.reset_due && wire::write_frame(out, wire::ResetStreamFrame{s.id, s.reset_code, s.send.highest()})) {
-        s.reset_due = false;
+    if (has(s.due, Control::reset_stream) &&
+        wire::write_frame(out, wire::ResetStreamFrame{s.id, s.reset_code, s.send.highest()})) {
         note(Control::reset_stream);
     }
-    if (s.stop_due && wire::write_frame(out, wire::StopSendingFrame{s.id, s.stop_code})) {
-        s.stop_due = false;
+    if (has(s.due, Control::stop_sending) && wire::write_frame(out, wire::StopSendingFrame{s.id, s.stop_code})) {
         note(Control::stop_sending);
     }
 }
@@ -434,7 +431,7 @@ const StreamTable::Stream* StreamTable::next_to_send() const {
     for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
         for (std::size_t i = 0; i < count; ++i) {
             const Stream* s = order_[place_after_turn(i)];
-            if (s->id.kind() == kind && s->sends && s->send.pending(new_credit())) return s;
+            if (s->id.kind() == kind && s->send.pending(new_credit())) return s;
         }
     }
     return nullptr;
@@ -452,7 +449,7 @@ StreamDemand StreamTable::describe(const Stream& s) const {
     demand.receive_window = peer_stream_window_;
     demand.written = s.send.written();
     demand.remaining = s.send.waiting();
-    demand.end_known = s.send.finished();
+    demand.end_known = s.send.state() > SendState::ready && !s.send.is_reset();
     return demand;
 }
 
@@ -479,7 +476,7 @@ StreamDemand StreamTable::demand(StreamId id) const { return describe(*streams_.
 
 bool StreamTable::sends(StreamId id) const {
     const auto it = streams_.find(id.value);
-    return it != streams_.end() && it->second->sends && !it->second->send.was_reset();
+    return it != streams_.end() && it->second->send.state() != SendState::none && !it->second->send.is_reset();
 }
 
 std::uint64_t StreamTable::acked_below(StreamId id) const {
@@ -518,7 +515,7 @@ void StreamTable::fill_data(wire::Writer& out, SentPacket& packet, std::uint64_t
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t at = place_after_turn(i);
             Stream& s = *order_[at];
-            if (s.id.kind() != kind || !s.sends) continue;
+            if (s.id.kind() != kind) continue;
             while (fill_one(s, out, packet, &s == first ? from : 0)) served = at;
         }
     }
@@ -528,7 +525,7 @@ void StreamTable::fill_data(wire::Writer& out, SentPacket& packet, std::uint64_t
 void StreamTable::on_acked(const SentPacket& packet) {
     if (has(packet.control, Control::reset_stream)) {
         if (Stream* s = find(packet.control_stream)) {
-            s->reset_acked = true;
+            s->send.on_reset_acked();
             retire_if_done(s->id);
         }
     }
@@ -536,10 +533,9 @@ void StreamTable::on_acked(const SentPacket& packet) {
         const SentRange& r = packet.ranges[i];
         Stream* s = r.crypto ? nullptr : find(r.stream);
         if (s == nullptr) continue;
-        s->send.on_acked(r.offset, r.length, r.fin);
+        const bool delivered = s->send.on_acked(r.offset, r.length, r.fin);
         tell_writable(*s);
-        if (s->send.delivered() && !s->delivered_told) {
-            s->delivered_told = true;
+        if (delivered) {
             events_.emplace_back(event::StreamDelivered{s->id});
             retire_if_done(s->id);
         }
@@ -549,11 +545,8 @@ void StreamTable::on_acked(const SentPacket& packet) {
 void StreamTable::on_lost(const SentPacket& packet) {
     if (has(packet.control, Control::max_data)) max_data_lost_ = true;
     if (has(packet.control, Control::max_streams)) max_streams_due_ = true;
-    if (Stream* s = find(packet.control_stream)) {
-        if (has(packet.control, Control::max_stream_data)) s->limit_lost = true;
-        if (has(packet.control, Control::reset_stream)) s->reset_due = true;
-        if (has(packet.control, Control::stop_sending)) s->stop_due = true;
-    }
+    constexpr Control kOfStream = Control::max_stream_data | Control::reset_stream | Control::stop_sending;
+    if (Stream* s = find(packet.control_stream)) add(s->due, packet.control & kOfStream);
     for (std::size_t i = 0; i < packet.range_count; ++i) {
         const SentRange& r = packet.ranges[i];
         Stream* s = r.crypto || r.copy ? nullptr : find(r.stream);

@@ -105,22 +105,15 @@ class StreamTable {
     /// All these bytes are acknowledged, or need not be any more.
     [[nodiscard]] bool arrived(StreamId id, Range range) const;
     /// Bytes that flow control still allows to send.
-    [[nodiscard]] std::uint64_t free_window() const noexcept;
+    [[nodiscard]] std::uint64_t free_window() const noexcept { return new_credit(); }
 
   private:
     struct Stream {
         StreamId id;
         stream::SendStream send;
         stream::RecvStream recv;
-        bool sends = true;     ///< this end may send on it
-        bool receives = true;  ///< this end may receive on it
         bool readable_told = false;
-        bool received_told = false;
-        bool delivered_told = false;
-        bool limit_lost = false;
-        bool reset_due = false;
-        bool reset_acked = false;
-        bool stop_due = false;
+        recovery::Control due = recovery::Control::none;  ///< frames to send: reset, stop, a limit that was lost
         std::uint64_t reset_code = 0;
         std::uint64_t stop_code = 0;
         stream::WriteAhead write_ahead;
@@ -133,17 +126,17 @@ class StreamTable {
     Stream* find(StreamId id);
     /// The stream of a frame. It is made if the peer opens it with this frame. Null if it is closed and forgotten.
     Result<Stream*> admit(StreamId id, bool peer_sends);
-    void count_received(std::uint64_t growth) { received_highest_ += growth; }
-    Result<void> check_connection_limit() const;
+    /// Notes that the peer's highest offsets grew. protocol: beyond the connection's credit.
+    Result<void> count_received(std::uint64_t growth);
     void tell_readable(Stream& s);
     void tell_writable(Stream& s);
     void place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes);
-    void consume(Stream& s, std::uint64_t before);
     /// `take(RecvStream&)` reads from the stream. Returns true at its end.
     template <class Take>
     bool read_by(StreamId id, Take take);
     void retire_if_done(StreamId id);
-    [[nodiscard]] bool control_pending(const Stream& s) const;
+    [[nodiscard]] static bool limit_due(const Stream& s);
+    [[nodiscard]] static bool control_pending(const Stream& s);
     [[nodiscard]] std::uint64_t new_credit() const noexcept { return peer_max_data_ - sent_new_; }
     void fill_limits(wire::Writer& out, recovery::SentPacket& packet);
     void fill_stream_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);

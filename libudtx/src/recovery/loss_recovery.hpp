@@ -34,8 +34,13 @@ enum class Control : std::uint16_t {
 [[nodiscard]] constexpr Control operator|(Control a, Control b) noexcept {
     return static_cast<Control>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
 }
-[[nodiscard]] constexpr bool has(Control set, Control bit) noexcept {
-    return (static_cast<std::uint16_t>(set) & static_cast<std::uint16_t>(bit)) != 0;
+[[nodiscard]] constexpr Control operator&(Control a, Control b) noexcept {
+    return static_cast<Control>(static_cast<std::uint16_t>(a) & static_cast<std::uint16_t>(b));
+}
+[[nodiscard]] constexpr bool has(Control set, Control bits) noexcept { return (set & bits) != Control::none; }
+constexpr void add(Control& set, Control bits) noexcept { set = set | bits; }
+constexpr void remove(Control& set, Control bits) noexcept {
+    set = set & static_cast<Control>(~static_cast<std::uint16_t>(bits));
 }
 
 /// Stream or crypto bytes that a packet carried.

@@ -108,8 +108,8 @@ Result<std::uint64_t> RecvStream::on_data(std::uint64_t offset, std::span<const 
                                           const Place& place) {
     const std::uint64_t end = offset + data.size();
     auto growth = admit(end, fin);
-    if (!growth || reset_) return growth;
-    if (stopped_) {
+    if (!growth || was_reset()) return growth;
+    if (stopped()) {
         consumed_ = highest_;
     } else if (kind_ == StreamKind::ordered) {
         received_total_ += buffer_.insert(offset, data);
@@ -122,19 +122,36 @@ Result<std::uint64_t> RecvStream::on_data(std::uint64_t offset, std::span<const 
     if (std::max(placed_.count(), buffer_.pieces()) > kMaxPieces) {
         return Error{ErrorCode::protocol, "too many holes in a stream"};
     }
+    advance();
     return growth;
+}
+
+void RecvStream::advance() noexcept {
+    if (!final_size_) return;
+    if (state_ == RecvState::recv) state_.enter(RecvState::size_known);
+    if (state_ == RecvState::stopped) state_.enter(RecvState::dropped);
+    if (state_ == RecvState::size_known && received_total_ == *final_size_) state_.enter(RecvState::data_recvd);
+    const bool released = kind_ == StreamKind::placed && consumed_ == *final_size_;
+    if (state_ == RecvState::data_recvd && released) state_.enter(RecvState::data_read);
 }
 
 Result<std::uint64_t> RecvStream::on_reset(std::uint64_t final_size) {
     auto growth = admit(final_size, true);
-    if (!growth) return growth;
-    reset_ = true;
+    if (!growth || was_reset()) return growth;
+    state_.enter(RecvState::reset_recvd);
     drop();
     return growth;
 }
 
+void RecvStream::release(std::uint64_t bytes) noexcept {
+    if (!wanted()) return;
+    consumed_ += bytes;
+    advance();
+}
+
 void RecvStream::stop() noexcept {
-    stopped_ = true;
+    if (over() || stopped()) return;
+    state_.enter(state_ == RecvState::recv ? RecvState::stopped : RecvState::dropped);
     consumed_ = highest_;
     drop();
 }
@@ -158,7 +175,7 @@ Chunk RecvStream::take() {
 
 void RecvStream::pass(std::size_t bytes) noexcept {
     consumed_ += bytes;
-    end_read_ = final_size_ && consumed_ == *final_size_;
+    if (state_ == RecvState::data_recvd && consumed_ == *final_size_) state_.enter(RecvState::data_read);
 }
 
 bool RecvStream::limit_due() const noexcept {
@@ -172,16 +189,9 @@ std::uint64_t RecvStream::advertise() noexcept {
 }
 
 bool RecvStream::readable() const noexcept {
-    if (reset_ || stopped_ || kind_ != StreamKind::ordered) return false;
-    return buffer_.readable() > 0 || (!end_read_ && final_size_ && buffer_.read_offset() == *final_size_);
-}
-
-bool RecvStream::complete() const noexcept { return final_size_ && received_total_ == *final_size_; }
-
-bool RecvStream::done() const noexcept {
-    if (reset_) return true;
-    if (stopped_) return final_size_.has_value();
-    return kind_ == StreamKind::ordered ? end_read_ : complete() && consumed_ == *final_size_;
+    // In data_recvd at least the end waits.
+    return kind_ == StreamKind::ordered &&
+           (state_ == RecvState::data_recvd || (state_ < RecvState::data_recvd && buffer_.readable() > 0));
 }
 
 }  // namespace udtx::stream

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/containers.hpp"
+#include "base/lifecycle.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
@@ -113,12 +114,43 @@ class Reassembler {
     return window / (window < kSmallWindow ? 16 : 4);
 }
 
+/// States of the receiving half of a stream (RFC 9000, section 3.2; there a stopped stream has no states of its own).
+enum class RecvState : std::uint8_t {
+    none,         ///< the peer cannot send on the stream
+    recv,         ///< bytes may arrive, and the final size is unknown
+    size_known,   ///< the final size is known, but not all bytes are here
+    data_recvd,   ///< all bytes are here
+    data_read,    ///< ordered: the application has read the end; placed: it has released all bytes
+    stopped,      ///< the application wants no more; the final size is unknown
+    dropped,      ///< the same, and the final size is known
+    reset_recvd,  ///< the peer gave up
+};
+inline constexpr Step<RecvState> kRecvSteps[] = {
+    {RecvState::recv, RecvState::size_known},
+    {RecvState::size_known, RecvState::data_recvd},
+    {RecvState::data_recvd, RecvState::data_read},
+    {RecvState::recv, RecvState::stopped},
+    {RecvState::stopped, RecvState::dropped},
+    {RecvState::size_known, RecvState::dropped},
+    {RecvState::data_recvd, RecvState::dropped},
+    {RecvState::recv, RecvState::reset_recvd},
+    {RecvState::size_known, RecvState::reset_recvd},
+    {RecvState::data_recvd, RecvState::reset_recvd},
+    // A peer that does not know yet that all bytes have arrived may give them up.
+    {RecvState::data_read, RecvState::reset_recvd},
+    {RecvState::stopped, RecvState::reset_recvd},
+    {RecvState::dropped, RecvState::reset_recvd},
+};
+
 class RecvStream {
   public:
     /// Receives each piece of a placed stream.
     using Place = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
-    RecvStream(StreamKind kind, std::uint64_t window) : kind_(kind), window_(window), limit_(window) {}
+    RecvStream(StreamKind kind, std::uint64_t window, bool receives = true)
+        : kind_(kind), state_(receives ? RecvState::recv : RecvState::none), window_(window), limit_(window) {}
+
+    [[nodiscard]] RecvState state() const noexcept { return state_; }
 
     /// Most separate pieces in a stream. Loss can leave at most this many in a window: 10 Gbit/s x 200 ms are 178,000
     /// packets, half of them lost. If there are more, the peer makes the holes.
@@ -130,15 +162,12 @@ class RecvStream {
     /// The peer reset the stream. Returns the growth of the highest offset, as on_data() does.
     Result<std::uint64_t> on_reset(std::uint64_t final_size);
 
-    /// Ordered: copies in-order bytes and returns their number. At the end it returns 0 and notes that the end was
-    /// read.
+    /// Ordered: copies in-order bytes and returns their number.
     std::size_t read(std::span<std::byte> out);
     /// Ordered: takes the next bytes without copying them. Empty when read() would return 0.
     Chunk take();
     /// Placed: `bytes` that were handed over have left memory.
-    void release(std::uint64_t bytes) noexcept {
-        if (!stopped_) consumed_ += bytes;
-    }
+    void release(std::uint64_t bytes) noexcept;
     /// The application does not want the rest. Waiting and later bytes are dropped, and their credit is returned.
     void stop() noexcept;
 
@@ -157,23 +186,31 @@ class RecvStream {
     [[nodiscard]] std::uint64_t highest() const noexcept { return highest_; }
     [[nodiscard]] std::optional<std::uint64_t> final_size() const noexcept { return final_size_; }
     /// Every byte up to the final size has arrived.
-    [[nodiscard]] bool complete() const noexcept;
-    /// Ordered: the stream was read to the end. Placed: it is complete and released. Also true after a reset, and for a
-    /// stopped stream once its final size is known.
-    [[nodiscard]] bool done() const noexcept;
-    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
-    [[nodiscard]] bool was_reset() const noexcept { return reset_; }
+    [[nodiscard]] bool complete() const noexcept {
+        return state_ == RecvState::data_recvd || state_ == RecvState::data_read;
+    }
+    /// Bytes may come that the application wants.
+    [[nodiscard]] bool wanted() const noexcept { return state_ >= RecvState::recv && state_ <= RecvState::data_read; }
+    [[nodiscard]] bool stopped() const noexcept { return state_ == RecvState::stopped || state_ == RecvState::dropped; }
+    [[nodiscard]] bool was_reset() const noexcept { return state_ == RecvState::reset_recvd; }
+    /// Nothing is left to do.
+    [[nodiscard]] bool over() const noexcept {
+        return state_ == RecvState::none || state_ == RecvState::data_read || state_ >= RecvState::dropped;
+    }
     [[nodiscard]] std::uint64_t received() const noexcept { return received_total_; }
     /// Bytes of memory that hold unread data.
     [[nodiscard]] std::size_t held() const noexcept { return buffer_.memory(); }
 
   private:
     void pass(std::size_t bytes) noexcept;
+    /// Takes the steps that bytes and the final size allow.
+    void advance() noexcept;
     Result<std::uint64_t> admit(std::uint64_t end, bool fin);
     /// Frees the stored bytes. Their credit is returned, so they must not stay in memory.
     void drop() noexcept;
 
     StreamKind kind_;
+    Lifecycle<kRecvSteps> state_;
     RightSize window_;
     std::uint64_t limit_;         // advertised
     std::uint64_t consumed_ = 0;  // read or released
@@ -182,9 +219,6 @@ class RecvStream {
     std::optional<std::uint64_t> final_size_;
     Reassembler buffer_;  // ordered
     RangeSet placed_;     // placed
-    bool end_read_ = false;
-    bool stopped_ = false;
-    bool reset_ = false;
 };
 
 }  // namespace udtx::stream

@@ -18,31 +18,37 @@ void fetch_early(std::span<const std::byte> bytes) {
 }  // namespace
 
 void SendStream::write(Chunk chunk) {
-    assert(!finished_);
-    if (chunk.empty() || reset_) return;
+    assert(state_ == SendState::ready);
+    if (chunk.empty()) return;
     const std::uint64_t size = chunk.size();
     chunk_bytes_ += chunk.allocated();
     blocks_.push_back({written_, size, size, std::move(chunk)});
     written_ += size;
 }
 
-void SendStream::finish() { finished_ = true; }
+void SendStream::finish() {
+    if (state_ == SendState::ready) state_.enter(SendState::finished);
+}
 
-std::uint64_t SendStream::reset() {
-    reset_ = true;
+void SendStream::reset() {
+    if (over() || is_reset()) return;
+    state_.enter(SendState::reset_sent);
     blocks_.clear();
     chunk_bytes_ = 0;
     lost_.clear();
-    return highest();
+}
+
+void SendStream::on_reset_acked() {
+    if (state_ == SendState::reset_sent) state_.enter(SendState::reset_recvd);
 }
 
 void SendStream::raise_limit(std::uint64_t limit) { limit_ = std::max(limit_, limit); }
 
 bool SendStream::pending(std::uint64_t new_credit) const {
-    if (reset_) return false;
+    if (is_reset()) return false;
     if (!lost_.empty()) return true;
     if (sent_ < std::min({written_, limit_, highest() + new_credit})) return true;
-    return finished_ && !fin_sent_ && sent_ == written_;
+    return state_ == SendState::finished && sent_ == written_;
 }
 
 Range SendStream::unsent(std::uint64_t from, std::uint64_t new_credit) const {
@@ -55,12 +61,12 @@ std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_
     if (!lost_.empty()) {
         const Range r = lost_.front();
         const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(r.size(), room));
-        const bool fin = finished_ && !fin_sent_ && r.begin + length == written_;
+        const bool fin = state_ == SendState::finished && r.begin + length == written_;
         return length == 0 ? std::nullopt : std::optional(Piece{r.begin, length, fin, true});
     }
     const Range r = unsent(from, new_credit);
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(r.size(), room));
-    const bool fin = finished_ && !fin_sent_ && r.begin + length == written_;
+    const bool fin = state_ == SendState::finished && r.begin + length == written_;
     if (length == 0 && !(fin && sent_ == written_)) return std::nullopt;
     const std::uint64_t end = r.begin + length;
     return Piece{r.begin, length, fin, false, end > highest() ? end - highest() : 0};
@@ -105,21 +111,27 @@ void SendStream::on_sent(const Piece& piece) {
             ahead_.erase(0, sent_);
         }
     }
-    if (piece.fin) fin_sent_ = true;
+    if (piece.fin) state_.enter(SendState::data_sent);
 }
 
-void SendStream::on_acked(std::uint64_t offset, std::uint64_t length, bool fin) {
-    if (fin) fin_acked_ = true;
-    if (reset_ || length == 0) return;
-    const std::uint64_t end = offset + length;
-    acked_.for_each_gap(offset, end, [this](std::uint64_t b, std::uint64_t e) { release(b, e); });
-    acked_.insert(offset, end);
-    if (!lost_.empty()) lost_.erase(offset, end);
+bool SendStream::on_acked(std::uint64_t offset, std::uint64_t length, bool fin) {
+    if (is_reset()) return false;
+    if (length > 0) {
+        const std::uint64_t end = offset + length;
+        acked_.for_each_gap(offset, end, [this](std::uint64_t b, std::uint64_t e) { release(b, e); });
+        acked_.insert(offset, end);
+        if (!lost_.empty()) lost_.erase(offset, end);
+    }
+    // The end may be acknowledged after its packet was declared lost.
+    if (fin && (state_ == SendState::data_sent || state_ == SendState::finished)) state_.enter(SendState::end_acked);
+    if (state_ != SendState::end_acked || acked_.total() != written_) return false;
+    state_.enter(SendState::data_recvd);
+    return true;
 }
 
 void SendStream::on_lost(std::uint64_t offset, std::uint64_t length, bool fin) {
-    if (reset_) return;
-    if (fin && !fin_acked_) fin_sent_ = false;
+    if (is_reset()) return;
+    if (fin && state_ == SendState::data_sent) state_.enter(SendState::finished);
     acked_.for_each_gap(offset, offset + length, [this](std::uint64_t b, std::uint64_t e) { lost_.insert(b, e); });
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "base/containers.hpp"
+#include "base/lifecycle.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
 
@@ -51,6 +52,26 @@ class WriteAhead {
     bool refilling_ = false;  // the writer was notified, and most() bytes have not waited since
 };
 
+/// States of the sending half of a stream (RFC 9000, section 3.1).
+enum class SendState : std::uint8_t {
+    none,         ///< this end cannot send on the stream
+    ready,        ///< the application may write ("Ready" and "Send")
+    finished,     ///< the end is known, and must be sent
+    data_sent,    ///< the end was sent
+    end_acked,    ///< the end is acknowledged, but not all bytes before it
+    data_recvd,   ///< everything is acknowledged
+    reset_sent,   ///< the bytes were given up
+    reset_recvd,  ///< the peer knows that
+};
+inline constexpr Step<SendState> kSendSteps[] = {
+    {SendState::ready, SendState::finished},       {SendState::finished, SendState::data_sent},
+    {SendState::data_sent, SendState::finished},  // the packet with the end was lost
+    {SendState::data_sent, SendState::end_acked},  {SendState::finished, SendState::end_acked},
+    {SendState::end_acked, SendState::data_recvd}, {SendState::ready, SendState::reset_sent},
+    {SendState::finished, SendState::reset_sent},  {SendState::data_sent, SendState::reset_sent},
+    {SendState::end_acked, SendState::reset_sent}, {SendState::reset_sent, SendState::reset_recvd},
+};
+
 // Sending half of a stream. It holds what the application wrote until it is acknowledged, and chooses what to send
 // next.
 //
@@ -59,12 +80,21 @@ class WriteAhead {
 
 class SendStream {
   public:
-    explicit SendStream(std::uint64_t peer_limit) : limit_(peer_limit) {}
+    explicit SendStream(std::uint64_t peer_limit, bool sends = true)
+        : state_(sends ? SendState::ready : SendState::none), limit_(peer_limit) {}
+
+    [[nodiscard]] SendState state() const noexcept { return state_; }
+    [[nodiscard]] bool is_reset() const noexcept { return state_ >= SendState::reset_sent; }
+    /// Nothing is left to do.
+    [[nodiscard]] bool over() const noexcept {
+        return state_ == SendState::none || state_ == SendState::data_recvd || state_ == SendState::reset_recvd;
+    }
 
     void write(Chunk chunk);
     void finish();
-    /// Stops sending and frees the memory. Returns the final size.
-    std::uint64_t reset();
+    /// Stops sending and frees the memory. The final size is highest(). No effect if the half is over().
+    void reset();
+    void on_reset_acked();
     void raise_limit(std::uint64_t limit);
 
     struct Piece {
@@ -89,7 +119,8 @@ class SendStream {
     [[nodiscard]] bool pending(std::uint64_t new_credit) const;
     void copy(std::uint64_t offset, std::span<std::byte> out) const;
     void on_sent(const Piece& piece);
-    void on_acked(std::uint64_t offset, std::uint64_t length, bool fin);
+    /// Returns true if everything is acknowledged now, and was not before.
+    bool on_acked(std::uint64_t offset, std::uint64_t length, bool fin);
     void on_lost(std::uint64_t offset, std::uint64_t length, bool fin);
 
     [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
@@ -106,23 +137,23 @@ class SendStream {
     }
     [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
     /// Bytes that wait to be sent, including lost ones.
-    [[nodiscard]] std::uint64_t waiting() const noexcept { return reset_ ? 0 : unsent_bytes() + lost_.total(); }
+    [[nodiscard]] std::uint64_t waiting() const noexcept { return is_reset() ? 0 : unsent_bytes() + lost_.total(); }
     /// Bytes that were never sent.
-    [[nodiscard]] std::uint64_t unsent_bytes() const noexcept { return reset_ ? 0 : written_ - sent_ - ahead_.total(); }
+    [[nodiscard]] std::uint64_t unsent_bytes() const noexcept {
+        return is_reset() ? 0 : written_ - sent_ - ahead_.total();
+    }
     [[nodiscard]] bool lost_waits() const noexcept { return !lost_.empty(); }
     /// The first part of [offset, offset + length) that is not acknowledged. Empty if all of it is acknowledged, or if
     /// a reset has freed the bytes.
     [[nodiscard]] Range unacked(std::uint64_t offset, std::uint64_t length) const noexcept {
-        return reset_ ? Range{offset, offset} : acked_.first_gap(offset, offset + length);
+        return is_reset() ? Range{offset, offset} : acked_.first_gap(offset, offset + length);
     }
     [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
     /// Bytes of memory that hold unacknowledged data.
     [[nodiscard]] std::uint64_t held() const noexcept { return chunk_bytes_ + blocks_.size() * kBlockCost; }
-    [[nodiscard]] bool finished() const noexcept { return finished_; }
-    [[nodiscard]] bool end_sent() const noexcept { return fin_sent_; }
-    [[nodiscard]] bool was_reset() const noexcept { return reset_; }
-    /// All bytes and the end are acknowledged.
-    [[nodiscard]] bool delivered() const noexcept { return fin_acked_ && acked_.total() == written_; }
+    [[nodiscard]] bool end_sent() const noexcept {
+        return state_ == SendState::data_sent || state_ == SendState::end_acked;
+    }
 
   private:
     /// Memory of a block besides its bytes: its entry in the list, and the overhead of the allocator and the chunk.
@@ -138,6 +169,7 @@ class SendStream {
     [[nodiscard]] std::size_t block_at(std::uint64_t offset) const;
     void release(std::uint64_t begin, std::uint64_t end);
 
+    Lifecycle<kSendSteps> state_;
     std::deque<Block> blocks_;
     RangeSet acked_;
     RangeSet lost_;
@@ -146,10 +178,6 @@ class SendStream {
     std::uint64_t written_ = 0;
     std::uint64_t sent_ = 0;
     std::uint64_t limit_ = 0;
-    bool finished_ = false;
-    bool fin_sent_ = false;
-    bool fin_acked_ = false;
-    bool reset_ = false;
 };
 
 }  // namespace udtx::stream

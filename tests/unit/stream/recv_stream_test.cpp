@@ -27,9 +27,9 @@ TEST_CASE("placed pieces are handed over once, whatever overlaps") {
     CHECK(*s.on_data(70, some(30), true, place) == 30);
     CHECK(seen == std::vector<int>(100, 1));
     CHECK(s.complete());
-    CHECK_FALSE(s.done());
+    CHECK_FALSE(s.over());
     s.release(100);
-    CHECK(s.done());
+    CHECK(s.over());
 }
 
 TEST_CASE("credit is given in sixteenths of the window and never beyond the end") {
@@ -59,7 +59,7 @@ TEST_CASE("a peer that breaks the rules is found out") {
     CHECK(s.on_data(0, some(20), true, kNowhere).error().code == ErrorCode::protocol);
     CHECK(s.on_reset(61).error().code == ErrorCode::protocol);
     CHECK(s.on_reset(60));
-    CHECK(s.done());
+    CHECK(s.over());
 }
 
 TEST_CASE("a stopped stream drops what comes and returns its credit") {
@@ -70,9 +70,9 @@ TEST_CASE("a stopped stream drops what comes and returns its credit") {
     REQUIRE(s.on_data(100, some(300), false, kNowhere));
     CHECK(s.consumed() == 400);
     CHECK_FALSE(s.readable());
-    CHECK_FALSE(s.done());
+    CHECK_FALSE(s.over());
     REQUIRE(s.on_data(400, {}, true, kNowhere));
-    CHECK(s.done());
+    CHECK(s.over());
 }
 
 TEST_CASE("what a stopped stream held is gone, and its credit is returned once") {

@@ -77,9 +77,9 @@ TEST_CASE("the end goes with the last byte, alone when late, and again when lost
     CHECK(s.pending(kNoLimit));
     s.on_sent(*s.next(10, kNoLimit));
     s.on_acked(10, 0, true);
-    CHECK_FALSE(s.delivered());
+    CHECK_FALSE(s.over());
     s.on_acked(0, 10, false);
-    CHECK(s.delivered());
+    CHECK(s.over());
     CHECK(s.buffered() == 0);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("the end may leave ahead of its turn") {
     CHECK_FALSE(s.pending(kNoLimit));
     s.on_acked(0, 200, false);
     s.on_acked(200, 100, true);
-    CHECK(s.delivered());
+    CHECK(s.over());
 }
 
 TEST_CASE("random loss, acknowledgement and sending deliver every byte once to a model") {
@@ -190,7 +190,7 @@ TEST_CASE("random loss, acknowledgement and sending deliver every byte once to a
         while (s.written() < received.size())
             write_pattern(s, std::min<std::size_t>(1 + random(700), received.size() - s.written()));
         s.finish();
-        for (int guard = 0; !s.delivered() && guard < 100000; ++guard) {
+        for (int guard = 0; !s.over() && guard < 100000; ++guard) {
             const std::uint64_t from = random(3) == 0 ? s.sent() + random(2000) : 0;
             if (const auto piece = s.next(1 + random(300), kNoLimit, from)) {
                 s.copy(piece->offset, std::span(received).subspan(piece->offset, piece->length));
@@ -209,7 +209,7 @@ TEST_CASE("random loss, acknowledgement and sending deliver every byte once to a
             }
         }
         INFO("seed " << seed);
-        REQUIRE(s.delivered());
+        REQUIRE(s.over());
         CHECK(received == pattern(0, received.size()));
     }
 }
