@@ -27,9 +27,9 @@ void ProtocolHost::start() {
                                           .rng = &rng_,
                                           .hello_key = setup_.hello_key,
                                           .reset_key = setup_.reset_key,
-                                          .lanes = setup_.lanes,
-                                          .experiment = &setup_.experiment},
+                                          .lanes = setup_.lanes},
                       setup_.config);
+    setup_.experiment.apply_to(*endpoint_);
 }
 
 void ProtocolHost::kill() {

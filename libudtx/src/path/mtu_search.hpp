@@ -5,6 +5,7 @@
 // on_probe_lost(); on_acked() and on_lost() for every other packet. Sizes are UDP payloads.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 
@@ -35,7 +36,10 @@ class MtuSearch {
     [[nodiscard]] std::optional<std::uint32_t> probe_due(Instant now) const;
     /// When the passing of time alone may change probe_due().
     [[nodiscard]] std::optional<Instant> deadline() const;
-    void on_probe_sent() noexcept { in_flight_ = true; }
+    void on_probe_sent() noexcept {
+        assert(!in_flight_);
+        in_flight_ = true;
+    }
     void on_probe_acked(Instant now, std::uint32_t size);
     void on_probe_lost(Instant now, std::uint32_t size);
     /// The local interface refused this size (EMSGSIZE). If it refuses even the minimum, the minimum falls to kLeast.

@@ -24,7 +24,7 @@ class Validator {
     [[nodiscard]] bool challenge_due(Instant now) const;
     /// How many bytes may still be sent to the candidate.
     [[nodiscard]] std::uint64_t credit() const noexcept {
-        if (asking_) return kUnlimited;
+        if (task_ == Task::ask) return kUnlimited;
         return 3 * received_ > sent_ ? 3 * received_ - sent_ : 0;
     }
     /// `retry_after`: the time until the next challenge to an address from which the peer sends.
@@ -32,10 +32,10 @@ class Validator {
     /// Other bytes were sent to the candidate.
     void on_sent(std::uint64_t bytes) noexcept { sent_ += bytes; }
     /// True if the value is that of the open challenge: the candidate is valid, and the caller switches to it.
-    [[nodiscard]] bool on_response(std::uint64_t value) const noexcept { return active_ && value == challenge_; }
-    void clear() noexcept { active_ = asking_ = false; }
+    [[nodiscard]] bool on_response(std::uint64_t value) const noexcept { return active() && value == challenge_; }
+    void clear() noexcept { task_ = Task::none; }
 
-    [[nodiscard]] bool active() const noexcept { return active_; }
+    [[nodiscard]] bool active() const noexcept { return task_ != Task::none; }
     /// Number of challenges sent so far.
     [[nodiscard]] int tries() const noexcept { return tries_; }
     [[nodiscard]] std::uint64_t challenge() const noexcept { return challenge_; }
@@ -51,8 +51,14 @@ class Validator {
     static constexpr Duration kAskAgain = std::chrono::milliseconds(200);  // interval of ask(), doubled each time ...
     static constexpr Duration kAskSeldom = std::chrono::seconds(5);        // ... up to this interval
 
-    bool active_ = false;
-    bool asking_ = false;
+    enum class Task : std::uint8_t {
+        none,
+        verify,  ///< an address from which the peer sends
+        ask,     ///< an address that this end wants to use
+    };
+    void begin(Task task, Instant now, const Address& local, const Address& remote, std::uint64_t challenge);
+
+    Task task_ = Task::none;
     Address local_;
     Address remote_;
     std::uint64_t challenge_ = 0;

@@ -1,4 +1,4 @@
-// Transport close codes on the wire, and what they mean to an application.
+// Reasons for the end of a connection on the wire, and stateless resets.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@
 #include "wire/header.hpp"
 
 namespace udtx::proto {
+
+// Transport close codes on the wire, and what they mean to an application.
 
 enum class CloseCode : std::uint64_t {
     none = 0,

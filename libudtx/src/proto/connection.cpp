@@ -17,51 +17,6 @@ namespace udtx::proto {
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Connection::~Connection() = default;
 
-std::optional<Event> Connection::poll_event() { return impl_->poll_event(); }
-
-Result<StreamId> Connection::open_stream(StreamKind kind) { return impl_->open_stream(kind); }
-std::uint64_t Connection::write_capacity(StreamId id, std::uint64_t unacked) {
-    return impl_->write_capacity(id, unacked);
-}
-Result<void> Connection::write(StreamId id, Chunk chunk) { return impl_->write(id, std::move(chunk)); }
-Result<void> Connection::finish(StreamId id) { return impl_->finish(id); }
-ReadResult Connection::read(StreamId id, std::span<std::byte> out) { return impl_->read(id, out); }
-ReadChunk Connection::read_chunk(StreamId id) { return impl_->read_chunk(id); }
-void Connection::set_placed_sink(PlacedSink* sink) { impl_->set_placed_sink(sink); }
-void Connection::release_placed(StreamId id, std::uint64_t bytes) { impl_->release_placed(id, bytes); }
-void Connection::reset_stream(StreamId id, std::uint64_t code) { impl_->reset_stream(id, code); }
-void Connection::stop_receiving(StreamId id, std::uint64_t code) { impl_->stop_receiving(id, code); }
-std::uint64_t Connection::held_bytes() const { return impl_->held_bytes(); }
-
-Result<PathId> Connection::add_path(Instant now, const Address& local, const Address& remote,
-                                    const PathOptions& options) {
-    return impl_->add_path(now, local, remote, options);
-}
-Result<void> Connection::remove_path(Instant now, PathId id) { return impl_->remove_path(now, id); }
-void Connection::set_max_rate(Rate rate) { impl_->set_max_rate(rate); }
-void Connection::set_peer_rate(Rate rate) { impl_->set_peer_rate(rate); }
-void Connection::set_group_rate(Rate rate) { impl_->set_group_rate(rate); }
-
-void Connection::close(Instant now, std::uint64_t code, std::string reason) {
-    impl_->close(now, code, std::move(reason));
-}
-void Connection::refuse(Instant now, std::string message) { impl_->refuse(now, std::move(message)); }
-void Connection::give_up(Instant now, const std::exception& thrown) noexcept { impl_->give_up(now, thrown); }
-void Connection::suspect(Instant now, Evidence evidence) { impl_->suspect(now, evidence); }
-void Connection::on_refused(Instant now, const Address& remote) { impl_->on_refused(now, remote); }
-
-bool Connection::connected() const noexcept { return impl_->connected(); }
-bool Connection::drained() const noexcept { return impl_->drained(); }
-Role Connection::role() const noexcept { return impl_->setup().role; }
-Instant Connection::started() const noexcept { return impl_->started(); }
-bool Connection::heard() const noexcept { return impl_->heard(); }
-ConnectionStats Connection::stats() const { return impl_->stats(); }
-const Address& Connection::remote() const noexcept { return impl_->remote(); }
-std::span<const std::byte> Connection::peer_key() const noexcept { return impl_->peer_key(); }
-ConnectionId Connection::local_id() const noexcept { return impl_->setup().local; }
-ConnectionId Connection::remote_id() const noexcept { return impl_->remote_id(); }
-std::span<const PathAddresses> Connection::alternatives() const noexcept { return impl_->setup().alternatives; }
-
 // Life of a connection: setup, calls of the application, end.
 
 namespace {
@@ -81,7 +36,6 @@ std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
 
 Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now)
     : deps_(deps),
-      experiment_(deps.experiment != nullptr ? *deps.experiment : Experiment{}),
       config_(config),
       setup_(std::move(setup)),
       congestion_seed_(deps.rng->next_u64()),
@@ -91,7 +45,7 @@ Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, 
                  {setup_.original, setup_.local, setup_.remote}),
       streams_(setup_.role, config, events_),
       paths_(std::make_unique<PathContext>(PathId{0}, config, setup_.local_address, setup_.remote_address,
-                                           experiment_.first_number)),
+                                           setup_.experiment.first_number)),
       started_(now),
       last_received_(now),
       last_sent_eliciting_(now),
@@ -100,25 +54,23 @@ Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, 
     PathContext& first = paths_.first();
     first.options = setup_.path;
     first.last_received = first.last_eliciting = now;
-    first.skip_in = 1000 + deps.rng->next_u64() % 4096;
+    first.skip_in = draw_skip();
     give_controller(first);
     if (!setup_.address_proved) handshake_.distrust_address();
-    if (setup_.role == Role::client) {
-        if (lacks_plug_in_) {
-            end({.code = lacks_plug_in_->code, .message = lacks_plug_in_->message});
-        } else if (const auto ok = handshake_.start(hello_proof()); !ok) {
-            fail(now, ok.error());
-        }
+    if (setup_.role != Role::client) return;
+    if (lacks_plug_in_) {
+        end({.code = lacks_plug_in_->code, .message = lacks_plug_in_->message});
+        return;
     }
+    std::vector<std::byte> proof;
+    if (deps_.hello_key) {
+        const auto made = crypto::make_hello_proof(*deps_.provider, *deps_.hello_key, setup_.original);
+        proof.assign(made.begin(), made.end());
+    }
+    if (const auto ok = handshake_.start(std::move(proof)); !ok) fail(now, ok.error());
 }
 
 Connection::Impl::~Impl() = default;
-
-std::vector<std::byte> Connection::Impl::hello_proof() const {
-    if (!deps_.hello_key) return {};
-    const auto proof = crypto::make_hello_proof(*deps_.provider, *deps_.hello_key, setup_.original);
-    return {proof.begin(), proof.end()};
-}
 
 TransportParameters Connection::Impl::own_parameters() const {
     return TransportParameters::from(config_, deps_.aes_gcm_speed, deps_.chacha20_speed);
@@ -148,9 +100,9 @@ void Connection::Impl::give_controller(PathContext& p) {
     options.min_rate = p.limits.min_rate;
     options.max_window = std::max<std::uint64_t>({config_.connection_window, config_.max_memory, 1U << 20U});
     congestion::Surroundings around{.coupling = config_.coupling,
-                                    .cd_alpha = experiment_.cd_alpha,
-                                    .cd_beta = experiment_.cd_beta,
-                                    .udt_as_printed = experiment_.udt_as_printed};
+                                    .cd_alpha = setup_.experiment.cd_alpha,
+                                    .cd_beta = setup_.experiment.cd_beta,
+                                    .udt_as_printed = setup_.experiment.udt_as_printed};
     if (config_.coupling != Coupling::none) around.group = coupling_group_;
     auto made = congestion::make_controller(config_.congestion, config_.congestion_factory, options, around);
     if (!made) {
@@ -161,7 +113,7 @@ void Connection::Impl::give_controller(PathContext& p) {
     p.stretch_acks.reset();
     p.ack_interval = {};
     p.acked_span = {};
-    if (experiment_.regenerate_acks && p.congestion->report().counts_acks) p.stretch_acks.emplace();
+    if (setup_.experiment.regenerate_acks && p.congestion->report().counts_acks) p.stretch_acks.emplace();
 }
 
 void Connection::Impl::make_scheduler() {
@@ -177,18 +129,21 @@ void Connection::Impl::touch() const {
     if (setup_.on_touched) setup_.on_touched();
 }
 
-std::optional<Event> Connection::Impl::poll_event() {
-    if (events_.empty()) return std::nullopt;
-    Event e = std::move(events_.front());
-    events_.pop_front();
+// --- application
+
+std::optional<Event> Connection::poll_event() {
+    auto& events = impl_->events_;
+    if (events.empty()) return std::nullopt;
+    Event e = std::move(events.front());
+    events.pop_front();
     return e;
 }
 
-// --- application
+static Error not_open() { return {ErrorCode::invalid_argument, "the connection is not open"}; }
 
-Result<StreamId> Connection::Impl::open_stream(StreamKind kind) {
-    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
-    return streams_.open(kind);
+Result<StreamId> Connection::open_stream(StreamKind kind) {
+    if (!connected()) return not_open();
+    return impl_->streams_.open(kind);
 }
 
 bool Connection::Impl::may_be_fast() const {
@@ -213,125 +168,119 @@ std::uint64_t Connection::Impl::useful_ahead() const {
     return static_cast<std::uint64_t>(std::min(2.0 * bytes_per_second * longest, most));
 }
 
-std::uint64_t Connection::Impl::write_capacity(StreamId id, std::uint64_t unacked) {
-    if (state_ != State::established) return 0;
-    return streams_.capacity(id, {useful_ahead(), unacked});
+std::uint64_t Connection::write_capacity(StreamId id, std::uint64_t unacked) {
+    return connected() ? impl_->streams_.capacity(id, {impl_->useful_ahead(), unacked}) : 0;
 }
 
-Result<void> Connection::Impl::write(StreamId id, Chunk chunk) {
-    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
-    touch();
-    return streams_.write(id, std::move(chunk));
+Result<void> Connection::write(StreamId id, Chunk chunk) {
+    if (!connected()) return not_open();
+    impl_->touch();
+    return impl_->streams_.write(id, std::move(chunk));
 }
 
-Result<void> Connection::Impl::finish(StreamId id) {
-    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
-    touch();
-    return streams_.finish(id);
+Result<void> Connection::finish(StreamId id) {
+    if (!connected()) return not_open();
+    impl_->touch();
+    return impl_->streams_.finish(id);
 }
 
-ReadResult Connection::Impl::read(StreamId id, std::span<std::byte> out) {
-    const ReadResult result = streams_.read(id, out);
-    if (result.bytes > 0) touch();
+ReadResult Connection::read(StreamId id, std::span<std::byte> out) {
+    const ReadResult result = impl_->streams_.read(id, out);
+    if (result.bytes > 0) impl_->touch();
     return result;
 }
 
-ReadChunk Connection::Impl::read_chunk(StreamId id) {
-    ReadChunk result = streams_.read_chunk(id);
-    if (!result.chunk.empty()) touch();
+ReadChunk Connection::read_chunk(StreamId id) {
+    ReadChunk result = impl_->streams_.read_chunk(id);
+    if (!result.chunk.empty()) impl_->touch();
     return result;
 }
 
-void Connection::Impl::release_placed(StreamId id, std::uint64_t bytes) {
-    streams_.release(id, bytes);
-    touch();
+void Connection::set_placed_sink(PlacedSink* sink) { impl_->streams_.set_sink(sink); }
+
+void Connection::release_placed(StreamId id, std::uint64_t bytes) {
+    impl_->streams_.release(id, bytes);
+    impl_->touch();
 }
 
-void Connection::Impl::reset_stream(StreamId id, std::uint64_t code) {
-    streams_.reset(id, code);
-    touch();
+void Connection::reset_stream(StreamId id, std::uint64_t code) {
+    impl_->streams_.reset(id, code);
+    impl_->touch();
 }
 
-void Connection::Impl::stop_receiving(StreamId id, std::uint64_t code) {
-    streams_.stop(id, code);
-    touch();
+void Connection::stop_receiving(StreamId id, std::uint64_t code) {
+    impl_->streams_.stop(id, code);
+    impl_->touch();
 }
 
-void Connection::Impl::set_max_rate(Rate rate) {
+std::uint64_t Connection::held_bytes() const { return impl_->streams_.held_bytes(); }
+
+void Connection::set_max_rate(Rate rate) { impl_->set_cap(impl_->own_rate_, rate); }
+void Connection::set_peer_rate(Rate rate) { impl_->set_cap(impl_->peer_rate_, rate); }
+void Connection::set_group_rate(Rate rate) { impl_->set_cap(impl_->group_rate_, rate); }
+
+void Connection::Impl::set_cap(Rate& cap, Rate rate) {
     if (!may_cap(rate)) return;
-    own_rate_ = rate;
-    apply_rates();
-}
-
-void Connection::Impl::set_peer_rate(Rate rate) {
-    if (!may_cap(rate)) return;
-    peer_rate_ = rate;
-    apply_rates();
-}
-
-void Connection::Impl::set_group_rate(Rate rate) {
-    if (!may_cap(rate)) return;
-    group_rate_ = rate;
-    apply_rates();
-}
-
-void Connection::Impl::apply_rates() {
+    cap = rate;
     max_rate_ = std::min({own_rate_, peer_rate_, group_rate_});
     share_rates();
     touch();
 }
 
+bool Connection::connected() const noexcept { return impl_->connected(); }
+bool Connection::drained() const noexcept { return impl_->drained(); }
+Role Connection::role() const noexcept { return impl_->setup_.role; }
+Instant Connection::started() const noexcept { return impl_->started_; }
+bool Connection::heard() const noexcept { return impl_->heard(); }
+const Address& Connection::remote() const noexcept { return impl_->paths_.first().remote; }
+std::span<const std::byte> Connection::peer_key() const noexcept { return impl_->peer_key_; }
+ConnectionId Connection::local_id() const noexcept { return impl_->setup_.local; }
+ConnectionId Connection::remote_id() const noexcept { return impl_->handshake_.remote_id(); }
+std::span<const PathAddresses> Connection::alternatives() const noexcept { return impl_->setup_.alternatives; }
+
 // --- the end
 
-void Connection::Impl::refuse(Instant now, std::string message) {
-    fail(now, {ErrorCode::network, std::move(message)});
+void Connection::refuse(Instant now, std::string message) {
+    impl_->refuse(now, {ErrorCode::network, std::move(message)});
+}
+
+void Connection::Impl::refuse(Instant now, const Error& why) {
+    fail(now, why);
     streams_.drop_bytes();
 }
 
-void Connection::Impl::distrust(Instant now, std::string message) {
-    fail(now, {ErrorCode::authentication, std::move(message)});
-    streams_.drop_bytes();
-}
+void Connection::give_up(Instant now, const std::exception& thrown) noexcept { impl_->give_up(now, thrown); }
 
 void Connection::Impl::give_up(Instant now, const std::exception& thrown) noexcept {
-    given_up_ = true;
+    if (life_ < Life::failing) life_.enter(Life::failing);
     try {
-        fail(now, end_for_exception(thrown));
-        streams_.drop_bytes();
+        refuse(now, end_for_exception(thrown));
     } catch (const std::exception&) {
-        // There is no memory even for that. The next datagram tries again.
+        // There is no memory even for that.
     }
 }
 
-void Connection::Impl::close(Instant now, std::uint64_t code, std::string reason) {
-    if (state_ == State::closing || state_ == State::drained) return;
-    CloseReason why;
-    why.code = ErrorCode::interrupted;
-    why.application = true;
-    why.wire_code = code;
-    why.message = reason;
-    close_text_ = std::move(reason);
-    close_text_.resize(std::min<std::size_t>(close_text_.size(), 256));
-    enter_closing(now, wire::CloseFrame{code, true, close_text_}, std::move(why));
-    streams_.drop_bytes();
+void Connection::close(Instant now, std::uint64_t code, std::string reason) {
+    if (impl_->over()) return;
+    CloseReason why{
+        .code = ErrorCode::interrupted, .application = true, .wire_code = code, .message = std::move(reason)};
+    impl_->enter_closing(now, std::move(why));
+    impl_->streams_.drop_bytes();
 }
 
 void Connection::Impl::fail(Instant now, const Error& error) {
-    if (state_ == State::closing || state_ == State::drained) return;
-    close_text_ = error.message.substr(0, 256);
-    CloseReason why;
-    why.code = error.code;
-    why.wire_code = static_cast<std::uint64_t>(close_code_for(error.code));
-    why.message = error.message;
-    const wire::CloseFrame frame{why.wire_code, false, close_text_};
-    enter_closing(now, frame, std::move(why));
+    if (over()) return;
+    enter_closing(now, {.code = error.code,
+                        .wire_code = static_cast<std::uint64_t>(close_code_for(error.code)),
+                        .message = error.message});
 }
 
-void Connection::Impl::enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason) {
+void Connection::Impl::enter_closing(Instant now, CloseReason reason) {
     const bool orderly = reason.orderly();
+    close_text_ = reason.message.substr(0, 256);
+    close_frame_ = {reason.wire_code, reason.application, close_text_};
     events_.push_back(event::Closed{std::move(reason)});  // first, because it allocates memory
-    state_ = State::closing;
-    close_frame_ = frame;
+    life_.enter(Life::closing);
     close_sends_ = kCloseRepeats;
     close_next_ = now;
     // After an orderly end nothing more needs to be said. The copies follow soon, so that the process need not stay for
@@ -345,8 +294,7 @@ void Connection::Impl::enter_closing(Instant now, wire::CloseFrame frame, CloseR
 // One answer, so that the peer need not repeat its CLOSE until it times out (RFC 9000, section 10.2.2).
 void Connection::Impl::answer_close(Instant now, CloseReason reason) {
     events_.push_back(event::Closed{std::move(reason)});
-    state_ = State::closing;
-    peer_closed_ = true;
+    life_.enter(Life::answering);
     close_frame_ = {};
     close_sends_ = 1;
     close_next_ = now;
@@ -355,10 +303,9 @@ void Connection::Impl::answer_close(Instant now, CloseReason reason) {
 }
 
 void Connection::Impl::end(CloseReason reason) {
-    if (state_ == State::drained) return;
-    const bool told = state_ == State::closing;
-    state_ = State::drained;
-    if (!told) events_.push_back(event::Closed{std::move(reason)});
+    if (drained()) return;
+    if (!over()) events_.push_back(event::Closed{std::move(reason)});
+    life_.enter(Life::drained);
     touch();
 }
 
@@ -371,7 +318,7 @@ Duration Connection::Impl::probe_interval(const PathContext& p) const {
 }
 
 PathStats Connection::Impl::path_stats(const PathContext& p) const {
-    PathStats s;
+    PathStats s = p.figures;
     s.id = p.id;
     s.local = p.local;
     s.remote = p.remote;
@@ -388,39 +335,29 @@ PathStats Connection::Impl::path_stats(const PathContext& p) const {
     s.pacing_rate = std::min(p.congestion->pacing_rate(), max_rate_);
     s.congestion = p.congestion->report();
     s.line = p.line_estimator.last();
-    s.sent_packets = p.sent_packets;
-    s.sent_bytes = p.sent_bytes;
-    s.received_packets = p.received_packets;
-    s.received_bytes = p.received_bytes;
-    s.lost_packets = p.lost_packets;
-    s.spurious_losses = p.spurious_losses;
-    s.retransmitted_packets = p.retransmitted_packets;
-    s.probe_timeouts = p.probe_timeouts;
     s.state = p.state;
     s.standby = p.options.standby;
-    s.delivered_bytes = p.delivered_bytes;
     s.reinjected_bytes = watch_.reinjected(p.id);
     s.transmit_times = watch_.transmit_times(p.id);
-    s.suspensions = p.suspensions;
-    s.blocked = p.blocked;
     return s;
 }
 
-ConnectionStats Connection::Impl::stats() const {
+ConnectionStats Connection::stats() const {
+    const Impl& c = *impl_;
     ConnectionStats s;
-    for (const auto& p : paths_.all()) s.paths.push_back(path_stats(*p));
-    s.paths.insert(s.paths.end(), paths_.closed().begin(), paths_.closed().end());
-    s.stream_bytes_sent = streams_.counters().bytes_sent;
-    s.stream_bytes_resent = streams_.counters().bytes_resent;
-    s.stream_bytes_received = streams_.counters().bytes_received;
-    s.stream_bytes_outstanding = streams_.outstanding();
-    s.duplicate_packets = duplicate_packets_;
-    s.undecryptable_packets = undecryptable_packets_;
-    s.key_updates = keys_ ? keys_->key_updates() : 0;
-    s.held = holds_.held();
-    s.hold = holds_.why();
-    s.cipher = std::string(crypto::to_string(cipher_));
-    s.congestion = config_.congestion;
+    for (const auto& p : c.paths_.all()) s.paths.push_back(c.path_stats(*p));
+    s.paths.insert(s.paths.end(), c.paths_.closed().begin(), c.paths_.closed().end());
+    s.stream_bytes_sent = c.streams_.counters().bytes_sent;
+    s.stream_bytes_resent = c.streams_.counters().bytes_resent;
+    s.stream_bytes_received = c.streams_.counters().bytes_received;
+    s.stream_bytes_outstanding = c.streams_.outstanding();
+    s.duplicate_packets = c.duplicate_packets_;
+    s.undecryptable_packets = c.undecryptable_packets_;
+    s.key_updates = c.keys_ ? c.keys_->key_updates() : 0;
+    s.held = c.holds_.held();
+    s.hold = c.holds_.why();
+    s.cipher = std::string(crypto::to_string(c.cipher_));
+    s.congestion = c.config_.congestion;
     return s;
 }
 

@@ -1,6 +1,7 @@
-// Measures how long each cause held up a connection.
+// The parts of a connection, which the connection*.cpp files share.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/lifecycle.hpp"
 #include "congestion/coupling.hpp"
 #include "crypto/packet_protection.hpp"
 #include "proto/close_reason.hpp"
@@ -32,10 +34,13 @@
 
 namespace udtx::proto {
 
+// Measures how long each cause held up a connection.
+
 /// Order of calls: enter() with times that never go back. A cause counts from its enter() to the next.
 class HoldMeter {
   public:
     void enter(Instant now, SendHold why) noexcept {
+        assert(!since_ || now >= *since_);
         if (since_) held_[static_cast<std::size_t>(why_)] += now - *since_;
         since_ = now;
         why_ = why;
@@ -68,6 +73,7 @@ class UDTX_LOCAL Connection::Impl {
         /// Called whenever this connection may have something to poll.
         std::function<void()> on_touched{};
         std::shared_ptr<WindowMemory> window_memory{};  ///< null: windows do not grow
+        Experiment experiment{};
     };
     Impl(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now);
     Impl(const Impl&) = delete;
@@ -83,50 +89,21 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out);
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
-    [[nodiscard]] std::optional<Event> poll_event();
     /// The socket refused datagrams of this size (EMSGSIZE) on this path. From now on they are smaller.
     void on_datagram_too_large(Instant now, PathId path, std::size_t bytes);
     /// The system cannot send between these addresses. Before the peer was heard, this ends the connection once it
     /// holds for all its address pairs. After that, the problem may pass. With `may_pass`, a refusal counts only if it
     /// is repeated a moment later.
     void on_no_way(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass);
-    /// There are signs that the peer is gone. They count if it stays silent although it is asked. If another path
-    /// works, only the silent path is suspended.
-    void suspect(Instant now, Evidence evidence);
-    /// ICMP "port unreachable" came from `remote`.
-    void on_refused(Instant now, const Address& remote);
     /// Client: true if this datagram, which has no connection id of this end, is the peer's reset.
     [[nodiscard]] bool on_reset(Instant now, const RxDatagram& datagram);
 
-    // --- application side
-    [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
-    [[nodiscard]] std::uint64_t write_capacity(StreamId id, std::uint64_t unacked);
-    [[nodiscard]] std::uint64_t held_bytes() const { return streams_.held_bytes(); }
-    Result<void> write(StreamId id, Chunk chunk);
-    Result<void> finish(StreamId id);
-    [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    [[nodiscard]] ReadChunk read_chunk(StreamId id);
-    void set_placed_sink(PlacedSink* sink) { streams_.set_sink(sink); }
-    void release_placed(StreamId id, std::uint64_t bytes);
-    void reset_stream(StreamId id, std::uint64_t code);
-    void stop_receiving(StreamId id, std::uint64_t code);
-    void close(Instant now, std::uint64_t code, std::string reason);
-    void refuse(Instant now, std::string message);
-    /// Refuses a peer whose key is no longer valid.
-    void distrust(Instant now, std::string message);
+    /// Ends the connection because this end does not want the peer.
+    void refuse(Instant now, const Error& why);
     void give_up(Instant now, const std::exception& thrown) noexcept;
-    Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
-    Result<void> remove_path(Instant now, PathId id);
-    void set_max_rate(Rate rate);
-    void set_peer_rate(Rate rate);
-    void set_group_rate(Rate rate);
 
-    [[nodiscard]] bool connected() const noexcept { return state_ == State::established; }
-    [[nodiscard]] bool drained() const noexcept { return state_ == State::drained; }
-    [[nodiscard]] ConnectionStats stats() const;
-    [[nodiscard]] const Address& remote() const noexcept { return paths_.first().remote; }
-    [[nodiscard]] std::span<const std::byte> peer_key() const noexcept { return peer_key_; }
-    [[nodiscard]] ConnectionId remote_id() const noexcept { return handshake_.remote_id(); }
+    [[nodiscard]] bool connected() const noexcept { return life_ == Life::established; }
+    [[nodiscard]] bool drained() const noexcept { return life_ == Life::drained; }
     [[nodiscard]] Instant started() const noexcept { return started_; }
     [[nodiscard]] bool heard() const noexcept { return handshake_.heard(); }
     [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
@@ -138,15 +115,33 @@ class UDTX_LOCAL Connection::Impl {
     }
 
   private:
+    friend class Connection;
     static constexpr int kCloseRepeats = 3;
-    enum class State : std::uint8_t { handshaking, established, closing, drained };
+    /// Closing and draining: RFC 9000, section 10.2.
+    enum class Life : std::uint8_t {
+        handshaking,
+        established,
+        failing,    ///< give_up() had no memory to close; the next datagram or time-out tries again
+        closing,    ///< this end ended it and repeats its CLOSE
+        answering,  ///< the peer ended it; one CLOSE answers
+        drained,
+    };
+    static constexpr Step<Life> kLife[] = {
+        {Life::handshaking, Life::established}, {Life::handshaking, Life::failing}, {Life::handshaking, Life::closing},
+        {Life::handshaking, Life::drained},     {Life::established, Life::failing}, {Life::established, Life::closing},
+        {Life::established, Life::answering},   {Life::established, Life::drained}, {Life::failing, Life::closing},
+        {Life::failing, Life::drained},         {Life::closing, Life::drained},     {Life::answering, Life::drained}};
+    /// Packets until a number is skipped.
+    [[nodiscard]] std::uint64_t draw_skip() { return 1000 + deps_.rng->next_u64() % 4096; }
+    /// event::Closed was reported.
+    [[nodiscard]] bool over() const noexcept { return life_ >= Life::closing; }
 
     // connection.cpp
     void touch() const;
     void fail(Instant now, const Error& error);
     [[nodiscard]] bool may_be_fast() const;
     [[nodiscard]] std::uint64_t useful_ahead() const;
-    void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
+    void enter_closing(Instant now, CloseReason reason);
     void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);
     /// If a plug-in of the application cannot be made, lacks_plug_in_ notes the error and a built-in one replaces it.
@@ -155,21 +150,19 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] PathStats path_stats(const PathContext& p) const;
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
     [[nodiscard]] TransportParameters own_parameters() const;
-    [[nodiscard]] std::vector<std::byte> hello_proof() const;
     /// The RTT of the handshake, until the path has a sample of its own.
     [[nodiscard]] const recovery::RttEstimator& rtt_of(const PathContext& p) const;
     [[nodiscard]] Duration probe_interval(const PathContext& p) const;
 
     // connection_paths.cpp
     PathContext& open_path(Instant now, PathId id, const Address& local, const Address& remote);
-    [[nodiscard]] bool peer_may_open(PathId id) const;
     [[nodiscard]] std::uint32_t max_paths() const;
     void use_for_handshake(const PathAddresses& addresses);
     void dial_elsewhere();
     [[nodiscard]] bool is_blocked(const PathAddresses& way) const;
     void settle_first_path(const RxDatagram& datagram);
     void share_rates();
-    void apply_rates();
+    void set_cap(Rate& cap, Rate rate);
     void enter(PathContext& p, PathState state);
     void tell_path(const PathContext& p, bool unreachable);
     void activate(Instant now, PathContext& p);
@@ -186,20 +179,15 @@ class UDTX_LOCAL Connection::Impl {
     // connection_rx.cpp
     void on_long_packet(Instant now, const RxDatagram& datagram);
     void on_short_packet(Instant now, const RxDatagram& datagram);
-    [[nodiscard]] bool open(const RxDatagram& datagram, const wire::ShortHeader& header, PacketNumber number);
     void on_opened(Instant now, PathContext& p, const RxDatagram& datagram, const wire::ShortHeader& header,
                    PacketNumber number);
-    void after_handshake_packet(Instant now);
     Result<void> establish(Instant now);
     Result<void> on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting);
     Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame,
                           std::optional<wire::RateFeedbackFrame>& told);
     void on_close_answered(std::span<const std::byte> payload);
-    void on_address_change(Instant now, PathContext& p, const RxDatagram& datagram);
     void on_path_response(Instant now, PathContext& p, std::uint64_t value);
     void follow_line(Instant now);
-
-    // connection_rx.cpp
     Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
                         const std::optional<wire::RateFeedbackFrame>& told);
     void apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report = nullptr);
@@ -207,7 +195,6 @@ class UDTX_LOCAL Connection::Impl {
     void take_lost(Instant now, PathContext& p);
     void send_again(const recovery::SentPacket& packet);
     void take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report);
-    void pace_acks(Instant now, PathContext& p);
     void keep_back(Instant now, PathContext& p);
     void tell_kept_back(Instant now, PathContext& p);
     void describe(const PathContext& p, CongestionFeedback& fb) const;
@@ -231,7 +218,6 @@ class UDTX_LOCAL Connection::Impl {
     std::optional<Transmit> next_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out);
     [[nodiscard]] SendHold hold_cause(Instant now);
     std::optional<Transmit> transmit_close(Instant now, std::span<std::byte> out);
-    std::optional<Transmit> transmit_handshake(Instant now, std::span<std::byte> out);
     /// What a packet may carry besides the frames of its path.
     struct Cargo {
         bool shared = true;  ///< frames that belong to no path: credit, resets, the state of other paths
@@ -257,16 +243,9 @@ class UDTX_LOCAL Connection::Impl {
     void fill_shared(wire::Writer& out, recovery::SentPacket& packet);
     void fill_duplicate(const PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     void note_sent(Instant now, PathContext& p, recovery::SentPacket& packet);
-    void fill_control(PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     std::size_t build_packet(Instant now, PathContext& p, std::span<std::byte> out, const PacketPlan& plan);
-    void seal(const PathContext& p, PacketNumber number, std::span<std::byte> packet);
-    void maybe_update_keys();
-    void maybe_skip_number(PathContext& p);
     [[nodiscard]] Transmit transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const;
-
-    // connection_tx.cpp
     std::optional<Transmit> transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out);
-    std::optional<Transmit> transmit_bound(Instant now, PathContext& p, std::span<std::byte> out);
     [[nodiscard]] std::uint64_t budget(Instant now, PathContext& p);
     [[nodiscard]] bool has_room(Instant now, PathContext& p);
     void view_paths(Instant now);
@@ -274,34 +253,26 @@ class UDTX_LOCAL Connection::Impl {
     std::optional<Transmit> transmit_late(Instant now, std::span<std::byte> out);
     [[nodiscard]] bool watching() const noexcept { return config_.reinject && !paths_.single(); }
     [[nodiscard]] std::optional<PathPick> choose(Instant now);
-    [[nodiscard]] std::optional<PathPick> choose_again(Instant now, const PathContext& p);
     void note_blocked(Instant now);
 
     // connection_timers.cpp
-    /// A packet arrives after the idle timeout, because this process did not run. The peer may have given up meanwhile.
-    void doubt_after_stop(Instant now);
     /// `evidence`: nullopt after a stop of this process.
     void doubt(Instant now, PathContext& p, std::optional<Evidence> evidence);
     void ease_doubt(Instant now, PathContext& p);
     void on_doubt_clock(Instant now, PathContext& p);
-
-    // connection_timers.cpp
     [[nodiscard]] std::optional<Instant> path_deadline(const PathContext& p) const;
     [[nodiscard]] std::optional<Instant> departure(const PathContext& p) const;
     [[nodiscard]] Duration lower_idle_timeout() const;
     [[nodiscard]] std::optional<Instant> keep_alive_at(const PathContext& p) const;
     void on_path_clock(Instant now, PathContext& p);
-    void forget_probes(Instant now, PathContext& p);
     void on_idle(Instant now);
     void on_path_timeout(Instant now, PathContext& p);
     [[nodiscard]] Instant idle_deadline() const;
 
     EndpointDeps deps_;
-    Experiment experiment_;
     const TransportConfig& config_;
     Setup setup_;
-    bool given_up_ = false;
-    State state_ = State::handshaking;
+    Lifecycle<kLife> life_{Life::handshaking};
     std::deque<Event> events_;
     std::uint64_t congestion_seed_;
 
@@ -359,7 +330,6 @@ class UDTX_LOCAL Connection::Impl {
     std::string close_text_;
     wire::CloseFrame close_frame_;
     int close_sends_ = 0;
-    bool peer_closed_ = false;  // the peer closed first; our CLOSE is the answer
     Instant close_next_;
     Duration close_spacing_{};
     Instant drain_deadline_;

@@ -35,7 +35,7 @@ void Connection::Impl::fill_acks(Instant now, PathContext& p, wire::Writer& out,
             return;
         }
     }
-    packet.control = packet.control | Control::ack;
+    add(packet.control, Control::ack);
     packet.ack_largest = ack_scratch_.largest();
 }
 
@@ -60,21 +60,6 @@ void Connection::Impl::fill_close(Instant now, const wire::CloseFrame& close, bo
     (void)wire::write_frame(out, close);
 }
 
-void Connection::Impl::fill_control(PathContext& p, wire::Writer& out, SentPacket& packet) {
-    const auto note = [&packet](Control bit) {
-        packet.control = packet.control | bit;
-        packet.ack_eliciting = true;
-    };
-    if (p.response_due && wire::write_frame(out, wire::PathResponseFrame{*p.response_due})) {
-        p.response_due.reset();
-        note(Control::path_response);
-    }
-    if (p.ping_due && wire::write_frame(out, wire::PingFrame{})) {
-        p.ping_due = false;
-        note(Control::ping);
-    }
-}
-
 /// Writes ACKs of paths that do not carry their own at present. If no other path works, these leave on the path itself.
 void Connection::Impl::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     for (const auto& other : paths_.all()) {
@@ -90,7 +75,7 @@ void Connection::Impl::fill_ack_elsewhere(Instant now, wire::Writer& out) {
 
 void Connection::Impl::fill_shared(wire::Writer& out, SentPacket& packet) {
     const auto note = [&packet](Control bit, PathId path) {
-        packet.control = packet.control | bit;
+        add(packet.control, bit);
         packet.control_path = path;
         packet.ack_eliciting = true;
     };
@@ -135,7 +120,18 @@ void Connection::Impl::fill_payload(Instant now, PathContext& p, const PacketPla
     if (plan.mtu_probe && wire::write_frame(w, wire::PingFrame{})) packet.ack_eliciting = true;
     if (plan.challenge && wire::write_frame(w, wire::PathChallengeFrame{*plan.challenge})) packet.ack_eliciting = true;
     if (!plan.eliciting || !plan.acks) return;
-    fill_control(p, w, packet);
+    const auto note = [&packet](Control bit) {
+        add(packet.control, bit);
+        packet.ack_eliciting = true;
+    };
+    if (p.response_due && wire::write_frame(w, wire::PathResponseFrame{*p.response_due})) {
+        p.response_due.reset();
+        note(Control::path_response);
+    }
+    if (p.ping_due && wire::write_frame(w, wire::PingFrame{})) {
+        p.ping_due = false;
+        note(Control::ping);
+    }
     if (plan.shared) {
         fill_ack_elsewhere(now, w);
         fill_shared(w, packet);
@@ -166,7 +162,10 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
                                            const PacketPlan& plan) {
     if (plan.size > out.size()) return 0;
     const bool bare = plan.mtu_probe || plan.challenge || plan.close != nullptr;
-    if (!bare && !plan.pair_second) maybe_skip_number(p);
+    if (!bare && !plan.pair_second && --p.skip_in == 0) {
+        p.recovery.skip_number();
+        p.skip_in = draw_skip();
+    }
     SentPacket packet;
     packet.number = p.recovery.next_number();
     // The header is written first, because the cipher starts with it. Otherwise it would wait for all stores of the
@@ -184,7 +183,12 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
     if (w.size() == 0) return 0;
     if (plan.pad) w.zeros(w.room());
     const std::size_t size = wire::kShortHeaderBytes + w.size() + wire::kTagBytes;
-    seal(p, packet.number, out.first(size));
+    if (deps_.lanes == 0) {
+        keys_->seal(p.id, packet.number, out.first(size), wire::kShortHeaderBytes);
+    } else {
+        keys_->note_sealed(p.id, packet.number);
+        if (!unsealed_) unsealed_ = packet.number;
+    }
 
     packet.sent = now;
     packet.bytes = static_cast<std::uint32_t>(size);
@@ -195,19 +199,10 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
     return size;
 }
 
-void Connection::Impl::seal(const PathContext& p, PacketNumber number, std::span<std::byte> packet) {
-    if (deps_.lanes == 0) {
-        keys_->seal(p.id, number, packet, wire::kShortHeaderBytes);
-        return;
-    }
-    keys_->note_sealed(p.id, number);
-    if (!unsealed_) unsealed_ = number;
-}
-
 void Connection::Impl::note_sent(Instant now, PathContext& p, SentPacket& packet) {
-    ++p.sent_packets;
-    p.sent_bytes += packet.bytes;
-    if (packet.retransmission) ++p.retransmitted_packets;
+    ++p.figures.sent_packets;
+    p.figures.sent_bytes += packet.bytes;
+    if (packet.retransmission) ++p.figures.retransmitted_packets;
     if (packet.in_flight) {
         last_sent_eliciting_ = now;
         p.last_eliciting = now;
@@ -227,12 +222,6 @@ void Connection::Impl::note_sent(Instant now, PathContext& p, SentPacket& packet
     } else if (!packet.mtu_probe) {
         p.acks.pace().on_sent(now, packet.bytes);
     }
-}
-
-void Connection::Impl::maybe_skip_number(PathContext& p) {
-    if (--p.skip_in > 0) return;
-    p.recovery.skip_number();
-    p.skip_in = 1000 + deps_.rng->next_u64() % 4096;
 }
 
 static crypto::Aead& aead_of(const crypto::PacketKey& key, std::size_t worker) {

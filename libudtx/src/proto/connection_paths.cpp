@@ -16,48 +16,50 @@ std::uint32_t Connection::Impl::max_paths() const {
 }
 
 PathContext& Connection::Impl::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
-    auto path = std::make_unique<PathContext>(id, config_, local, remote, experiment_.first_number);
+    auto path =
+        std::make_unique<PathContext>(id, config_, local, remote, setup_.experiment.first_number, PathState::probing);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
-    path->state = PathState::probing;
     path->last_received = now;
     path->last_eliciting = now;
-    path->skip_in = 1000 + deps_.rng->next_u64() % 4096;
+    path->skip_in = draw_skip();
     give_controller(*path);
     if (!scheduler_) make_scheduler();
     if (lacks_plug_in_) fail(now, *lacks_plug_in_);
     return paths_.add(std::move(path));
 }
 
-Result<PathId> Connection::Impl::add_path(Instant now, const Address& local, const Address& remote,
-                                          const PathOptions& options) {
-    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
-    if (setup_.role != Role::client) {
+Result<PathId> Connection::add_path(Instant now, const Address& local, const Address& remote,
+                                    const PathOptions& options) {
+    Impl& c = *impl_;
+    if (!connected()) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    if (role() != Role::client) {
         return Error{ErrorCode::invalid_argument, "only the end that connected can open paths"};
     }
-    if (paths_.count() >= max_paths()) {
-        return Error{ErrorCode::refused, "no more than " + std::to_string(max_paths()) +
+    if (c.paths_.count() >= c.max_paths()) {
+        return Error{ErrorCode::refused, "no more than " + std::to_string(c.max_paths()) +
                                              " paths at once (the peer takes " +
-                                             std::to_string(std::max<std::uint64_t>(peer_.max_paths, 1)) + ")"};
+                                             std::to_string(std::max<std::uint64_t>(c.peer_.max_paths, 1)) + ")"};
     }
-    const auto id = paths_.unused_id();
+    const auto id = c.paths_.unused_id();
     if (!id) return Error{ErrorCode::refused, "the connection has used all 256 path numbers: connect again"};
-    PathContext& p = open_path(now, *id, local, remote);
-    if (lacks_plug_in_) return *lacks_plug_in_;
+    PathContext& p = c.open_path(now, *id, local, remote);
+    if (c.lacks_plug_in_) return *c.lacks_plug_in_;
     p.options = options;
-    p.validator.ask(now, local, remote, deps_.rng->next_u64());
-    touch();
+    p.validator.ask(now, local, remote, c.deps_.rng->next_u64());
+    c.touch();
     return *id;
 }
 
-Result<void> Connection::Impl::remove_path(Instant now, PathId id) {
-    PathContext* p = paths_.find(id);
+Result<void> Connection::remove_path(Instant now, PathId id) {
+    Impl& c = *impl_;
+    PathContext* p = c.paths_.find(id);
     if (p == nullptr) return Error{ErrorCode::invalid_argument, "there is no such path"};
-    if (!paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works"};
-    abandons_due_.push_back({id, 0});
-    close_path(*p);
-    leave_closed(now);
-    touch();
+    if (!c.paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works"};
+    c.abandons_due_.push_back({id, 0});
+    c.close_path(*p);
+    c.leave_closed(now);
+    c.touch();
     return {};
 }
 
@@ -83,7 +85,7 @@ void Connection::Impl::on_no_way(Instant now, const Address& local, const Addres
                                  bool may_pass) {
     no_way_ = std::move(why);
     no_way_at_ = now;
-    if (setup_.role != Role::client || keys_ || handshake_.heard() || state_ != State::handshaking) return;
+    if (setup_.role != Role::client || keys_ || handshake_.heard() || life_ != Life::handshaking) return;
     const PathAddresses way{local, remote, {}};
     if (is_blocked(way)) return;
     if (may_pass) {
@@ -115,11 +117,6 @@ void Connection::Impl::settle_first_path(const RxDatagram& datagram) {
     setup_.alternatives.clear();
 }
 
-bool Connection::Impl::peer_may_open(PathId id) const {
-    return setup_.role == Role::server && state_ == State::established && !paths_.was_used(id) &&
-           paths_.count() < std::max(config_.max_paths, 1U);
-}
-
 void Connection::Impl::tell_path(const PathContext& p, bool unreachable) {
     events_.push_back(event::PathChanged{p.id, p.state, p.local, p.remote, unreachable});
 }
@@ -142,7 +139,7 @@ void Connection::Impl::share_rates() {
 }
 
 void Connection::Impl::enter(PathContext& p, PathState state) {
-    p.state = state;
+    p.state.enter(state);
     if (state != PathState::active) p.doubt.reset();
     share_rates();
     tell_path(p, false);
@@ -195,20 +192,20 @@ bool Connection::Impl::fails(Instant now, const PathContext& p) const {
 // All data in flight moves to the other paths at once. The controller is told of one timeout and no losses, because
 // silence says nothing about the path's queue.
 void Connection::Impl::suspend(Instant now, PathContext& p) {
-    ++p.suspensions;
+    ++p.figures.suspensions;
     note_failure(now, p);
     const bool told = p.recovery.in_timeout();
     p.probes = 0;
     p.line_probes.abandon();
     outcome_.clear();
-    if (experiment_.silent_path_rule) {
+    if (setup_.experiment.silent_path_rule) {
         p.recovery.begin_timeout();
         p.recovery.give_up_flight(now, outcome_);
     } else {
         p.recovery.for_each_in_flight([this](const recovery::SentPacket& packet) { send_again(packet); });
     }
     for (const auto& packet : outcome_.lost) send_again(packet);
-    p.lost_packets += outcome_.lost.size();
+    p.figures.lost_packets += outcome_.lost.size();
     outcome_.lost.clear();
     apply_outcome(now, p, !told);
     p.ack_elsewhere = p.acks.pending();

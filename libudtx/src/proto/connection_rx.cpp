@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "crypto/bytes.hpp"
 #include "proto/close_reason.hpp"
@@ -25,9 +27,9 @@ bool lists_our_version(const wire::LongHeader& header, std::span<const std::byte
 }  // namespace
 
 void Connection::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
-    if (state_ == State::drained) return;
+    if (drained()) return;
     touch();
-    if (given_up_ && state_ != State::closing) return give_up(now, std::bad_alloc());
+    if (life_ == Life::failing) return give_up(now, std::bad_alloc());
     if (wire::is_long_header(datagram.data)) {
         on_long_packet(now, datagram);
     } else if (keys_) {
@@ -37,7 +39,7 @@ void Connection::Impl::handle_datagram(Instant now, const RxDatagram& datagram) 
 
 void Connection::Impl::on_long_packet(Instant now, const RxDatagram& datagram) {
     const auto header = wire::parse_long_header(datagram.data);
-    if (!header || state_ == State::closing) return;
+    if (!header || over()) return;
     if (header->type == wire::LongType::retry) {
         handshake_.on_retry(*header, datagram.data);
         settle_first_path(datagram);
@@ -60,10 +62,6 @@ void Connection::Impl::on_long_packet(Instant now, const RxDatagram& datagram) {
     settle_first_path(datagram);
     PathContext& p = paths_.first();
     if (p.local.family == Address::Family::none) p.local = datagram.local;
-    after_handshake_packet(now);
-}
-
-void Connection::Impl::after_handshake_packet(Instant now) {
     if (handshake_.closed_by_peer() && !keys_) {
         end(*handshake_.closed_by_peer());
         return;
@@ -80,7 +78,7 @@ Result<void> Connection::Impl::establish(Instant now) {
     const auto key = handshake_.tls().peer_key();
     peer_key_.assign(key.begin(), key.end());
     if (peer_.receive_rate > 0) {
-        set_peer_rate(Rate::bits_per_second(static_cast<double>(peer_.receive_rate)));
+        set_cap(peer_rate_, Rate::bits_per_second(static_cast<double>(peer_.receive_rate)));
     }
     const auto cipher = setup_.role == Role::server ? choose_cipher(own_parameters(), peer_)
                                                     : Result<crypto::Cipher>(static_cast<crypto::Cipher>(peer_.cipher));
@@ -99,7 +97,7 @@ Result<void> Connection::Impl::establish(Instant now) {
     const auto maximum = std::max(narrow ? path::MtuSearch::kLeast : config_.min_datagram, largest);
     paths_.first().mtu = path::MtuSearch(config_.min_datagram, maximum, narrow);
     paths_.first().acks.pace().on_handshake(now - started_);
-    state_ = State::established;
+    life_.enter(Life::established);
     const PathOptions& wanted = paths_.first().options;
     // A peer that supports only one path would not understand PATH_STATUS.
     paths_.first().status_due = max_paths() > 1 && (wanted.standby || wanted.weight != 1.0);
@@ -117,15 +115,27 @@ void Connection::Impl::on_short_packet(Instant now, const RxDatagram& datagram) 
     const auto header = wire::parse_short_header(datagram.data);
     if (!header || datagram.data.size() < wire::kShortHeaderBytes + wire::kTagBytes) return;
     PathContext* p = paths_.find(header->path);
-    if (p == nullptr && !peer_may_open(header->path)) return;
-    const PacketNumber expected = p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : experiment_.first_number;
+    if (p == nullptr) {
+        const bool may_open = setup_.role == Role::server && connected() && !paths_.was_used(header->path) &&
+                              paths_.count() < std::max(config_.max_paths, 1U);
+        if (!may_open) return;
+    }
+    const PacketNumber expected =
+        p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : setup_.experiment.first_number;
     const PacketNumber number =
         datagram.opened ? datagram.opened->number : wire::expand_packet_number(header->packet_number, expected);
     if (p != nullptr && !p->replay.check(number)) {
         ++duplicate_packets_;
         return;
     }
-    if (!open(datagram, *header, number)) {
+    bool authentic = false;
+    if (datagram.opened) {
+        authentic = datagram.opened->authentic;
+        keys_->note_opened(*datagram.opened->key, header->path, number, authentic);
+    } else {
+        authentic = keys_->open(header->path, number, header->key_phase, datagram.data, wire::kShortHeaderBytes);
+    }
+    if (!authentic) {
         ++undecryptable_packets_;
         if (keys_->forgery_limit_reached()) fail(now, {ErrorCode::protocol, "too many forged packets"});
         return;
@@ -147,34 +157,37 @@ std::optional<Opening> Connection::Impl::opening_of(const wire::ShortHeader& hea
                    .expected = *p->acks.largest() + 1};
 }
 
-bool Connection::Impl::open(const RxDatagram& datagram, const wire::ShortHeader& header, PacketNumber number) {
-    if (!datagram.opened) {
-        return keys_->open(header.path, number, header.key_phase, datagram.data, wire::kShortHeaderBytes);
-    }
-    keys_->note_opened(*datagram.opened->key, header.path, number, datagram.opened->authentic);
-    return datagram.opened->authentic;
-}
-
 /// The packet is authentic, and its payload is decrypted.
 void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& datagram,
                                  const wire::ShortHeader& header, PacketNumber number) {
     p.replay.mark(number);
-    doubt_after_stop(now);
+    if (now >= idle_deadline()) {
+        // This process did not run. The peer may have given up meanwhile.
+        for (const auto& path : paths_.all()) doubt(now, *path, std::nullopt);
+    }
     last_received_ = now;
     p.last_received = now;
     ease_doubt(now, p);
-    ++p.received_packets;
-    p.received_bytes += datagram.data.size();
+    ++p.figures.received_packets;
+    p.figures.received_bytes += datagram.data.size();
     const std::size_t end = datagram.data.size() - wire::kTagBytes;
     const auto payload =
         std::span<const std::byte>(datagram.data).subspan(wire::kShortHeaderBytes, end - wire::kShortHeaderBytes);
-    if (state_ == State::closing) {
-        on_close_answered(payload);
+    if (over()) {
+        if (life_ == Life::closing) on_close_answered(payload);
         return;
     }
     const bool newest = !p.acks.largest() || number > *p.acks.largest();
     if (p.local.family == Address::Family::none) p.local = datagram.local;
-    if (newest && (datagram.remote != p.remote || p.state == PathState::probing)) on_address_change(now, p, datagram);
+    // The peer uses another address, or it opens a path. Until that path is validated, its address is that of its
+    // newest packet.
+    if (newest && (datagram.remote != p.remote || p.state == PathState::probing)) {
+        if (p.state == PathState::probing && setup_.role == Role::server) {
+            p.local = datagram.local;
+            p.remote = datagram.remote;
+        }
+        p.validator.on_packet_from(now, datagram.local, datagram.remote, datagram.data.size(), deps_.rng->next_u64());
+    }
 
     const Instant arrival = std::min(now, datagram.received.value_or(now));
     p.line_meter.on_arrival(
@@ -209,12 +222,11 @@ void Connection::Impl::follow_line(Instant now) {
 
 /// Handles the peer's CLOSE, either the answer to ours or its own. Then both ends know of the end.
 void Connection::Impl::on_close_answered(std::span<const std::byte> payload) {
-    if (peer_closed_) return;
     wire::Reader in(payload);
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack_scratch_);
         if (!frame) return;
-        if (std::holds_alternative<wire::CloseFrame>(*frame)) state_ = State::drained;
+        if (std::holds_alternative<wire::CloseFrame>(*frame)) return life_.enter(Life::drained);
     }
 }
 
@@ -232,76 +244,51 @@ Result<void> Connection::Impl::on_payload(Instant now, PathContext& p, std::span
                            std::holds_alternative<wire::CloseFrame>(*frame);
         eliciting = eliciting || !quiet;
         if (const auto ok = on_frame(now, p, *frame, told); !ok) return ok;
-        if (state_ == State::closing) return {};
+        if (over()) return {};
     }
     return {};
 }
 
 Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire::Frame& frame,
                                         std::optional<wire::RateFeedbackFrame>& told) {
-    struct Visitor {
-        Impl& c;
-        Instant now;
-        PathContext& p;
-        std::optional<wire::RateFeedbackFrame>& told;
-        Result<void> operator()(const wire::PaddingFrame&) const { return {}; }
-        Result<void> operator()(const wire::PingFrame&) const { return {}; }
-        Result<void> operator()(const wire::AckFrameView& f) const {
-            return c.on_ack(now, p, *f.frame, std::exchange(told, std::nullopt));
-        }
-        Result<void> operator()(const wire::CryptoFrame&) const {
+    const auto handle = [&]<class Frame>(const Frame& f) -> Result<void> {
+        if constexpr (std::is_same_v<Frame, wire::AckFrameView>) {
+            return on_ack(now, p, *f.frame, std::exchange(told, std::nullopt));
+        } else if constexpr (std::is_same_v<Frame, wire::CryptoFrame>) {
             return Error{ErrorCode::protocol, "handshake bytes after the handshake"};
-        }
-        Result<void> operator()(const wire::StreamFrame& f) const { return c.streams_.on_stream(f); }
-        Result<void> operator()(const wire::MaxDataFrame& f) const {
-            c.streams_.on_max_data(f.limit);
-            return {};
-        }
-        Result<void> operator()(const wire::MaxStreamDataFrame& f) const { return c.streams_.on_max_stream_data(f); }
-        Result<void> operator()(const wire::MaxStreamsFrame& f) const {
-            c.streams_.on_max_streams(f.limit);
-            return {};
-        }
-        Result<void> operator()(const wire::ResetStreamFrame& f) const { return c.streams_.on_reset(f); }
-        Result<void> operator()(const wire::StopSendingFrame& f) const { return c.streams_.on_stop(f); }
-        Result<void> operator()(const wire::RateFeedbackFrame& f) const {
+        } else if constexpr (std::is_same_v<Frame, wire::StreamFrame>) {
+            return streams_.on_stream(f);
+        } else if constexpr (std::is_same_v<Frame, wire::MaxDataFrame>) {
+            streams_.on_max_data(f.limit);
+        } else if constexpr (std::is_same_v<Frame, wire::MaxStreamDataFrame>) {
+            return streams_.on_max_stream_data(f);
+        } else if constexpr (std::is_same_v<Frame, wire::MaxStreamsFrame>) {
+            streams_.on_max_streams(f.limit);
+        } else if constexpr (std::is_same_v<Frame, wire::ResetStreamFrame>) {
+            return streams_.on_reset(f);
+        } else if constexpr (std::is_same_v<Frame, wire::StopSendingFrame>) {
+            return streams_.on_stop(f);
+        } else if constexpr (std::is_same_v<Frame, wire::RateFeedbackFrame>) {
             told = f;
-            return {};
-        }
-        Result<void> operator()(const wire::PathChallengeFrame& f) const {
+        } else if constexpr (std::is_same_v<Frame, wire::PathChallengeFrame>) {
             p.response_due = f.data;
-            return {};
+        } else if constexpr (std::is_same_v<Frame, wire::PathResponseFrame>) {
+            on_path_response(now, p, f.data);
+        } else if constexpr (std::is_same_v<Frame, wire::HandshakeDoneFrame>) {
+            if (setup_.role == Role::server) return Error{ErrorCode::protocol, "HANDSHAKE_DONE from a client"};
+            handshake_.discard();
+        } else if constexpr (std::is_same_v<Frame, wire::PathStatusFrame>) {
+            on_path_status(f);
+        } else if constexpr (std::is_same_v<Frame, wire::PathAbandonFrame>) {
+            return on_path_abandon(f);
+        } else if constexpr (std::is_same_v<Frame, wire::CloseFrame>) {
+            answer_close(now, close_reason_from_peer(f));
+        } else {
+            static_assert(std::is_same_v<Frame, wire::PaddingFrame> || std::is_same_v<Frame, wire::PingFrame>);
         }
-        Result<void> operator()(const wire::PathResponseFrame& f) const {
-            c.on_path_response(now, p, f.data);
-            return {};
-        }
-        Result<void> operator()(const wire::HandshakeDoneFrame&) const {
-            if (c.setup_.role == Role::server) return Error{ErrorCode::protocol, "HANDSHAKE_DONE from a client"};
-            c.handshake_.discard();
-            return {};
-        }
-        Result<void> operator()(const wire::PathStatusFrame& f) const {
-            c.on_path_status(f);
-            return {};
-        }
-        Result<void> operator()(const wire::PathAbandonFrame& f) const { return c.on_path_abandon(f); }
-        Result<void> operator()(const wire::CloseFrame& f) const {
-            c.answer_close(now, close_reason_from_peer(f));
-            return {};
-        }
+        return {};
     };
-    return std::visit(Visitor{*this, now, p, told}, frame);
-}
-
-/// The peer uses another address, or it opens a path. Until that path is validated, its address is that of its newest
-/// packet.
-void Connection::Impl::on_address_change(Instant now, PathContext& p, const RxDatagram& datagram) {
-    if (p.state == PathState::probing && setup_.role == Role::server) {
-        p.local = datagram.local;
-        p.remote = datagram.remote;
-    }
-    p.validator.on_packet_from(now, datagram.local, datagram.remote, datagram.data.size(), deps_.rng->next_u64());
+    return std::visit(handle, frame);
 }
 
 void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64_t value) {
@@ -351,7 +338,7 @@ Result<void> Connection::Impl::on_ack(Instant now, const PathContext& via, const
     if (alive && p->state == PathState::active) p->recovery.end_timeout();
     apply_outcome(now, *p, false, told && told->path == p->id ? &*told : nullptr);
     // Only an ACK that arrives on the path itself shows that the path works in both directions.
-    const bool own = via.id == p->id || !experiment_.silent_path_rule;
+    const bool own = via.id == p->id || !setup_.experiment.silent_path_rule;
     if (alive && own && p->state == PathState::suspended) revive(now, *p, proven);
     return {};
 }
@@ -365,7 +352,7 @@ void Connection::Impl::take_acked(Instant now, PathContext& p) {
             p.mtu.on_acked(now, packet.number, packet.bytes);
         }
         if (has(packet.control, recovery::Control::ack)) p.acks.on_ack_acknowledged(packet.ack_largest);
-        for (std::size_t i = 0; i < packet.range_count; ++i) p.delivered_bytes += packet.ranges[i].length;
+        for (std::size_t i = 0; i < packet.range_count; ++i) p.figures.delivered_bytes += packet.ranges[i].length;
         streams_.on_acked(packet);
         watch_.on_acked(packet, streams_);
     }
@@ -389,7 +376,7 @@ void Connection::Impl::take_lost(Instant now, PathContext& p) {
             if (packet.control != recovery::Control::none) send_again(packet);
             continue;
         }
-        ++p.lost_packets;
+        ++p.figures.lost_packets;
         p.mtu.on_lost(packet.sent, packet.number, packet.bytes, p.recovery.probe_timeout());
         congestion_feedback_.lost.push_back({packet.number, packet.bytes, packet.sent});
         send_again(packet);
@@ -405,16 +392,6 @@ void Connection::Impl::take_report(Instant now, PathContext& p, const wire::Rate
         fb.arrivals.push_back(sample);
     }
     if (outcome_.largest_newly_acked) fb.one_way_delay = Instant(largest_time) - outcome_.largest_sent_time;
-}
-
-/// Reports to AckPace what happened to this end's acknowledgements.
-void Connection::Impl::pace_acks(Instant now, PathContext& p) {
-    p.acks.pace().on_fate({.now = now,
-                           .sent = outcome_.largest_sent_time,
-                           .delay = congestion_feedback_.one_way_delay,
-                           .packets = outcome_.quiet_acked,
-                           .bytes = outcome_.quiet_bytes,
-                           .lost = outcome_.quiet_lost});
 }
 
 namespace {
@@ -484,7 +461,7 @@ void Connection::Impl::apply_outcome(Instant now, PathContext& p, bool timeout, 
     take_acked(now, p);
     take_lost(now, p);
     if (p.mtu.current() != datagram_bytes) p.tell_datagram_size();
-    p.spurious_losses += outcome_.spurious;
+    p.figures.spurious_losses += outcome_.spurious;
     fb.in_flight_before = outcome_.in_flight_before + (p.in_flight() - p.recovery.in_flight());
     fb.acked_bytes = outcome_.acked_bytes;
     fb.acked_packets = outcome_.acked_packets;
@@ -500,7 +477,12 @@ void Connection::Impl::apply_outcome(Instant now, PathContext& p, bool timeout, 
     fb.application_limited = outcome_.delivery && outcome_.delivery->application_limited;
     fb.persistent_timeout = timeout;
     if (report != nullptr) take_report(now, p, *report);
-    pace_acks(now, p);
+    p.acks.pace().on_fate({.now = now,
+                           .sent = outcome_.largest_sent_time,
+                           .delay = fb.one_way_delay,
+                           .packets = outcome_.quiet_acked,
+                           .bytes = outcome_.quiet_bytes,
+                           .lost = outcome_.quiet_lost});
     p.congestion->on_feedback(fb);
     if (outcome_.acked_bytes > 0) p.probes = 0;
 }

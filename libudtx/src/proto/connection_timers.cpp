@@ -1,5 +1,6 @@
 // The timers of a connection: when each expires, and what happens then.
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include "crypto/bytes.hpp"
@@ -29,8 +30,9 @@ Duration Connection::Impl::lower_idle_timeout() const {
 }
 
 std::optional<Instant> Connection::Impl::poll_timeout() const {
-    if (state_ == State::drained) return std::nullopt;
-    if (state_ == State::closing) {
+    if (drained()) return std::nullopt;
+    if (life_ == Life::failing) return idle_deadline();
+    if (over()) {
         return close_sends_ > 0 ? std::min(close_next_, drain_deadline_) : drain_deadline_;
     }
     std::optional<Instant> next = idle_deadline();
@@ -82,16 +84,17 @@ std::optional<Instant> Connection::Impl::keep_alive_at(const PathContext& p) con
 }
 
 void Connection::Impl::handle_timeout(Instant now) {
-    if (state_ == State::drained) return;
+    if (drained()) return;
     touch();
-    if (state_ == State::closing) {
-        if (now >= drain_deadline_) state_ = State::drained;
+    if (over()) {
+        if (now >= drain_deadline_) life_.enter(Life::drained);
         return;
     }
     if (now >= idle_deadline()) {
         on_idle(now);
         return;
     }
+    if (life_ == Life::failing) return give_up(now, std::bad_alloc());
     if (const auto due = handshake_.deadline(); due && now >= *due) {
         handshake_.on_timeout(now);
         dial_elsewhere();
@@ -108,31 +111,28 @@ void Connection::Impl::handle_timeout(Instant now) {
         previous_keys_until_ = now + 3 * longest;
     }
     for (const auto& p : paths_.all()) {
-        if (state_ == State::established) on_path_clock(now, *p);
+        if (connected()) on_path_clock(now, *p);
     }
 }
 
 void Connection::Impl::on_path_clock(Instant now, PathContext& p) {
     if (p.state == PathState::suspended && now >= p.revival_at) {
-        forget_probes(now, p);
+        // Gives up earlier probes. The controller is told neither of them nor of other losses meanwhile.
+        if (p.recovery.in_timeout()) {
+            p.recovery.give_up_flight(now, outcome_, now - recovery::LossRecovery::kSilenceRemembered);
+            for (const auto& packet : outcome_.lost) send_again(packet);
+            outcome_.clear();
+        }
         p.probes = PathContext::kProbes;
         p.revival_wait = std::min(2 * p.revival_wait, PathContext::kLastRevival);
         p.revival_at = now + p.revival_wait;
     }
     if (p.state != PathState::active) return;
     on_doubt_clock(now, p);
-    if (state_ != State::established || p.state != PathState::active) return;
+    if (!connected() || p.state != PathState::active) return;
     on_path_timeout(now, p);
     tell_kept_back(now, p);
     if (const auto due = keep_alive_at(p); due && now >= *due) p.ping_due = true;
-}
-
-/// Gives up probes of a path that stays silent. Its controller is told neither of them nor of other losses meanwhile.
-void Connection::Impl::forget_probes(Instant now, PathContext& p) {
-    if (!p.recovery.in_timeout()) return;
-    p.recovery.give_up_flight(now, outcome_, now - recovery::LossRecovery::kSilenceRemembered);
-    for (const auto& packet : outcome_.lost) send_again(packet);
-    outcome_.clear();
 }
 
 void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
@@ -144,7 +144,7 @@ void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
         apply_outcome(now, p, false);
         return;
     }
-    ++p.probe_timeouts;
+    ++p.figures.probe_timeouts;
     if (fails(now, p)) note_failure(now, p);
     p.probes = PathContext::kProbes;
     // The tail is sent again instead of a bare PING: if it was lost, nothing else would show that (RFC 9002, section
@@ -160,7 +160,7 @@ void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
     }
     // A timeout is one event, however long it lasts.
     const bool told = p.recovery.in_timeout();
-    if (silent && !paths_.single() && experiment_.silent_path_rule) p.recovery.begin_timeout();
+    if (silent && !paths_.single() && setup_.experiment.silent_path_rule) p.recovery.begin_timeout();
     apply_outcome(now, p, silent && !told);
 }
 
@@ -236,13 +236,13 @@ std::string words_for(std::optional<Evidence> evidence, const Address& remote) {
 
 }  // namespace
 
-void Connection::Impl::suspect(Instant now, Evidence evidence) {
-    for (const auto& p : paths_.all()) doubt(now, *p, evidence);
+void Connection::suspect(Instant now, Evidence evidence) {
+    for (const auto& p : impl_->paths_.all()) impl_->doubt(now, *p, evidence);
 }
 
-void Connection::Impl::on_refused(Instant now, const Address& remote) {
-    for (const auto& p : paths_.all()) {
-        if (p->remote == remote) doubt(now, *p, Evidence::refused);
+void Connection::on_refused(Instant now, const Address& remote) {
+    for (const auto& p : impl_->paths_.all()) {
+        if (p->remote == remote) impl_->doubt(now, *p, Evidence::refused);
     }
 }
 
@@ -259,13 +259,8 @@ bool Connection::Impl::on_reset(Instant now, const RxDatagram& datagram) {
     return true;
 }
 
-void Connection::Impl::doubt_after_stop(Instant now) {
-    if (now < idle_deadline()) return;
-    for (const auto& p : paths_.all()) doubt(now, *p, std::nullopt);
-}
-
 void Connection::Impl::doubt(Instant now, PathContext& p, std::optional<Evidence> evidence) {
-    if (state_ != State::established || p.state != PathState::active) return;
+    if (!connected() || p.state != PathState::active) return;
     const auto& rtt = p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
     const Duration answer = rtt.probe_timeout() + kSynInterval;
     const int answers = evidence == Evidence::reset ? kAnswersWaitedForWithToken : kAnswersWaitedFor;

@@ -22,7 +22,7 @@ std::optional<Transmit> Connection::Impl::poll_transmit(Instant now, std::size_t
         t->first_number = *unsealed_;
     }
     if (events_.size() > events) touch();
-    if (state_ == State::established) holds_.enter(now, t ? SendHold::host : hold_cause(now));
+    if (connected()) holds_.enter(now, t ? SendHold::host : hold_cause(now));
     return t;
 }
 
@@ -40,21 +40,20 @@ SendHold Connection::Impl::hold_cause(Instant now) {
 
 std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out) {
-    if (state_ == State::drained) return std::nullopt;
+    if (drained() || life_ == Life::failing) return std::nullopt;
     if (keys_ && keys_->seal_limit_reached()) {
         // The peer never acknowledged the current key phase, so no key update was possible (RFC 9001, section 6.6).
         end({.code = ErrorCode::protocol, .message = "the key's packet limit was reached without an update"});
         return std::nullopt;
     }
-    if (state_ == State::closing) return transmit_close(now, out);
-    auto t = transmit_handshake(now, out);
-    if (!keys_) return t;
-    if (t) return t;
-    maybe_update_keys();
+    if (over()) return transmit_close(now, out);
     PathContext& p = paths_.first();
+    if (const std::size_t size = handshake_.poll(now, out); size > 0) return transmit_of(p, size, size);
+    if (!keys_) return std::nullopt;
+    if (keys_->sealed_in_phase() >= config_.rekey_after_packets && keys_->can_update()) keys_->initiate_update();
     // The only path that is left may be one that is not validated.
     if (!paths_.single() || p.state == PathState::probing) return transmit_several(now, max_segments, out);
-    t = transmit_challenge(now, p, out);
+    auto t = transmit_challenge(now, p, out);
     if (!t) t = transmit_mtu_probe(now, p, out);
     if (!t) t = transmit_data(now, p, Cargo{}, max_segments, out);
     return t;
@@ -74,7 +73,8 @@ std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<
     if (close_sends_ == 0 || now < close_next_) return std::nullopt;
     // Each copy takes another path, because nobody may know which of them still work. An answer is sent once, on the
     // best.
-    const auto turn = peer_closed_ ? 0 : static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
+    const bool answer = life_ == Life::answering;
+    const auto turn = answer ? 0 : static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
     PathContext& best = paths_.best();
     PathContext& in_turn = *paths_.all()[turn];
     PathContext& p = turn == 0 ? best : &in_turn == &best ? *paths_.all().front() : in_turn;
@@ -92,15 +92,9 @@ std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<
     } else {
         size = handshake_.make_close(now, out, close_frame_);
     }
-    if (peer_closed_) state_ = State::drained;
+    if (answer) life_.enter(Life::drained);
     if (size == 0) return std::nullopt;
     return transmit_of(p, size, size);
-}
-
-std::optional<Transmit> Connection::Impl::transmit_handshake(Instant now, std::span<std::byte> out) {
-    const std::size_t size = handshake_.poll(now, out);
-    if (size == 0) return std::nullopt;
-    return transmit_of(paths_.first(), size, size);
 }
 
 std::optional<Transmit> Connection::Impl::transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out) {
@@ -132,7 +126,7 @@ std::optional<Transmit> Connection::Impl::transmit_probing(Instant now, PathCont
     } else {
         v.on_sent(size);
     }
-    if (v.tries() > kTriesUntilTold && !std::exchange(p.failure_told, true)) tell_path(p, true);
+    if (challenge && v.tries() == kTriesUntilTold + 1) tell_path(p, true);
     if (size == 0) return std::nullopt;
     return transmit_of(p, size, size);
 }
@@ -236,15 +230,12 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
             return t;
         }
         if (size != mtu) break;
-        if (cargo.pick && !(cargo.pick = choose_again(now, p))) break;
+        if (!cargo.pick) continue;
+        cargo.pick = choose(now);
+        if (!cargo.pick || cargo.pick->path != p.id || cargo.pick->duplicate) break;
     }
     if (used == 0) return std::nullopt;
     return transmit_of(p, used, segment);
-}
-
-void Connection::Impl::maybe_update_keys() {
-    const bool enough = keys_->sealed_in_phase() >= config_.rekey_after_packets;
-    if (enough && keys_->can_update()) keys_->initiate_update();
 }
 
 // Chooses the path of the next datagram. Frames that belong to a path leave on it, credit and similar frames on the
@@ -326,20 +317,6 @@ std::optional<PathPick> Connection::Impl::choose(Instant now) {
     return scheduler_->pick(now, *demand, views_);
 }
 
-/// Picks again, for one more datagram in the batch of this path.
-std::optional<PathPick> Connection::Impl::choose_again(Instant now, const PathContext& p) {
-    auto pick = choose(now);
-    if (pick && (pick->path != p.id || pick->duplicate)) pick.reset();
-    return pick;
-}
-
-/// Sends what is bound to this path: ACKs, probes, and answers to the peer's.
-std::optional<Transmit> Connection::Impl::transmit_bound(Instant now, PathContext& p, std::span<std::byte> out) {
-    const bool bound = p.acks.due(now) || p.probes > 0 || p.response_due || p.ping_due;
-    if (!bound) return std::nullopt;
-    return transmit_data(now, p, {.shared = false, .data = false}, 1, out);
-}
-
 std::optional<Transmit> Connection::Impl::transmit_several(Instant now, std::size_t max_segments,
                                                            std::span<std::byte> out) {
     for (const auto& p : paths_.all()) {
@@ -352,7 +329,11 @@ std::optional<Transmit> Connection::Impl::transmit_several(Instant now, std::siz
     for (const auto& p : paths_.all()) {
         auto t = transmit_challenge(now, *p, out);
         if (!t && p->state == PathState::active) t = transmit_mtu_probe(now, *p, out);
-        if (!t && p->state != PathState::probing) t = transmit_bound(now, *p, out);
+        // ACKs, probes, and answers to the peer's are bound to their path.
+        const bool bound = p->acks.due(now) || p->probes > 0 || p->response_due || p->ping_due;
+        if (!t && p->state != PathState::probing && bound) {
+            t = transmit_data(now, *p, {.shared = false, .data = false}, 1, out);
+        }
         if (t) return t;
     }
     if (shared_pending() || streams_.control_pending()) {
@@ -406,7 +387,7 @@ void Connection::Impl::note_blocked(Instant now) {
     for (const auto& p : paths_.all()) {
         const bool blocked =
             p->state == PathState::suspended || (p->state == PathState::active && scheduler_->blocked(p->id));
-        if (p->blocked_since) p->blocked += now - *p->blocked_since;
+        if (p->blocked_since) p->figures.blocked += now - *p->blocked_since;
         p->blocked_since = blocked ? std::optional(now) : std::nullopt;
     }
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -29,24 +30,6 @@ class UDTX_LOCAL Endpoint::Impl {
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 
-    void set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
-                  const std::optional<crypto::Secret>& reset_key);
-    void listen(std::size_t max_connections) { max_connections_ = max_connections; }
-    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> ways);
-    [[nodiscard]] std::shared_ptr<Connection> accept();
-    void handle_datagram(Instant now, const RxDatagram& datagram);
-    [[nodiscard]] std::optional<Opening> opening_of(std::span<const std::byte> datagram) const;
-    void handle_timeout(Instant now);
-    [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
-                                                        std::span<std::byte> out);
-    [[nodiscard]] std::optional<Instant> poll_timeout() const;
-    void on_datagram_too_large(Instant now, const Transmit& refused);
-    void on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass);
-    [[nodiscard]] std::shared_ptr<Connection> poll_touched();
-    [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
-    [[nodiscard]] std::size_t half_open_count() const noexcept { return half_open_.size(); }
-
-  private:
     struct Entry {
         std::shared_ptr<Connection> connection{};
         std::optional<Instant> deadline{};  // as stored in timers_
@@ -61,6 +44,15 @@ class UDTX_LOCAL Endpoint::Impl {
     };
 
     std::shared_ptr<Connection> add(Instant now, Connection::Impl::Setup setup);
+    /// An exception of `call` ends only this connection.
+    template <class Call>
+    static void guard(Instant now, Connection::Impl& connection, const Call& call) {
+        try {
+            call();
+        } catch (const std::exception& failed) {
+            connection.give_up(now, failed);
+        }
+    }
     void on_touched(ConnectionId id, Entry& entry);
     void file_deadline(ConnectionId id, Entry& entry);
     void remove(ConnectionId id);
@@ -78,6 +70,7 @@ class UDTX_LOCAL Endpoint::Impl {
 
     EndpointDeps deps_;
     TransportConfig config_;
+    Experiment experiment_;
     crypto::CookieJar cookies_;
     std::optional<crypto::HelloProofs> proofs_;
     std::optional<ResetReplies> resets_;
@@ -107,19 +100,27 @@ Endpoint::Impl::~Impl() {
     for (auto& [id, entry] : connections_) entry.connection->impl_->forget_owner();
 }
 
-void Endpoint::Impl::set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
-                              const std::optional<crypto::Secret>& reset_key) {
-    deps_.handshakes = &handshakes;
+Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
+    : impl_(std::make_unique<Impl>(deps, std::move(config))) {}
+Endpoint::~Endpoint() = default;
+
+void Endpoint::listen(std::size_t max_connections) { impl_->max_connections_ = max_connections; }
+std::size_t Endpoint::connection_count() const noexcept { return impl_->connections_.size(); }
+std::size_t Endpoint::half_open_count() const noexcept { return impl_->half_open_.size(); }
+
+void Endpoint::set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
+                        const std::optional<crypto::Secret>& reset_key) {
+    impl_->deps_.handshakes = &handshakes;
     // The proofs of a key that stays must not be used once more.
-    if (deps_.hello_key != hello_key) {
-        deps_.hello_key = hello_key;
-        proofs_.reset();
-        if (hello_key) proofs_.emplace(*deps_.provider, *hello_key);
-        for (const ConnectionId id : half_open_) connections_.at(id).outdated = true;
+    if (impl_->deps_.hello_key != hello_key) {
+        impl_->deps_.hello_key = hello_key;
+        impl_->proofs_.reset();
+        if (hello_key) impl_->proofs_.emplace(*impl_->deps_.provider, *hello_key);
+        for (const ConnectionId id : impl_->half_open_) impl_->connections_.at(id).outdated = true;
     }
-    deps_.reset_key = reset_key;
-    resets_.reset();
-    if (reset_key) resets_.emplace(*deps_.provider, *reset_key);
+    impl_->deps_.reset_key = reset_key;
+    impl_->resets_.reset();
+    if (reset_key) impl_->resets_.emplace(*impl_->deps_.provider, *reset_key);
 }
 
 ConnectionId Endpoint::Impl::fresh_id() {
@@ -136,6 +137,7 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
     try {
         setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
         setup.window_memory = window_memory_;
+        setup.experiment = experiment_;
         entry.connection =
             std::make_shared<Connection>(std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now));
         on_touched(id, entry);
@@ -146,46 +148,47 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
     }
 }
 
-std::shared_ptr<Connection> Endpoint::Impl::connect(Instant now, std::vector<PathAddresses> ways) {
-    const ConnectionId original{deps_.rng->next_u64()};
+std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
+    assert(!ways.empty());
+    const ConnectionId original{impl_->deps_.rng->next_u64()};
     const PathAddresses first = ways.front();
     if (ways.size() == 1) {
         ways.clear();
     } else {
         std::rotate(ways.begin(), ways.begin() + 1, ways.end());  // the first one comes last, for its second turn
     }
-    const ConnectionId local = fresh_id();
-    dialled_.reserve(dialled_.size() + 1);
-    auto connection = add(now, {.role = Role::client,
-                                .local = local,
-                                .remote = original,
-                                .original = original,
-                                .local_address = first.local,
-                                .remote_address = first.remote,
-                                .path = first.options,
-                                .alternatives = std::move(ways)});
-    dialled_.push_back(local);
+    const ConnectionId local = impl_->fresh_id();
+    impl_->dialled_.reserve(impl_->dialled_.size() + 1);
+    auto connection = impl_->add(now, {.role = Role::client,
+                                       .local = local,
+                                       .remote = original,
+                                       .original = original,
+                                       .local_address = first.local,
+                                       .remote_address = first.remote,
+                                       .path = first.options,
+                                       .alternatives = std::move(ways)});
+    impl_->dialled_.push_back(local);
     return connection;
 }
 
-std::shared_ptr<Connection> Endpoint::Impl::accept() {
-    if (accepted_.empty()) return nullptr;
-    auto connection = std::move(accepted_.front());
-    accepted_.pop_front();
+std::shared_ptr<Connection> Endpoint::accept() {
+    if (impl_->accepted_.empty()) return nullptr;
+    auto connection = std::move(impl_->accepted_.front());
+    impl_->accepted_.pop_front();
     return connection;
 }
 
-std::shared_ptr<Connection> Endpoint::Impl::poll_touched() {
-    while (!events_.empty()) {
-        const ConnectionId id = events_.front();
-        events_.pop_front();
-        const auto it = connections_.find(id);
-        if (it == connections_.end()) continue;
-        Entry& entry = it->second;
+std::shared_ptr<Connection> Endpoint::poll_touched() {
+    while (!impl_->events_.empty()) {
+        const ConnectionId id = impl_->events_.front();
+        impl_->events_.pop_front();
+        const auto it = impl_->connections_.find(id);
+        if (it == impl_->connections_.end()) continue;
+        Impl::Entry& entry = it->second;
         entry.told = false;
         if (entry.connection->impl_->drained() && !entry.queued) {  // last events: let it be removed
             entry.queued = true;
-            ready_.push_back(id);
+            impl_->ready_.push_back(id);
         }
         return entry.connection;
     }
@@ -230,17 +233,17 @@ const Endpoint::Impl::Entry* Endpoint::Impl::find(ConnectionId id) {
     return newest_ == nullptr ? nullptr : &newest_->second;
 }
 
-void Endpoint::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
+void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     ConnectionId id;
     if (wire::is_long_header(datagram.data)) {
         const auto header = wire::parse_long_header(datagram.data);
         if (!header) return;
         id = header->destination;
-        if (!connections_.contains(id)) {
-            const auto alias = by_original_.find(id);
-            if (alias == by_original_.end()) {
+        if (!impl_->connections_.contains(id)) {
+            const auto alias = impl_->by_original_.find(id);
+            if (alias == impl_->by_original_.end()) {
                 try {
-                    on_hello(now, datagram);
+                    impl_->on_hello(now, datagram);
                 } catch (const std::exception&) {
                     // There is no memory for another connection. The datagram is treated as lost.
                 }
@@ -252,21 +255,19 @@ void Endpoint::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
         const auto header = wire::parse_short_header(datagram.data);
         if (!header) return;
         id = header->destination;
-        if (find(id) == nullptr) {
-            on_stray(now, datagram, *header);
+        if (impl_->find(id) == nullptr) {
+            impl_->on_stray(now, datagram, *header);
             return;
         }
     }
-    const Entry* entry = find(id);
+    const Impl::Entry* entry = impl_->find(id);
     if (entry == nullptr) return;
     const std::shared_ptr<Connection>& connection = entry->connection;  // only poll_transmit() removes it
     const bool was_connected = connection->impl_->connected();
-    try {
+    impl_->guard(now, *connection->impl_, [&] {
         connection->impl_->handle_datagram(now, datagram);
-        after_datagram(now, connection, was_connected);
-    } catch (const std::exception& failed) {
-        connection->impl_->give_up(now, failed);
-    }
+        impl_->after_datagram(now, connection, was_connected);
+    });
 }
 
 /// A data packet of an unknown connection: the server has lost ours, or this end has lost a client's.
@@ -279,12 +280,12 @@ void Endpoint::Impl::on_stray(Instant now, const RxDatagram& datagram, const wir
     if (reset) replies_.push_back({datagram.local, datagram.remote, {reset->begin(), reset->end()}});
 }
 
-std::optional<Opening> Endpoint::Impl::opening_of(std::span<const std::byte> datagram) const {
+std::optional<Opening> Endpoint::opening_of(std::span<const std::byte> datagram) const {
     if (wire::is_long_header(datagram) || datagram.size() < wire::kShortHeaderBytes + wire::kTagBytes)
         return std::nullopt;
     const auto header = wire::parse_short_header(datagram);
-    const auto it = header ? connections_.find(header->destination) : connections_.end();
-    return it == connections_.end() ? std::nullopt : it->second.connection->impl_->opening_of(*header);
+    const auto it = header ? impl_->connections_.find(header->destination) : impl_->connections_.end();
+    return it == impl_->connections_.end() ? std::nullopt : it->second.connection->impl_->opening_of(*header);
 }
 
 void Endpoint::Impl::after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected) {
@@ -292,9 +293,10 @@ void Endpoint::Impl::after_datagram(Instant now, const std::shared_ptr<Connectio
     const ConnectionId local = connection->impl_->setup().local;
     std::erase(half_open_, local);
     if (connections_.at(local).outdated) {
-        connection->impl_->distrust(now, "the server has replaced its pre-shared key");
+        connection->impl_->refuse(now, {ErrorCode::authentication, "the server has replaced its pre-shared key"});
     } else if (connections_.size() - half_open_.size() > max_connections_) {
-        connection->impl_->refuse(now, "the server has reached its limit of connections; try again later");
+        connection->impl_->refuse(
+            now, {ErrorCode::network, "the server has reached its limit of connections; try again later"});
     } else {
         accepted_.push_back(connection);
     }
@@ -388,112 +390,69 @@ void Endpoint::Impl::reply_versions(const RxDatagram& datagram, const wire::Long
 
 // --- datagrams out, timers
 
-std::optional<Transmit> Endpoint::Impl::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
-    while (!replies_.empty()) {
-        const Reply reply = std::move(replies_.front());
-        replies_.pop_front();
+std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+    while (!impl_->replies_.empty()) {
+        const Impl::Reply reply = std::move(impl_->replies_.front());
+        impl_->replies_.pop_front();
         if (reply.bytes.size() > out.size()) continue;
         std::copy(reply.bytes.begin(), reply.bytes.end(), out.begin());
         return Transmit{
             .local = reply.local, .remote = reply.remote, .size = reply.bytes.size(), .segment = reply.bytes.size()};
     }
-    while (!ready_.empty()) {
-        const ConnectionId id = ready_.front();
-        ready_.pop_front();
-        const auto it = connections_.find(id);
-        if (it == connections_.end()) continue;
-        Entry& entry = it->second;
-        try {
-            if (auto t = entry.connection->impl_->poll_transmit(now, max_segments, out)) {
-                ready_.push_back(id);
-                return t;
-            }
-        } catch (const std::exception& failed) {
-            entry.connection->impl_->give_up(now, failed);
-        }
+    while (!impl_->ready_.empty()) {
+        const ConnectionId id = impl_->ready_.front();
+        impl_->ready_.pop_front();
+        const auto it = impl_->connections_.find(id);
+        if (it == impl_->connections_.end()) continue;
+        Impl::Entry& entry = it->second;
+        std::optional<Transmit> t;
+        impl_->guard(now, *entry.connection->impl_, [&] {
+            auto built = entry.connection->impl_->poll_transmit(now, max_segments, out);
+            if (built) impl_->ready_.push_back(id);
+            t = std::move(built);
+        });
+        if (t) return t;
         entry.queued = false;
         if (entry.connection->impl_->drained() && !entry.told) {
-            remove(id);
+            impl_->remove(id);
         } else {
-            file_deadline(id, entry);
+            impl_->file_deadline(id, entry);
         }
     }
     return std::nullopt;
 }
 
-std::optional<Instant> Endpoint::Impl::poll_timeout() const {
-    if (timers_.empty()) return std::nullopt;
-    return timers_.begin()->first;
+std::optional<Instant> Endpoint::poll_timeout() const {
+    if (impl_->timers_.empty()) return std::nullopt;
+    return impl_->timers_.begin()->first;
 }
 
-void Endpoint::Impl::handle_timeout(Instant now) {
-    while (!timers_.empty() && timers_.begin()->first <= now) {
-        const ConnectionId id = timers_.begin()->second;
-        timers_.erase(timers_.begin());
-        Entry& entry = connections_.at(id);
+void Endpoint::handle_timeout(Instant now) {
+    while (!impl_->timers_.empty() && impl_->timers_.begin()->first <= now) {
+        const ConnectionId id = impl_->timers_.begin()->second;
+        impl_->timers_.erase(impl_->timers_.begin());
+        Impl::Entry& entry = impl_->connections_.at(id);
         entry.deadline.reset();
-        try {
-            entry.connection->impl_->handle_timeout(now);
-        } catch (const std::exception& failed) {
-            entry.connection->impl_->give_up(now, failed);
-        }
+        impl_->guard(now, *entry.connection->impl_, [&] { entry.connection->impl_->handle_timeout(now); });
     }
 }
 
-void Endpoint::Impl::on_datagram_too_large(Instant now, const Transmit& refused) {
-    const auto it = connections_.find(refused.connection);
-    if (it == connections_.end()) return;
-    Connection::Impl& connection = *it->second.connection->impl_;
-    try {
-        connection.on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
-    } catch (const std::exception& failed) {
-        connection.give_up(now, failed);
-    }
-}
-
-void Endpoint::Impl::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
-    const auto it = connections_.find(refused.connection);
-    if (it == connections_.end()) return;
-    Connection::Impl& connection = *it->second.connection->impl_;
-    try {
-        connection.on_no_way(now, refused.local, refused.remote, std::move(why), may_pass);
-    } catch (const std::exception& failed) {
-        connection.give_up(now, failed);
-    }
-}
-
-// --- the public face
-
-Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
-    : impl_(std::make_unique<Impl>(deps, std::move(config))) {}
-Endpoint::~Endpoint() = default;
-
-void Endpoint::set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
-                        const std::optional<crypto::Secret>& reset_key) {
-    impl_->set_keys(handshakes, hello_key, reset_key);
-}
-void Endpoint::listen(std::size_t max_connections) { impl_->listen(max_connections); }
-std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
-    return impl_->connect(now, std::move(ways));
-}
-std::shared_ptr<Connection> Endpoint::accept() { return impl_->accept(); }
-void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) { impl_->handle_datagram(now, datagram); }
-std::optional<Opening> Endpoint::opening_of(std::span<const std::byte> datagram) const {
-    return impl_->opening_of(datagram);
-}
-void Endpoint::handle_timeout(Instant now) { impl_->handle_timeout(now); }
-std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
-    return impl_->poll_transmit(now, max_segments, out);
-}
-std::optional<Instant> Endpoint::poll_timeout() const { return impl_->poll_timeout(); }
 void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
-    impl_->on_datagram_too_large(now, refused);
+    const auto it = impl_->connections_.find(refused.connection);
+    if (it == impl_->connections_.end()) return;
+    Connection::Impl& connection = *it->second.connection->impl_;
+    impl_->guard(now, connection,
+                 [&] { connection.on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size)); });
 }
+
 void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
-    impl_->on_no_way(now, refused, std::move(why), may_pass);
+    const auto it = impl_->connections_.find(refused.connection);
+    if (it == impl_->connections_.end()) return;
+    Connection::Impl& connection = *it->second.connection->impl_;
+    impl_->guard(now, connection,
+                 [&] { connection.on_no_way(now, refused.local, refused.remote, std::move(why), may_pass); });
 }
-std::shared_ptr<Connection> Endpoint::poll_touched() { return impl_->poll_touched(); }
-std::size_t Endpoint::connection_count() const noexcept { return impl_->connection_count(); }
-std::size_t Endpoint::half_open_count() const noexcept { return impl_->half_open_count(); }
+
+void Experiment::apply_to(Endpoint& endpoint) const { endpoint.impl_->experiment_ = *this; }
 
 }  // namespace udtx::proto

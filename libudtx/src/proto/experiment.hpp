@@ -1,6 +1,7 @@
-// Settings of a connection that only experiments and tests change. Applications need none of them.
+// Settings of connections that only tests and benchmarks change.
 #pragma once
 
+#include "udtx/core/endpoint.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::proto {
@@ -20,6 +21,9 @@ struct Experiment {
     bool regenerate_acks = true;
     /// First packet number of each path, the same at both ends. Values other than 0 test numbers that wrap.
     PacketNumber first_number = 0;
+
+    /// Gives the settings to connections that the endpoint makes from now on.
+    void apply_to(Endpoint& endpoint) const;
 };
 
 }  // namespace udtx::proto

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <utility>
 
 #include "proto/close_reason.hpp"
@@ -29,6 +30,7 @@ HandshakeLayer::HandshakeLayer(Role role, crypto::Provider& provider, std::uniqu
       acks_(kPath, kSynInterval) {}
 
 Result<void> HandshakeLayer::start(std::vector<std::byte> proof) {
+    assert(role_ == Role::client && stage_ == Stage::silent);
     token_ = std::move(proof);
     auto started = tls_->provide({});
     collect_output();
@@ -41,17 +43,16 @@ void HandshakeLayer::collect_output() {
 }
 
 Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram) {
-    if (discarded_ || datagram.size() < header.header_bytes + wire::kTagBytes) return false;
+    if (stage_ == Stage::discarded || datagram.size() < header.header_bytes + wire::kTagBytes) return false;
     const PacketNumber number = header.packet_number;
     crypto::PacketKey& key = role_ == Role::client ? keys_.server : keys_.client;
     if (!key.aead->open(crypto::make_nonce(key.iv, kPath, number), datagram, header.header_bytes)) return false;
-    if (role_ == Role::client && !peer_id_known_) {
+    if (says_hello()) {
         if (header.type != wire::LongType::handshake) return false;
         ids_.remote = header.source;
-        peer_id_known_ = true;
     }
     if (header.source != ids_.remote) return false;
-    heard_ = true;
+    if (stage_ < Stage::heard) stage_.enter(Stage::heard);
 
     const std::size_t end = datagram.size() - wire::kTagBytes;
     wire::Reader in(std::span<const std::byte>(datagram).subspan(header.header_bytes, end - header.header_bytes));
@@ -114,17 +115,19 @@ Result<void> HandshakeLayer::on_crypto(const wire::CryptoFrame& frame) {
 }
 
 void HandshakeLayer::on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram) {
-    if (role_ != Role::client || discarded_ || heard_) return;
+    if (!says_hello()) return;
     if (header.destination != ids_.local || header.token.empty()) return;
     if (!crypto::check_retry_tag(provider_, ids_.original, datagram)) return;
     token_.assign(header.token.begin(), header.token.end());
     // The first RETRY takes effect at once. A later one means that the cookie expired or was forged. Its token waits
     // for the next probe timeout, so that two ends that disagree do not drive each other.
-    if (!std::exchange(retried_, true)) send_again();
+    if (stage_ == Stage::retried) return;
+    stage_.enter(Stage::retried);
+    send_again();
 }
 
 void HandshakeLayer::send_again() {
-    if (discarded_) return;
+    if (stage_ == Stage::discarded) return;
     outcome_.clear();
     recovery_.abandon(outcome_);
     apply(outcome_);
@@ -145,7 +148,7 @@ void HandshakeLayer::apply(const recovery::Outcome& outcome) {
 }
 
 bool HandshakeLayer::on_too_large(std::size_t bytes) {
-    if (discarded_ || bytes > datagram_) return true;  // a packet of earlier, or of another kind
+    if (stage_ == Stage::discarded || bytes > datagram_) return true;  // a packet of earlier, or of another kind
     if (datagram_ == kLeast) return false;
     datagram_ = kLeast;
     if (credit_) *credit_ += bytes;
@@ -154,12 +157,12 @@ bool HandshakeLayer::on_too_large(std::size_t bytes) {
 }
 
 void HandshakeLayer::on_timeout(Instant now) {
-    if (discarded_) return;
+    if (stage_ == Stage::discarded) return;
     outcome_.clear();
     recovery_.on_timeout(now, outcome_);
     if (outcome_.probe_timeout) {
         // Perhaps the path drops large packets. What ICMP says of it could be forged.
-        if (role_ == Role::client && !heard_ && ++silences_ >= kSilencesOfLarge) datagram_ = kLeast;
+        if (says_hello() && ++silences_ >= kSilencesOfLarge) datagram_ = kLeast;
         // The few bytes of a handshake are sent again as a whole, because a flight is one or two datagrams.
         recovery_.abandon(outcome_);
         probes_ = 1;
@@ -167,11 +170,13 @@ void HandshakeLayer::on_timeout(Instant now) {
     apply(outcome_);
 }
 
-std::optional<Instant> HandshakeLayer::deadline() const { return discarded_ ? std::nullopt : recovery_.deadline(); }
+std::optional<Instant> HandshakeLayer::deadline() const {
+    return stage_ == Stage::discarded ? std::nullopt : recovery_.deadline();
+}
 
 wire::LongHeader HandshakeLayer::header(PacketNumber number) const {
     wire::LongHeader h;
-    h.type = role_ == Role::client && !peer_id_known_ ? wire::LongType::hello : wire::LongType::handshake;
+    h.type = says_hello() ? wire::LongType::hello : wire::LongType::handshake;
     h.destination = ids_.remote;
     h.source = ids_.local;
     if (h.type == wire::LongType::hello) h.token = token_;
@@ -182,7 +187,7 @@ wire::LongHeader HandshakeLayer::header(PacketNumber number) const {
 void HandshakeLayer::fill(Instant now, wire::Writer& out, recovery::SentPacket& packet) {
     if (wire::AckFrame ack; ack_owed_ && acks_.build(now, 16, ack) && wire::write_ack(out, ack)) {
         ack_owed_ = false;
-        packet.control = packet.control | recovery::Control::ack;
+        add(packet.control, recovery::Control::ack);
         packet.ack_largest = ack.largest();
     }
     while (packet.range_count < recovery::kMaxRanges && out.room() > kCryptoFrameHeader) {
@@ -197,69 +202,46 @@ void HandshakeLayer::fill(Instant now, wire::Writer& out, recovery::SentPacket& 
         packet.ack_eliciting = true;
     }
     if (probes_ > 0 && !packet.ack_eliciting && wire::write_frame(out, wire::PingFrame{})) {
-        packet.control = packet.control | recovery::Control::ping;
+        add(packet.control, recovery::Control::ping);
         packet.ack_eliciting = true;
     }
 }
 
-std::size_t HandshakeLayer::seal(std::span<std::byte> out, std::size_t header_bytes, std::size_t payload_bytes,
-                                 PacketNumber number) {
-    const std::size_t size = header_bytes + payload_bytes + wire::kTagBytes;
-    crypto::PacketKey& key = role_ == Role::client ? keys_.client : keys_.server;
-    key.aead->seal(crypto::make_nonce(key.iv, kPath, number), out.first(size), header_bytes);
-    return size;
-}
-
 bool HandshakeLayer::may_send(std::span<const std::byte> out) const {
-    return !discarded_ && out.size() >= datagram_ && (!credit_ || *credit_ >= datagram_);
+    return stage_ != Stage::discarded && out.size() >= datagram_ && (!credit_ || *credit_ >= datagram_);
 }
 
-void HandshakeLayer::take_credit(std::size_t bytes) {
-    if (credit_) *credit_ -= bytes;
-}
-
-std::size_t HandshakeLayer::poll(Instant now, std::span<std::byte> out) {
+std::size_t HandshakeLayer::write_packet(Instant now, std::span<std::byte> out, const wire::CloseFrame* close) {
     if (!may_send(out)) return 0;
-    if (!ack_owed_ && probes_ == 0 && !send_.pending(wire::kVarintMax)) return 0;
-    const PacketNumber number = recovery_.next_number();
-    const std::size_t header_bytes = wire::write_long_header(header(number), out);
-    wire::Writer w(out.subspan(header_bytes, datagram_ - header_bytes - wire::kTagBytes));
     recovery::SentPacket packet;
+    packet.number = recovery_.next_number();
+    const std::size_t header_bytes = wire::write_long_header(header(packet.number), out);
+    wire::Writer w(out.subspan(header_bytes, datagram_ - header_bytes - wire::kTagBytes));
+    if (close != nullptr && !wire::write_frame(w, *close)) return 0;
     fill(now, w, packet);
     if (w.size() == 0) return 0;
-    probes_ = std::max(0, probes_ - 1);
-    // Every flight is padded: the client's against amplification, both to test that the path carries such datagrams.
-    if (packet.ack_eliciting) w.zeros(w.room());
-    const std::size_t size = seal(out, header_bytes, w.size(), number);
-    packet.number = number;
-    packet.sent = now;
-    packet.bytes = static_cast<std::uint32_t>(size);
-    packet.in_flight = packet.ack_eliciting;
-    recovery_.on_sent(packet);
-    take_credit(size);
-    return size;
-}
-
-std::size_t HandshakeLayer::make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close) {
-    if (!may_send(out)) return 0;
-    const PacketNumber number = recovery_.next_number();
-    const std::size_t header_bytes = wire::write_long_header(header(number), out);
-    wire::Writer w(out.subspan(header_bytes, datagram_ - header_bytes - wire::kTagBytes));
-    recovery::SentPacket packet;
-    if (!wire::write_frame(w, close)) return 0;
-    fill(now, w, packet);
-    if (role_ == Role::client && !peer_id_known_) w.zeros(w.room());
-    const std::size_t size = seal(out, header_bytes, w.size(), number);
-    packet.number = number;
+    if (close != nullptr) {
+        if (says_hello()) w.zeros(w.room());
+    } else {
+        probes_ = std::max(0, probes_ - 1);
+        packet.in_flight = packet.ack_eliciting;
+        // Every flight is padded: the client's against amplification, both to test that the path carries such
+        // datagrams.
+        if (packet.ack_eliciting) w.zeros(w.room());
+    }
+    const std::size_t size = header_bytes + w.size() + wire::kTagBytes;
+    crypto::PacketKey& key = role_ == Role::client ? keys_.client : keys_.server;
+    key.aead->seal(crypto::make_nonce(key.iv, kPath, packet.number), out.first(size), header_bytes);
     packet.sent = now;
     packet.bytes = static_cast<std::uint32_t>(size);
     recovery_.on_sent(packet);
-    take_credit(size);
+    if (credit_) *credit_ -= size;
     return size;
 }
 
 void HandshakeLayer::discard() {
-    discarded_ = true;
+    if (stage_ == Stage::discarded) return;
+    stage_.enter(Stage::discarded);
     tls_.reset();
     keys_ = {};
     receive_ = {};

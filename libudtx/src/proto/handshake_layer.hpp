@@ -1,6 +1,7 @@
 // The handshake packets of one connection: reliable TLS bytes in CRYPTO frames, under the initial keys.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifecycle.hpp"
 #include "crypto/packet_protection.hpp"
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
@@ -51,34 +53,54 @@ class HandshakeLayer {
     /// The size of its padded datagrams. It falls if the interface refuses them, or if nothing comes back.
     [[nodiscard]] std::size_t datagram_bytes() const noexcept { return datagram_; }
     /// Writes one datagram and returns its size; 0: there is nothing to send.
-    std::size_t poll(Instant now, std::span<std::byte> out);
+    std::size_t poll(Instant now, std::span<std::byte> out) {
+        const bool waits = ack_owed_ || probes_ > 0 || send_.pending(wire::kVarintMax);
+        return waits ? write_packet(now, out, nullptr) : 0;
+    }
     /// Writes a packet with a CLOSE frame, and with an ACK and the TLS alert if they are due.
-    std::size_t make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close);
+    std::size_t make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close) {
+        return write_packet(now, out, &close);
+    }
     /// Frees what only the handshake needed. tls() is gone after that.
     void discard();
 
-    [[nodiscard]] bool complete() const { return discarded_ || tls_->complete(); }
-    [[nodiscard]] crypto::Handshake& tls() noexcept { return *tls_; }
+    [[nodiscard]] bool complete() const { return stage_ == Stage::discarded || tls_->complete(); }
+    [[nodiscard]] crypto::Handshake& tls() noexcept {
+        assert(stage_ != Stage::discarded);
+        return *tls_;
+    }
     [[nodiscard]] ConnectionId remote_id() const noexcept { return ids_.remote; }
     /// The peer's CLOSE frame; nullopt until it arrives.
     [[nodiscard]] const std::optional<CloseReason>& closed_by_peer() const noexcept { return peer_close_; }
     /// An authentic packet of the peer has arrived.
-    [[nodiscard]] bool heard() const noexcept { return heard_ || retried_; }
+    [[nodiscard]] bool heard() const noexcept { return stage_ != Stage::silent; }
     [[nodiscard]] const recovery::RttEstimator& rtt() const noexcept { return recovery_.rtt(); }
 
   private:
+    enum class Stage : std::uint8_t {
+        silent,     ///< nothing of the peer has arrived
+        retried,    ///< client: the server's cookie has arrived
+        heard,      ///< the peer's handshake has arrived; a client knows its connection id
+        discarded,  ///< see discard()
+    };
+    static constexpr Step<Stage> kStages[] = {{Stage::silent, Stage::retried},
+                                              {Stage::silent, Stage::heard},
+                                              {Stage::retried, Stage::heard},
+                                              {Stage::heard, Stage::discarded}};
+
+    /// The client does not know the server's id yet: its packets are HELLOs.
+    [[nodiscard]] bool says_hello() const noexcept { return role_ == Role::client && stage_ < Stage::heard; }
     Result<void> on_frame(Instant now, const wire::Frame& frame);
     Result<void> on_crypto(const wire::CryptoFrame& frame);
     void answer_again(std::size_t received);
     void collect_output();
     void apply(const recovery::Outcome& outcome);
     void fill(Instant now, wire::Writer& out, recovery::SentPacket& packet);
-    std::size_t seal(std::span<std::byte> out, std::size_t header_bytes, std::size_t payload_bytes,
-                     PacketNumber number);
+    /// Writes a packet with `close`, if it is not null, and with what is due. Returns its size; 0: nothing to send.
+    std::size_t write_packet(Instant now, std::span<std::byte> out, const wire::CloseFrame* close);
     [[nodiscard]] wire::LongHeader header(PacketNumber number) const;
     /// There is room for a datagram, and credit to send it.
     [[nodiscard]] bool may_send(std::span<const std::byte> out) const;
-    void take_credit(std::size_t bytes);
 
     Role role_;
     crypto::Provider& provider_;
@@ -97,10 +119,7 @@ class HandshakeLayer {
     int silences_ = 0;  // timeouts of a client that has no authentic packet yet
     int probes_ = 0;    // packets to send even if nothing new waits
     bool ack_owed_ = false;
-    bool peer_id_known_ = false;
-    bool retried_ = false;
-    bool heard_ = false;
-    bool discarded_ = false;
+    Lifecycle<kStages> stage_{Stage::silent};
 };
 
 }  // namespace udtx::proto

@@ -1,4 +1,4 @@
-// Doubt that the peer is still there. Others can forge its causes, so it ends nothing as long as the peer answers.
+// The paths of a connection, and the state that each of them owns.
 #pragma once
 
 #include <bitset>
@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/lifecycle.hpp"
 #include "congestion/ack_interval.hpp"
 #include "congestion/pacer.hpp"
 #include "crypto/packet_protection.hpp"
@@ -30,9 +31,11 @@
 
 namespace udtx::proto {
 
+// Doubt that the peer is still there. Others can forge its causes, so it ends nothing as long as the peer answers.
+
 /// Doubt about one path. The peer is asked, and has until `until` to answer.
 struct Doubt {
-    std::optional<Evidence> evidence;  ///< nullopt: see doubt_after_stop()
+    std::optional<Evidence> evidence;  ///< nullopt: this process did not run for an idle timeout
     Duration patience{};
     Instant until{};
     Instant ask_at{};        ///< when to ask again
@@ -46,10 +49,11 @@ static_assert(probing::kLeastInterval == 2 * congestion::Pacer::kBurst);
 
 struct PathContext {
     PathContext(PathId path_id, const TransportConfig& config, const Address& local_address,
-                const Address& remote_address, PacketNumber first_number = 0)
+                const Address& remote_address, PacketNumber first_number = 0, PathState first = PathState::active)
         : id(path_id),
           local(local_address),
           remote(remote_address),
+          state(first),
           recovery(kSynInterval, first_number),
           acks(path_id, kSynInterval),
           mtu(config.min_datagram, config.max_datagram) {}
@@ -69,7 +73,11 @@ struct PathContext {
     Address local;
     Address remote;
     PathOptions options;
-    PathState state = PathState::active;
+    static constexpr Step<PathState> kStates[] = {
+        {PathState::probing, PathState::active},   {PathState::active, PathState::suspended},
+        {PathState::suspended, PathState::active}, {PathState::probing, PathState::closed},
+        {PathState::active, PathState::closed},    {PathState::suspended, PathState::closed}};
+    Lifecycle<kStates> state;
 
     recovery::LossRecovery recovery;
     recovery::AckTracker acks;
@@ -112,7 +120,6 @@ struct PathContext {
     static constexpr int kProbes = 2;
     int probes = 0;
     bool ping_due = false;
-    bool failure_told = false;    ///< the failed validation was reported
     bool status_due = false;      ///< PATH_STATUS to send, on any path
     bool peer_suspended = false;  ///< the peer receives nothing here
     bool ack_elsewhere = false;   ///< an ACK of this path must leave on another one
@@ -124,17 +131,7 @@ struct PathContext {
 
     std::optional<Doubt> doubt;  ///< only while active
 
-    std::uint64_t sent_packets = 0;
-    std::uint64_t sent_bytes = 0;
-    std::uint64_t received_packets = 0;
-    std::uint64_t received_bytes = 0;
-    std::uint64_t lost_packets = 0;
-    std::uint64_t spurious_losses = 0;
-    std::uint64_t retransmitted_packets = 0;
-    std::uint64_t probe_timeouts = 0;
-    std::uint64_t delivered_bytes = 0;
-    std::uint64_t suspensions = 0;
-    Duration blocked{};
+    PathStats figures;  ///< the counters; Connection::Impl::path_stats() fills in the rest
     std::optional<Instant> blocked_since;
 };
 

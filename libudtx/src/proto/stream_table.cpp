@@ -1,6 +1,7 @@
 #include "proto/stream_table.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -198,6 +199,7 @@ std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
 // --- frames from the peer
 
 void StreamTable::set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams) {
+    assert(streams_.empty());
     peer_max_data_ = connection;
     peer_stream_window_ = stream;
     peer_max_streams_ = streams;
@@ -327,6 +329,7 @@ bool StreamTable::data_pending() const {
 }
 
 bool StreamTable::waits_for_credit() const {
+    assert(!data_pending());
     return std::any_of(order_.begin(), order_.end(), [](const Stream* s) { return s->send.waiting() > 0; });
 }
 
@@ -472,7 +475,10 @@ std::optional<StreamDemand> StreamTable::demand() const {
     return demand;
 }
 
-StreamDemand StreamTable::demand(StreamId id) const { return describe(*streams_.at(id.value)); }
+StreamDemand StreamTable::demand(StreamId id) const {
+    assert(sends(id));
+    return describe(*streams_.at(id.value));
+}
 
 bool StreamTable::sends(StreamId id) const {
     const auto it = streams_.find(id.value);

@@ -63,9 +63,9 @@ TEST_CASE("the best path is active, heard, no standby, and near") {
     CHECK(set.another_works(near));
     near.peer_suspended = true;
     CHECK(&set.best() == &first);
-    first.state = PathState::suspended;
+    first.state.enter(PathState::suspended);
     CHECK(&set.best() == &standby);
     CHECK_FALSE(set.another_works(standby));
-    standby.state = PathState::probing;
+    standby.state.enter(PathState::closed);
     CHECK(&set.best() == &near);
 }

@@ -20,7 +20,6 @@
 /// The protocol without I/O.
 namespace udtx::proto {
 
-struct Experiment;
 class WindowMemory;
 
 /// Objects and settings that an endpoint needs. Pointers must stay valid until the endpoint and its connections are
@@ -47,7 +46,6 @@ struct EndpointDeps {
     std::uint32_t shares = 1;  ///< at least 1
     /// Memory that these endpoints share too; null: own memory of TransportConfig::max_memory.
     std::shared_ptr<WindowMemory> window_memory{};
-    const Experiment* experiment = nullptr;  ///< for the library's own tests
 };
 
 /// Connects and listens on one UDP port. It routes datagrams by connection id, answers unknown clients with a stateless
@@ -119,6 +117,7 @@ class UDTX_EXPORT Endpoint {
     [[nodiscard]] std::size_t half_open_count() const noexcept;
 
   private:
+    friend struct Experiment;
     std::unique_ptr<Impl> impl_;
 };
 
