@@ -1,4 +1,4 @@
-// Queue addressed by a growing number: slot = number mod capacity. The capacity doubles when needed and never shrinks.
+// Containers of the protocol: a ring, the extreme of a time window, a set of ranges.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,8 @@
 #include "udtx/time.hpp"
 
 namespace udtx {
+
+// Queue addressed by a growing number: slot = number mod capacity. The capacity doubles when needed and never shrinks.
 
 template <class T>
 class Ring {

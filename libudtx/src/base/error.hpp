@@ -1,4 +1,4 @@
-// Error messages for missing resources, such as memory, and for exceptions from the application's code.
+// Errors for missing resources, and for exceptions of the application's code.
 #pragma once
 
 #include <exception>
@@ -10,6 +10,8 @@
 #include "udtx/error.hpp"
 
 namespace udtx {
+
+// Error messages for missing resources, such as memory, and for exceptions from the application's code.
 
 [[nodiscard]] inline std::string describe_lack(const std::exception& thrown) {
     return dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ? "out of memory" : thrown.what();

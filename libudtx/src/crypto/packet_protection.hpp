@@ -1,4 +1,4 @@
-// The key of one direction in one generation, and the nonce of a packet.
+// Protection of packets: keys, nonces, key updates, replay.
 #pragma once
 
 #include <array>
@@ -14,6 +14,8 @@
 #include "udtx/ids.hpp"
 
 namespace udtx::crypto {
+
+// The key of one direction in one generation, and the nonce of a packet.
 
 struct PacketKey {
     std::unique_ptr<Aead> aead;

@@ -1,4 +1,4 @@
-// Stateless proof that a client receives at its address. The server keeps nothing about the client before that.
+// Stateless proofs: cookies, proofs of a pre-shared key, reset tokens.
 #pragma once
 
 #include <array>
@@ -16,6 +16,8 @@
 #include "udtx/time.hpp"
 
 namespace udtx::crypto {
+
+// Stateless proof that a client receives at its address. The server keeps nothing about the client before that.
 
 /// Seconds of issue (8), key generation (1), HMAC-SHA256 truncated to 16 bytes. The HMAC covers both fields, the
 /// client's address and its original destination id.

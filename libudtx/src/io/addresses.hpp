@@ -1,5 +1,4 @@
-// Converts between Address and sockaddr. An IPv4-mapped IPv6 address always becomes IPv4, so that one peer has one
-// Address.
+// Addresses and interfaces of the system.
 #pragma once
 
 #include <netinet/in.h>
@@ -14,6 +13,9 @@
 #include "udtx/address.hpp"
 
 namespace udtx::io {
+
+// Converts between Address and sockaddr. An IPv4-mapped IPv6 address always becomes IPv4, so that one peer has one
+// Address.
 
 struct SocketAddress {
     sockaddr_storage storage{};

@@ -16,7 +16,7 @@
 #include "io/event_loop.hpp"
 #include "io/handled_connections.hpp"
 #include "io/lanes.hpp"
-#include "io/socket_errors.hpp"
+#include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
 #include "proto/application.hpp"
 #include "udtx/config.hpp"
@@ -36,7 +36,7 @@ class Driver {
         /// Number of threads that handle packets, including the protocol thread (io/lanes.hpp); 1 to kMaxThreads.
         std::size_t threads = 1;
         /// The share of this driver and the number of shares, if several drivers listen on one port. Each share owns a
-        /// part of the connection ids (io/shared_port.hpp).
+        /// part of the connection ids (io/listening.hpp).
         std::size_t share = 0;
         std::size_t shares = 1;
         std::shared_ptr<proto::WindowMemory> window_memory{};  ///< common to all shares

@@ -15,16 +15,11 @@
 
 #include "udtx/monotonic_clock.hpp"
 
-#if defined(__linux__)
+#ifdef __linux__
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cstdint>
-#endif
-#ifdef __linux__
-#include <sys/eventfd.h>
 #endif
 
 namespace udtx::io {

@@ -1,4 +1,4 @@
-// Prompt wake-ups on a busy machine, for a thread that paces packets.
+// What a protocol thread waits for, and how it wakes up in time.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@
 #include "udtx/time.hpp"
 
 namespace udtx::io {
+
+// Prompt wake-ups on a busy machine, for a thread that paces packets.
 
 /// Requests the shortest time slice for the calling thread. The thread then runs less long at a time. In return its
 /// wake-up need not wait until another thread's slice ends (Linux 6.12 and later; no effect elsewhere). It needs no

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/socket_errors.hpp"
+#include "io/socket_setup.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
@@ -13,13 +13,10 @@ HandledConnections::~HandledConnections() {
     for (const auto& [key, entry] : entries_) entry->connection->set_placed_sink(nullptr);
 }
 
-HandledConnections::EntryPtr HandledConnections::adopt(std::shared_ptr<proto::Connection> connection,
-                                                       std::shared_ptr<proto::ConnectionHandler> handler) {
+HandledConnections::EntryPtr HandledConnections::add(std::shared_ptr<proto::Connection> connection,
+                                                     std::shared_ptr<proto::ConnectionHandler> handler) {
     if (handler) connection->set_placed_sink(handler.get());
-    auto entry = std::make_shared<Entry>();
-    entry->connection = std::move(connection);
-    entry->handler = std::move(handler);
-    entry->woken = std::make_shared<std::atomic<bool>>(false);
+    auto entry = std::make_shared<Entry>(Entry{.connection = std::move(connection), .handler = std::move(handler)});
     entries_[entry->connection.get()] = entry;
     return entry;
 }
@@ -60,7 +57,7 @@ void HandledConnections::take_new_connections() {
     while (auto connection = endpoint_.accept()) {
         EntryPtr entry;
         try {
-            entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
+            entry = add(connection, nullptr);  // so that the callback may ask for a Waker
             entry->connected = true;
             entry->handler = accept_ ? accept_(*connection) : nullptr;
         } catch (const std::exception& failed) {
@@ -81,10 +78,8 @@ void HandledConnections::take_new_connections() {
 /// A handler that lacks a resource, or fails, ends only its own connection.
 void HandledConnections::give_up(proto::Connection& connection, const std::exception& failed) {
     connection.give_up(monotonic_now(), failed);
-    proto::CloseReason why;
-    why.code = ErrorCode::internal;
-    why.message = end_for_exception(failed).message;
-    if (refused_) refused_(connection.remote(), why);
+    if (!refused_) return;
+    refused_(connection.remote(), {.code = ErrorCode::internal, .message = end_for_exception(failed).message});
 }
 
 bool HandledConnections::deliver() {
@@ -169,12 +164,13 @@ void HandledConnections::end_refused(Instant now) {
     }
     for (const EntryPtr& entry : over) {
         const Refusal last = entry->refusing.back();
-        proto::CloseReason reason;
-        reason.code = last.port_closed() ? ErrorCode::network : ErrorCode::no_route;
-        reason.message = last.port_closed() ? "nothing listens on UDP " + to_string(last.remote) +
-                                                  " (start the receiver there, or check host and port)"
-                                            : describe_no_way(last.remote, last.error);
-        end(now, entry, std::move(reason));
+        if (last.port_closed()) {
+            end(now, entry,
+                {ErrorCode::network, "nothing listens on UDP " + to_string(last.remote) +
+                                         " (start the receiver there, or check host and port)"});
+        } else {
+            end(now, entry, {ErrorCode::no_route, describe_no_way(last.remote, last.error)});
+        }
     }
 }
 
@@ -183,18 +179,15 @@ void HandledConnections::end_all(Instant now, const Error& why) {
     for (const auto& [key, entry] : entries_) {
         if (entry->handler) all.push_back(entry);
     }
-    proto::CloseReason reason;
-    reason.code = why.code;
-    reason.message = why.message;
-    for (const EntryPtr& entry : all) end(now, entry, reason);
+    for (const EntryPtr& entry : all) end(now, entry, why);
 }
 
-void HandledConnections::end(Instant now, const EntryPtr& entry, proto::CloseReason reason) {
+void HandledConnections::end(Instant now, const EntryPtr& entry, const Error& why) {
     if (entry->refused) --refused_entries_;
     entries_.erase(entry->connection.get());
     entry->connection->set_placed_sink(nullptr);
-    entry->connection->refuse(now, reason.message);
-    entry->handler->on_event(now, *entry->connection, proto::event::Closed{std::move(reason)});
+    entry->connection->refuse(now, why.message);
+    entry->handler->on_event(now, *entry->connection, proto::event::Closed{{.code = why.code, .message = why.message}});
 }
 
 }  // namespace udtx::io

@@ -42,9 +42,16 @@ class HandledConnections {
     void on_accept(AcceptCallback accept) { accept_ = std::move(accept); }
     void on_refused(RefusedCallback refused) { refused_ = std::move(refused); }
 
-    void add(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler) {
-        adopt(std::move(connection), std::move(handler));
-    }
+    struct Entry {
+        std::shared_ptr<proto::Connection> connection;
+        std::shared_ptr<proto::ConnectionHandler> handler;
+        WokenFlag woken = std::make_shared<std::atomic<bool>>(false);
+        std::vector<Refusal> refusing{};   // ICMP messages from before the end of the handshake
+        std::optional<Instant> refused{};  // since when all its addresses are refused
+        bool connected = false;
+    };
+    using EntryPtr = std::shared_ptr<Entry>;
+    EntryPtr add(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler);
     /// Delivers new connections and all events. True if any connection had something.
     bool deliver();
 
@@ -63,21 +70,10 @@ class HandledConnections {
     [[nodiscard]] bool any_refused() const noexcept { return refused_entries_ > 0; }
 
   private:
-    struct Entry {
-        std::shared_ptr<proto::Connection> connection;
-        std::shared_ptr<proto::ConnectionHandler> handler;
-        WokenFlag woken;
-        std::vector<Refusal> refusing;   // ICMP messages from before the end of the handshake
-        std::optional<Instant> refused;  // since when all its addresses are refused
-        bool connected = false;
-    };
-    using EntryPtr = std::shared_ptr<Entry>;
-
-    EntryPtr adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler);
     [[nodiscard]] EntryPtr find(const proto::Connection* connection) const;
     void deliver(const EntryPtr& entry);
     /// Closes the connection, and reports its end to the handler.
-    void end(Instant now, const EntryPtr& entry, proto::CloseReason reason);
+    void end(Instant now, const EntryPtr& entry, const Error& why);
     void take_new_connections();
     void give_up(proto::Connection& connection, const std::exception& failed);
     void tell_refused(proto::Connection& connection);

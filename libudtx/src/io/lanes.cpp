@@ -211,6 +211,7 @@ void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
     }
     {
         const Lock lock(mutex_);
+        assert(claimable_ == 0);  // end() followed the batch before
         next_ = 0;
         claimable_ = pieces_.size();
     }

@@ -1,4 +1,4 @@
-// Helper threads of the protocol thread.
+// Helper threads that encrypt, decrypt and send packets for the protocol thread.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,8 @@
 #include "udtx/core/datagram.hpp"
 
 namespace udtx::io {
+
+// Helper threads of the protocol thread.
 
 /// Each thread is a lane, numbered from 0. It does pieces of work while there are any, then sleeps until call(). The
 /// caller adds the work first and then calls.

@@ -1,4 +1,4 @@
-// Opens the socket for the address on which a program wants to listen.
+// Sockets for programs that listen: one address, or several protocol threads on one port.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::io {
+
+// Opens the socket for the address on which a program wants to listen.
 
 /// Opens `socket`. If there is none, opens the first address of `listen` ("host:port", "[v6]:port", ":port") that
 /// works. Resolves names and blocks. If all fail, it prefers the error of an address that this host has.
@@ -36,7 +38,7 @@ struct SharedPort {
 };
 
 /// Opens the port. The first thread binds it alone, which detects another program on that port; then the others join.
-/// The kernel delivers each datagram to the thread of its connection (io/steering.hpp). A thread passes on datagrams of
+/// The kernel delivers each datagram to the thread of its connection (io/socket_setup.hpp). A thread passes on datagrams of
 /// other threads. Addresses and errors are those of open_to_listen().
 [[nodiscard]] Result<std::vector<std::shared_ptr<ProtocolThread>>> open_shared(SharedPort port);
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "io/socket_errors.hpp"
+#include "io/socket_setup.hpp"
 
 namespace udtx::io {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <openssl/rand.h>
 
+#include <cassert>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -20,6 +21,8 @@
 namespace udtx::io {
 namespace {
 
+thread_local bool is_protocol_thread = false;
+
 /// Measured once per process.
 const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
     static const openssl::CipherSpeed speed = openssl::rate_ciphers(provider, monotonic_now);
@@ -27,17 +30,6 @@ const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
 }
 
 }  // namespace
-
-void EndpointDeps::prepare() {
-    openssl::OpensslProvider provider;
-    static_cast<void>(cipher_speed(provider));
-}
-
-Result<std::unique_ptr<EndpointDeps>> EndpointDeps::make(const Credentials& credentials) {
-    auto keys = make_keys(credentials);
-    if (!keys) return keys.error();
-    return std::unique_ptr<EndpointDeps>(new EndpointDeps(std::move(*keys)));
-}
 
 Result<EndpointDeps::Keys> EndpointDeps::make_keys(const Credentials& credentials) {
     auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
@@ -63,23 +55,20 @@ EndpointDeps::Keys EndpointDeps::exchange(Keys keys) {
     return earlier;
 }
 
-namespace {
-
-thread_local bool is_protocol_thread = false;
-
-}  // namespace
-
 bool ProtocolThread::on_one() noexcept { return is_protocol_thread; }
 
-void ProtocolThread::prepare() { EndpointDeps::prepare(); }
+void ProtocolThread::prepare() {
+    openssl::OpensslProvider provider;
+    static_cast<void>(cipher_speed(provider));
+}
 
 Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make(const Credentials& credentials,
                                                              const TransportConfig& config,
                                                              const Driver::Options& options) {
     if (const auto good = proto::check(config); !good) return good.error();
-    auto deps = EndpointDeps::make(credentials);
-    if (!deps) return deps.error();
-    return std::unique_ptr<ProtocolThread>(new ProtocolThread(std::move(*deps), config, options));
+    auto keys = EndpointDeps::make_keys(credentials);
+    if (!keys) return keys.error();
+    return std::unique_ptr<ProtocolThread>(new ProtocolThread(std::move(*keys), config, options));
 }
 
 Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make_open(const Credentials& credentials,
@@ -104,20 +93,16 @@ std::shared_ptr<ProtocolThread> ProtocolThread::share(std::unique_ptr<ProtocolTh
             }};
 }
 
-ProtocolThread::ProtocolThread(std::unique_ptr<EndpointDeps> deps, const TransportConfig& config,
-                               const Driver::Options& options)
-    : deps_(std::move(deps)), driver_(deps_->view(), config, options) {}
-
 ProtocolThread::~ProtocolThread() { stop(Duration::zero()); }
 
 bool ProtocolThread::set_keys(EndpointDeps::Keys keys) {
-    const EndpointDeps::Keys earlier = deps_->exchange(std::move(keys));
-    const proto::EndpointDeps now = deps_->view();
-    driver_.set_keys(now);
-    return earlier.hello != now.hello_key;
+    const EndpointDeps::Keys earlier = deps_.exchange(std::move(keys));
+    driver_.set_keys(deps_.view());
+    return earlier.hello != deps_.view().hello_key;
 }
 
 void ProtocolThread::start() {
+    assert(!thread_.joinable());
     const auto run = [this] {
         is_protocol_thread = true;
         try {

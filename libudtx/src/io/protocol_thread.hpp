@@ -1,5 +1,4 @@
-// Detects whether this is still the process that made an object. A fork copies keys and packet numbers but not the
-// protocol thread. A child that used them would hang, or use a nonce twice.
+// A protocol thread with all that its driver needs, made from the user's settings.
 #pragma once
 
 #include <unistd.h>
@@ -30,6 +29,9 @@
 
 namespace udtx::io {
 
+// Detects whether this is still the process that made an object. A fork copies keys and packet numbers but not the
+// protocol thread. A child that used them would hang, or use a nonce twice.
+
 class ForkGuard {
   public:
     [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
@@ -46,15 +48,6 @@ class ForkGuard {
 /// It must outlive the endpoint.
 class EndpointDeps {
   public:
-    /// Does the work that needs no key, takes a few milliseconds and happens once per process. Without this call make()
-    /// does it.
-    static void prepare();
-    static Result<std::unique_ptr<EndpointDeps>> make(const Credentials& credentials);
-    EndpointDeps(const EndpointDeps&) = delete;
-    EndpointDeps& operator=(const EndpointDeps&) = delete;
-
-    [[nodiscard]] proto::EndpointDeps view() const { return view_; }
-
     /// What depends on the credentials.
     struct Keys {
         std::unique_ptr<openssl::TlsHandshakeFactory> handshakes;
@@ -62,12 +55,16 @@ class EndpointDeps {
         std::optional<crypto::Secret> reset;
     };
     static Result<Keys> make_keys(const Credentials& credentials);
+
+    explicit EndpointDeps(Keys keys);
+    EndpointDeps(const EndpointDeps&) = delete;
+    EndpointDeps& operator=(const EndpointDeps&) = delete;
+
+    [[nodiscard]] const proto::EndpointDeps& view() const { return view_; }
     /// Takes other keys into view(). Returns the earlier ones, which the endpoint uses until it has the new ones.
     [[nodiscard]] Keys exchange(Keys keys);
 
   private:
-    explicit EndpointDeps(Keys keys);
-
     openssl::OpensslProvider provider_;
     SystemRng rng_;
     std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
@@ -116,10 +113,11 @@ class ProtocolThread {
     void stop(Duration at_most);
 
   private:
-    ProtocolThread(std::unique_ptr<EndpointDeps> deps, const TransportConfig& config, const Driver::Options& options);
+    ProtocolThread(EndpointDeps::Keys keys, const TransportConfig& config, const Driver::Options& options)
+        : deps_(std::move(keys)), driver_(deps_.view(), config, options) {}
 
     ForkGuard fork_guard_;
-    std::unique_ptr<EndpointDeps> deps_;
+    EndpointDeps deps_;
     Driver driver_;
     std::thread thread_;
     Mutex stop_;  // held by the caller that joins thread_

@@ -1,17 +1,23 @@
-// Selects the protocol thread of a datagram if several threads share a port.
+// What both kinds of UDP socket need: creation, buffers, sharing of a port, meaning of errors.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "io/udp_socket.hpp"
 #include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
+#include "udtx/time.hpp"
 
 namespace udtx::io {
+
+// Selects the protocol thread of a datagram if several threads share a port.
 
 /// The low 32 bits of the destination id, modulo the number of threads. The ids of a server's connections select their
 /// thread (proto::EndpointDeps). A client draws an id for its HELLO and repeats it, so all its HELLOs reach the same
@@ -62,5 +68,50 @@ bool set_option(int fd, int level, int name, int value) noexcept;
 [[nodiscard]] bool is_reported_icmp(int error) noexcept;
 /// True if the same call may soon succeed: no memory, no buffers, or a pending ICMP message.
 [[nodiscard]] bool is_passing(int error) noexcept;
+/// The result of a send call with this errno (0: it succeeded), after `taken` bytes.
+[[nodiscard]] SendResult send_outcome(int error, std::size_t taken) noexcept;
+
+// Errors of destinations that the system cannot send to.
+
+/// True for a link-local address without an interface: the system would use any.
+[[nodiscard]] bool lacks_zone(const Address& address) noexcept;
+/// The system's text for `error`, and advice.
+[[nodiscard]] std::string describe_no_way(const Address& remote, int error);
+
+// What a driver does while the system refuses to receive. The cause, usually a lack of memory, may soon be over.
+
+/// Only the protocol thread uses this.
+class ReceiveTrouble {
+  public:
+    /// Reports that the system has refused to receive for a second, and with `over` that it did so for kReceivesNothing
+    /// and all connections end for it.
+    using Callback = std::function<void(const Error& why, bool over)>;
+    /// Shorter than TransportConfig::handshake_timeout, whose end would be blamed on the path.
+    static constexpr Duration kReceivesNothing = std::chrono::seconds(5);
+
+    void on_trouble(Callback tell) { tell_ = std::move(tell); }
+    /// Something arrived.
+    void over() noexcept { stage_ = Stage::none; }
+    /// The system refused to receive, with this errno: try again at again_at(). The pause grows each time. The socket
+    /// stays readable, so waiting for that would repeat the call at once. Returns the error with which all connections
+    /// must end, if they must.
+    [[nodiscard]] std::optional<Error> refused(int error);
+    [[nodiscard]] std::optional<Instant> again_at() const noexcept { return again_at_; }
+    /// True once when that time has come.
+    [[nodiscard]] bool due(Instant now) noexcept {
+        if (!again_at_ || now < *again_at_) return false;
+        again_at_.reset();
+        return true;
+    }
+
+  private:
+    enum class Stage { none, young, told, over };
+
+    std::optional<Instant> again_at_;
+    Callback tell_;
+    Stage stage_ = Stage::none;
+    Instant since_{};
+    Duration pause_{};
+};
 
 }  // namespace udtx::io

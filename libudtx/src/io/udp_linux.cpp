@@ -28,8 +28,9 @@
 #include "udtx/time.hpp"
 
 namespace udtx::io {
+namespace {
 
-inline constexpr std::size_t kControlBytes = 256;
+constexpr std::size_t kControlBytes = 256;
 
 /// A buffer for control messages, aligned for cmsghdr.
 struct alignas(cmsghdr) ControlBuffer {
@@ -41,21 +42,6 @@ struct ReceiveControl {
     std::optional<Duration> stamp;  ///< time of arrival, CLOCK_REALTIME
     std::optional<Address> local;   ///< port not set
 };
-[[nodiscard]] ReceiveControl parse_receive_control(msghdr& message) noexcept;
-
-/// Attaches UDP_SEGMENT if `segment` is not 0. Attaches the source address if `local` has one, with the outgoing
-/// interface if its index is not 0.
-void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::uint32_t interface_index,
-                        std::size_t segment) noexcept;
-
-/// Returns the ICMP error in this message of the error queue, as errno; 0 if the message is not from ICMP.
-[[nodiscard]] int icmp_error(msghdr& message) noexcept;
-
-/// Enables everything that the functions above parse. Old kernels lack some of it; then GRO never coalesces.
-void enable_receive_control(int fd, int family) noexcept;
-
-namespace {
-
 template <class T>
 bool read_payload(const cmsghdr& header, T& out) noexcept {
     if (header.cmsg_len < CMSG_LEN(sizeof(T))) return false;
@@ -99,8 +85,6 @@ void append(msghdr& message, ControlBuffer& control, int level, int type, const 
     message.msg_controllen += CMSG_SPACE(sizeof(T));
 }
 
-}  // namespace
-
 ReceiveControl parse_receive_control(msghdr& message) noexcept {
     ReceiveControl result;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
@@ -109,6 +93,8 @@ ReceiveControl parse_receive_control(msghdr& message) noexcept {
     return result;
 }
 
+/// Attaches UDP_SEGMENT if `segment` is not 0. Attaches the source address if `local` has one, with the outgoing
+/// interface if its index is not 0.
 void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::uint32_t interface_index,
                         std::size_t segment) noexcept {
     message.msg_control = nullptr;
@@ -127,6 +113,7 @@ void build_send_control(msghdr& message, ControlBuffer& control, const Address& 
     }
 }
 
+/// Returns the ICMP error in this message of the error queue, as errno; 0 if the message is not from ICMP.
 int icmp_error(msghdr& message) noexcept {
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
         sock_extended_err error{};
@@ -138,6 +125,7 @@ int icmp_error(msghdr& message) noexcept {
     return 0;
 }
 
+/// Enables everything that the functions above parse. Old kernels lack some of it; then GRO never coalesces.
 void enable_receive_control(int fd, int family) noexcept {
     set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     set_option(fd, IPPROTO_UDP, UDP_GRO, 1);
@@ -149,7 +137,22 @@ void enable_receive_control(int fd, int family) noexcept {
     set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
 }
 
-namespace {
+msghdr make_message(const sockaddr* name, socklen_t name_length, iovec& vector) noexcept {
+    msghdr message{};
+    message.msg_name = const_cast<sockaddr*>(name);
+    message.msg_namelen = name_length;
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    return message;
+}
+
+/// A message to receive. The kernel writes the length of the name.
+msghdr make_message(SocketAddress& from, iovec& vector, ControlBuffer& control) noexcept {
+    msghdr message = make_message(from.get(), sizeof from.storage, vector);
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    return message;
+}
 
 constexpr unsigned kReceiveBatch = 16;
 constexpr std::size_t kSendBatch = 64;
@@ -162,13 +165,6 @@ Duration realtime_now() noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
     return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
-SendResult outcome(int error, std::size_t taken) noexcept {
-    if (error == 0) return {SendResult::Status::sent, taken, 0};
-    if (is_would_block(error)) return {SendResult::Status::would_block, taken, 0};
-    if (error == EMSGSIZE) return {SendResult::Status::too_large, taken, error};
-    return {is_passing(error) ? SendResult::Status::dropped : SendResult::Status::no_way, taken, error};
 }
 
 class LinuxSocket final : public DatagramSocket {
@@ -193,7 +189,9 @@ class LinuxSocket final : public DatagramSocket {
         ControlBuffer control;
     };
 
-    void prepare(std::size_t index) noexcept;
+    void prepare(std::size_t index) noexcept {
+        messages_[index].msg_hdr = make_message(slots_[index].from, slots_[index].vector, slots_[index].control);
+    }
     void split(std::size_t index, Instant now, Duration realtime);
     SendResult send_once(const proto::Transmit& transmit, std::span<const std::byte> bytes);
     [[nodiscard]] int send_message(const proto::Transmit& transmit, const SocketAddress& to,
@@ -224,18 +222,6 @@ LinuxSocket::LinuxSocket(BoundSocket socket)
         prepare(i);
     }
     datagrams_.reserve(kReceiveBatch * 64);
-}
-
-void LinuxSocket::prepare(std::size_t index) noexcept {
-    Slot& slot = slots_[index];
-    msghdr& header = messages_[index].msg_hdr;
-    header.msg_name = &slot.from.storage;
-    header.msg_namelen = sizeof slot.from.storage;
-    header.msg_iov = &slot.vector;
-    header.msg_iovlen = 1;
-    header.msg_control = slot.control.bytes;
-    header.msg_controllen = sizeof slot.control.bytes;
-    header.msg_flags = 0;
 }
 
 std::span<proto::RxDatagram> LinuxSocket::receive() {
@@ -306,16 +292,16 @@ SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<con
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
     if (bytes.size() <= segment) {
         const int error = send_message(transmit, to, bytes, 0);
-        return outcome(error, error == 0 ? bytes.size() : 0);
+        return send_outcome(error, error == 0 ? bytes.size() : 0);
     }
     if (!gso_) return send_each(transmit, to, bytes, segment);
 
     const int error = send_message(transmit, to, bytes, segment);
-    if (error != EIO && error != EINVAL) return outcome(error, error == 0 ? bytes.size() : 0);
+    if (error != EIO && error != EINVAL) return send_outcome(error, error == 0 ? bytes.size() : 0);
     // GSO does not work here (EIO: no checksum offload), or the segments are larger than the interface takes (EINVAL in
     // kernels before 6.15). Sending a single segment tells which.
     const auto first = bytes.first(segment);
-    if (const int single = send_message(transmit, to, first, 0); single != 0) return outcome(single, 0);
+    if (const int single = send_message(transmit, to, first, 0); single != 0) return send_outcome(single, 0);
     gso_ = false;
     SendResult rest = send_each(transmit, to, bytes.subspan(segment), segment);
     rest.bytes += segment;
@@ -327,11 +313,7 @@ int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddre
                               std::span<const std::byte> bytes, std::size_t segment) {
     iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
     ControlBuffer control;
-    msghdr header{};
-    header.msg_name = const_cast<sockaddr*>(to.get());
-    header.msg_namelen = to.length;
-    header.msg_iov = &vector;
-    header.msg_iovlen = 1;
+    msghdr header = make_message(to.get(), to.length, vector);
     build_send_control(header, control, transmit.local, interface_, segment);
     int error = 0;
     bool refused_size = false;
@@ -362,11 +344,7 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
         for (std::size_t at = result.bytes; at < bytes.size() && count < kSendBatch; at += segment, ++count) {
             vectors[count] = {const_cast<std::byte*>(bytes.data()) + at, std::min(segment, bytes.size() - at)};
             msghdr& header = messages[count].msg_hdr;
-            header = {};
-            header.msg_name = const_cast<sockaddr*>(to.get());
-            header.msg_namelen = to.length;
-            header.msg_iov = &vectors[count];
-            header.msg_iovlen = 1;
+            header = make_message(to.get(), to.length, vectors[count]);
             build_send_control(header, control, transmit.local, interface_, 0);
         }
         const int sent = ::sendmmsg(socket_.fd.get(), messages.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
@@ -376,7 +354,7 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
         }
         const auto front = bytes.subspan(result.bytes, std::min(segment, bytes.size() - result.bytes));
         const int error = send_message(transmit, to, front, 0);
-        if (error != 0) return outcome(error, result.bytes);
+        if (error != 0) return send_outcome(error, result.bytes);
         result.bytes += front.size();
     }
     return result;
@@ -390,13 +368,7 @@ std::size_t LinuxSocket::drain_errors() {
         SocketAddress to;
         ControlBuffer control;
         iovec vector{payload.data(), payload.size()};
-        msghdr header{};
-        header.msg_name = &to.storage;
-        header.msg_namelen = sizeof to.storage;
-        header.msg_iov = &vector;
-        header.msg_iovlen = 1;
-        header.msg_control = control.bytes;
-        header.msg_controllen = sizeof control.bytes;
+        msghdr header = make_message(to, vector, control);
         if (::recvmsg(socket_.fd.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
         const int error = icmp_error(header);
         if (error == 0 || error == EMSGSIZE) continue;

@@ -78,12 +78,7 @@ SendResult PortableSocket::send(const proto::Transmit& transmit, std::span<const
             continue;
         }
         if (errno == EINTR) continue;
-        result.error = errno;
-        result.status = is_would_block(errno) ? SendResult::Status::would_block
-                        : errno == EMSGSIZE   ? SendResult::Status::too_large
-                        : is_passing(errno)   ? SendResult::Status::dropped
-                                              : SendResult::Status::no_way;
-        break;
+        return send_outcome(errno, result.bytes);
     }
     return result;
 }

@@ -1,4 +1,4 @@
-// UDP segmentation and receive offload (GSO, GRO) of Linux, also for C libraries that are older than these options.
+// A UDP socket that sends and receives batches.
 #pragma once
 
 #include <netinet/udp.h>
@@ -13,6 +13,7 @@
 #include "udtx/core/datagram.hpp"
 #include "udtx/result.hpp"
 
+// UDP segmentation and receive offload (GSO, GRO) of Linux, also for C libraries that are older than these options.
 // These values are the kernel's ABI (linux/udp.h).
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -70,7 +71,7 @@ class DatagramSocket {
 struct SocketOptions {
     std::size_t buffer_bytes = 16U << 20U;  ///< requested from the kernel, for each direction
     int inherited = -1;                     ///< a bound UDP socket to use; this socket closes it
-    bool join = false;                      ///< joins a port that another socket shares (io/steering.hpp)
+    bool join = false;                      ///< joins a port that another socket shares (share_port())
 };
 
 /// Binds a socket of the best kind for this system. With UDTX_IO=portable it sends one datagram per system call. A bind

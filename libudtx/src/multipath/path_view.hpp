@@ -1,5 +1,4 @@
-// A small value for each path of a connection, by path id. A connection has few paths, so a sorted array is faster than
-// a map. After all paths were seen once, it allocates nothing.
+// What schedulers know of paths.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +10,9 @@
 #include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
+
+// A small value for each path of a connection, by path id. A connection has few paths, so a sorted array is faster than
+// a map. After all paths were seen once, it allocates nothing.
 
 template <class T>
 class PathMap {

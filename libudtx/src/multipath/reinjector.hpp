@@ -1,5 +1,4 @@
-// Duplicates cost at most 5 % of the bytes: one share for copies of late bytes, a smaller one for probes. Each share is
-// a bucket that fills with the bytes sent for the first time.
+// Bytes that are late on one path are sent again on another.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +11,9 @@
 #include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
+
+// Duplicates cost at most 5 % of the bytes: one share for copies of late bytes, a smaller one for probes. Each share is
+// a bucket that fills with the bytes sent for the first time.
 
 class DuplicateBudget {
   public:

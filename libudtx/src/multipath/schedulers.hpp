@@ -1,4 +1,4 @@
-// Each path that may send gets its turn. This is the baseline of the papers; it fills every path's window.
+// The schedulers: each chooses the path of the next datagram.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@
 #include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
+
+// Each path that may send gets its turn. This is the baseline of the papers; it fills every path's window.
 
 class RoundRobin final : public PathScheduler {
   public:

@@ -1,6 +1,4 @@
-// The sender's record of one stream over several paths: the bytes of each path, in order of assignment (the paper's TSM
-// buffer; docs/inside/multipath.md). An entry of an ordered stream stays until the receiver has all bytes before its
-// end. An entry of a placed stream stays until its own bytes have arrived.
+// The sender's record of a stream over several paths, and the monitor that reads it.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +14,10 @@
 #include "udtx/time.hpp"
 
 namespace udtx::multipath {
+
+// The sender's record of one stream over several paths: the bytes of each path, in order of assignment (the paper's TSM
+// buffer; docs/inside/multipath.md). An entry of an ordered stream stays until the receiver has all bytes before its
+// end. An entry of a placed stream stays until its own bytes have arrived.
 
 /// Names an entry. The packets that carry its bytes store this reference. It is safe to use after the entry is gone.
 struct RecordRef {

@@ -28,10 +28,10 @@ struct CredentialsData {
     std::set<PublicKey> trusted;
 };
 
-/// The key for proofs by a pre-shared key outside of TLS (crypto/hello_proof.hpp); nullopt with an identity.
+/// The key for proofs by a pre-shared key outside of TLS (crypto/proofs.hpp); nullopt with an identity.
 [[nodiscard]] std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Credentials& credentials);
 
-/// The key of stateless reset tokens (crypto/reset_token.hpp). A restarted server derives the same key as long as its
+/// The key of stateless reset tokens (crypto/proofs.hpp). A restarted server derives the same key as long as its
 /// own key is the same.
 [[nodiscard]] std::optional<crypto::Secret> reset_key(crypto::Provider& provider, const Credentials& credentials);
 

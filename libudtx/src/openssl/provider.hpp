@@ -1,4 +1,4 @@
-// Implements crypto::Aead with OpenSSL's EVP interface.
+// Ciphers and hashes of OpenSSL, and their speed.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,8 @@
 #include "udtx/time.hpp"
 
 namespace udtx::openssl {
+
+// Implements crypto::Aead with OpenSSL's EVP interface.
 
 /// `algorithm`: AES-256-GCM or ChaCha20-Poly1305. The caller may free it after the call.
 [[nodiscard]] std::unique_ptr<crypto::Aead> make_evp_aead(const EVP_CIPHER* algorithm, std::span<const std::byte> key);

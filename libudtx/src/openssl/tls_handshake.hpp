@@ -1,4 +1,4 @@
-// The data that the TLS callbacks have about their handshake.
+// TLS 1.3 handshakes with OpenSSL.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::openssl {
+
+// The data that the TLS callbacks have about their handshake.
 
 struct TlsState {
     Role role = Role::client;

@@ -1,4 +1,4 @@
-// Errors of system calls, with the errno that identifies the cause.
+// System calls: errors, users, processor time.
 #pragma once
 
 #include <fcntl.h>
@@ -22,6 +22,8 @@
 #include "udtx/time.hpp"
 
 namespace udtx {
+
+// Errors of system calls, with the errno that identifies the cause.
 
 /// The message is "WHAT: the system's text for `error_number`".
 [[nodiscard]] Error system_failure(ErrorCode code, std::string what, int error_number);

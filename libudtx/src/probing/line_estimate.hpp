@@ -1,15 +1,4 @@
-// Measures the rate at which packet trains pass. The receiver measures the bottleneck's rate. The sender measures its
-// own rate, which bounds what the receiver can see.
-//
-// A train of k >= kLeastTrainPackets packets gives (t_k - t_1) / (bytes of all but the first). Cross traffic and a
-// scheduler that suspends this process only lengthen a train. So the shortest train counts that another one confirms,
-// with those that agree with it.
-//
-// A card that coalesces interrupts delivers packets in clumps, each with one timestamp. The last packet of a clump
-// arrived at that time, or at most one packet time before. So the straight line through the ends of clumps is right at
-// any granularity. The end of the train cuts its last clump short, so that clump does not count. Two clumps give no
-// straight line, only a lower bound of the rate. If clump ends are off a straight line, jitter made the clumps, not a
-// card.
+// What packet pairs and trains say about the link of a path: meters at both ends, and the estimate.
 #pragma once
 
 #include <array>
@@ -24,6 +13,19 @@
 #include "wire/frame.hpp"
 
 namespace udtx::probing {
+
+// Measures the rate at which packet trains pass. The receiver measures the bottleneck's rate. The sender measures its
+// own rate, which bounds what the receiver can see.
+//
+// A train of k >= kLeastTrainPackets packets gives (t_k - t_1) / (bytes of all but the first). Cross traffic and a
+// scheduler that suspends this process only lengthen a train. So the shortest train counts that another one confirms,
+// with those that agree with it.
+//
+// A card that coalesces interrupts delivers packets in clumps, each with one timestamp. The last packet of a clump
+// arrived at that time, or at most one packet time before. So the straight line through the ends of clumps is right at
+// any granularity. The end of the train cuts its last clump short, so that clump does not count. Two clumps give no
+// straight line, only a lower bound of the rate. If clump ends are off a straight line, jitter made the clumps, not a
+// card.
 
 class TrainMeter {
   public:

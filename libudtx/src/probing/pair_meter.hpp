@@ -1,4 +1,4 @@
-// All numbers of the probes, except those that controllers use, too (udtx/probing.hpp).
+// Numbers of the probes, and meters of packet pairs.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@
 #include "udtx/time.hpp"
 
 namespace udtx::probing {
+
+// All numbers of the probes, except those that controllers use, too (udtx/probing.hpp).
 
 // When a probe leaves.
 inline constexpr PacketNumber kProbeEvery = 16;                         // packets; UDT4: sequence & 15 == 0

@@ -8,6 +8,7 @@
 // next_size() and on_left() for each of its packets, including the first.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,12 +48,14 @@ class ProbeSchedule {
     /// Packets of the probe that packet `number` opens; 0: it opens none.
     [[nodiscard]] std::uint32_t packets(Instant now, PacketNumber number, const Bounds& bounds) const;
     void open(std::uint32_t packets, std::uint64_t from) noexcept {
+        assert(left_ == 0);
         left_ = packets;
         step_ = packets > kUsualTrainPackets ? kLongSizeStep : kSizeStep;
         from_ = from;
     }
     /// Largest size of the next packet of the probe, for datagrams of `datagram_bytes`.
     [[nodiscard]] std::size_t next_size(std::size_t datagram_bytes) noexcept {
+        assert(left_ > 0);
         return datagram_bytes - left_-- * step_;
     }
     /// A packet smaller than planned ends the probe, and so does the end of the data (`more` is false).

@@ -1,8 +1,4 @@
-// Regenerates acknowledgements that a narrow return path has filtered out (Ahn, Lee, Lim, "A Dynamic ACK Regeneration
-// Scheme to Improve TCP Performance over Asymmetric Networks").
-//
-// It sees outgoing data and incoming acknowledgements. It says which acknowledgements to generate and how far apart.
-// Numbers are positions in a byte stream that do not wrap.
+// ACK regeneration for paths with a narrow return path.
 #pragma once
 
 #include <array>
@@ -16,6 +12,12 @@
 #include "udtx/time.hpp"
 
 namespace udtx::recovery {
+
+// Regenerates acknowledgements that a narrow return path has filtered out (Ahn, Lee, Lim, "A Dynamic ACK Regeneration
+// Scheme to Improve TCP Performance over Asymmetric Networks").
+//
+// It sees outgoing data and incoming acknowledgements. It says which acknowledgements to generate and how far apart.
+// Numbers are positions in a byte stream that do not wrap.
 
 class AckRegenerator {
   public:

@@ -1,9 +1,4 @@
-// Receiver's half of the one-way delays: selects the arrival times to report to the sender, which knows the send times.
-//
-// It reports every kArrivalEvery-th packet, the packets on both sides of a gap in the numbers, and the newest packet at
-// the moment of the ACK. The delay beside a gap shows whether the queue was full when the packets between were lost. If
-// packets share a time stamp (GRO), it reports the last one, because the others waited for it in the kernel, not in the
-// network. If ACKs are far apart and the samples do not fit, every second one is dropped and the spacing doubles.
+// The receiver's half of acknowledgements: which numbers arrived and when, and when an ACK is due.
 #pragma once
 
 #include <array>
@@ -17,6 +12,13 @@
 #include "wire/frame.hpp"
 
 namespace udtx::recovery {
+
+// Receiver's half of the one-way delays: selects the arrival times to report to the sender, which knows the send times.
+//
+// It reports every kArrivalEvery-th packet, the packets on both sides of a gap in the numbers, and the newest packet at
+// the moment of the ACK. The delay beside a gap shows whether the queue was full when the packets between were lost. If
+// packets share a time stamp (GRO), it reports the last one, because the others waited for it in the kernel, not in the
+// network. If ACKs are far apart and the samples do not fit, every second one is dropped and the spacing doubles.
 
 class ArrivalSamples {
   public:

@@ -1,4 +1,4 @@
-// What the sender remembers of a packet until it is acknowledged or lost. The fixed size avoids allocations per packet.
+// The sender's half of acknowledgements: which packets arrived or were lost, round-trip time, delivery rate.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,8 @@
 #include "wire/frame.hpp"
 
 namespace udtx::recovery {
+
+// What the sender remembers of a packet until it is acknowledged or lost. The fixed size avoids allocations per packet.
 
 /// Retransmittable frames other than STREAM and CRYPTO. After a loss they are built again from the current state.
 enum class Control : std::uint16_t {

@@ -1,5 +1,4 @@
-// Size of a window that follows the rate of the path: twice what a round trip delivers. So the window never holds up
-// the sender, and the next round trip may deliver twice as much (M. Fisk, W. Feng: Dynamic Right-Sizing in TCP, 2001).
+// The receiving half of a stream, and the memory of streams.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +16,9 @@
 #include "udtx/result.hpp"
 
 namespace udtx::stream {
+
+// Size of a window that follows the rate of the path: twice what a round trip delivers. So the window never holds up
+// the sender, and the next round trip may deliver twice as much (M. Fisk, W. Feng: Dynamic Right-Sizing in TCP, 2001).
 
 class RightSize {
   public:

@@ -100,6 +100,7 @@ void SendStream::copy(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 void SendStream::on_sent(const Piece& piece) {
+    assert(state_ != SendState::none && !is_reset());
     if (piece.again) {
         lost_.erase(piece.offset, piece.offset + piece.length);
     } else if (ahead_.empty() && piece.offset == sent_) {

@@ -1,8 +1,4 @@
-// How many bytes a writer may have waiting for their first transmission.
-//
-// Bytes that do not fit into the processor's cache have to be fetched from memory again when they are sent. With too
-// few bytes, the link is idle while the writer sleeps or waits for its disk. So the limit starts at the size of a
-// cache. It doubles whenever the writer came too late, and is halved after a long time without that.
+// The sending half of a stream.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +14,12 @@
 #include "udtx/ids.hpp"
 
 namespace udtx::stream {
+
+// How many bytes a writer may have waiting for their first transmission.
+//
+// Bytes that do not fit into the processor's cache have to be fetched from memory again when they are sent. With too
+// few bytes, the link is idle while the writer sleeps or waits for its disk. So the limit starts at the size of a
+// cache. It doubles whenever the writer came too late, and is halved after a long time without that.
 
 class WriteAhead {
   public:
