@@ -38,8 +38,8 @@ struct SharedPort {
 };
 
 /// Opens the port. The first thread binds it alone, which detects another program on that port; then the others join.
-/// The kernel delivers each datagram to the thread of its connection (io/socket_setup.hpp). A thread passes on datagrams of
-/// other threads. Addresses and errors are those of open_to_listen().
+/// The kernel delivers each datagram to the thread of its connection (io/socket_setup.hpp). A thread passes on
+/// datagrams of other threads. Addresses and errors are those of open_to_listen().
 [[nodiscard]] Result<std::vector<std::shared_ptr<ProtocolThread>>> open_shared(SharedPort port);
 
 }  // namespace udtx::io
