@@ -10,23 +10,24 @@ struct Text {
     ExitCode code;
     std::string_view name;
     std::string_view meaning;
+    ErrorCode error;  ///< of another udtx process that ended with the code
 };
 
 constexpr std::array<Text, 12> kTexts{{
-    {ExitCode::ok, "ok", "success"},
-    {ExitCode::usage, "usage", "wrong command line"},
-    {ExitCode::network, "network", "network error"},
-    {ExitCode::file_io, "file_io", "a file cannot be read or written"},
-    {ExitCode::protocol, "protocol", "protocol error"},
-    {ExitCode::superseded, "superseded", "a newer run of the same transfer took over"},
-    {ExitCode::partial, "partial", "partial: some entries were not transferred"},
-    {ExitCode::timeout, "timeout", "timeout"},
-    {ExitCode::authentication, "authentication", "authentication failed"},
-    {ExitCode::integrity, "integrity", "data is damaged or differs"},
-    {ExitCode::udp_blocked, "udp_blocked", "UDP is blocked"},
-    {ExitCode::interrupted, "interrupted", "interrupted"},
+    {ExitCode::ok, "ok", "success", ErrorCode::protocol},
+    {ExitCode::usage, "usage", "wrong command line", ErrorCode::invalid_argument},
+    {ExitCode::network, "network", "network error", ErrorCode::network},
+    {ExitCode::file_io, "file_io", "a file cannot be read or written", ErrorCode::file_io},
+    {ExitCode::protocol, "protocol", "protocol error", ErrorCode::protocol},
+    {ExitCode::superseded, "superseded", "a newer run of the same transfer took over", ErrorCode::superseded},
+    {ExitCode::partial, "partial", "partial: some entries were not transferred", ErrorCode::partial},
+    {ExitCode::timeout, "timeout", "timeout", ErrorCode::timeout},
+    {ExitCode::authentication, "authentication", "authentication failed", ErrorCode::authentication},
+    {ExitCode::integrity, "integrity", "data is damaged or differs", ErrorCode::integrity},
+    {ExitCode::udp_blocked, "udp_blocked", "UDP is blocked", ErrorCode::udp_blocked},
+    {ExitCode::interrupted, "interrupted", "interrupted", ErrorCode::interrupted},
 }};
-constexpr Text kUnknown{ExitCode::protocol, "unknown", "unknown"};
+constexpr Text kUnknown{ExitCode::protocol, "unknown", "unknown", ErrorCode::protocol};
 
 const Text& text_of(ExitCode code) noexcept {
     const auto* const found =
@@ -70,34 +71,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
     return ExitCode::protocol;
 }
 
-ErrorCode error_code_for(ExitCode code) noexcept {
-    switch (code) {
-        case ExitCode::usage:
-            return ErrorCode::invalid_argument;
-        case ExitCode::network:
-            return ErrorCode::network;
-        case ExitCode::file_io:
-            return ErrorCode::file_io;
-        case ExitCode::superseded:
-            return ErrorCode::superseded;
-        case ExitCode::partial:
-            return ErrorCode::partial;
-        case ExitCode::timeout:
-            return ErrorCode::timeout;
-        case ExitCode::authentication:
-            return ErrorCode::authentication;
-        case ExitCode::integrity:
-            return ErrorCode::integrity;
-        case ExitCode::udp_blocked:
-            return ErrorCode::udp_blocked;
-        case ExitCode::interrupted:
-            return ErrorCode::interrupted;
-        case ExitCode::ok:
-        case ExitCode::protocol:
-            break;
-    }
-    return ErrorCode::protocol;
-}
+ErrorCode error_code_for(ExitCode code) noexcept { return text_of(code).error; }
 
 std::string_view to_string(ExitCode code) noexcept { return text_of(code).name; }
 

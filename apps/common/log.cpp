@@ -10,8 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <exception>
+#include <iostream>
 #include <mutex>
+#include <new>
 #include <system_error>
+#include <utility>
 
 #include "common/process.hpp"
 #include "common/text.hpp"
@@ -254,6 +258,30 @@ void Log::event(std::string_view message, std::string_view members) {
 
 LogSink Log::sink() {
     return [this](LogLevel level, const std::string& text) { level == LogLevel::warning ? warn(text) : detail(text); };
+}
+
+int run_tool(
+    const char* name, int argc, char** argv,
+    const std::function<ExitCode(Terminal&, const std::string& word, std::vector<std::string> arguments)>& command) {
+    const auto failed = [name](const char* what, ExitCode code) {
+        std::cerr << name << ": " << what << '\n';
+        return static_cast<int>(code);
+    };
+    try {
+        end_cleanly_without_memory();
+        forbid_core_dumps();
+        raise_descriptor_limit();
+        Terminal terminal(STDERR_FILENO);
+        std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
+        return static_cast<int>(command(terminal, argc > 1 ? argv[1] : "", std::move(arguments)));
+    } catch (const std::system_error& e) {
+        // The system refuses a thread. This is not an error of the program.
+        return failed(e.what(), ExitCode::network);
+    } catch (const std::bad_alloc&) {
+        return failed("out of memory", ExitCode::file_io);
+    } catch (const std::exception& e) {
+        return failed(e.what(), ExitCode::protocol);
+    }
 }
 
 }  // namespace udtx::apps

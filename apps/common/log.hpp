@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "common/exit_codes.hpp"
 #include "udtx/log.hpp"
 #include "udtx/result.hpp"
 
@@ -83,5 +86,11 @@ class Log {
     std::shared_ptr<FileState> file_;
     std::shared_ptr<spdlog::logger> logger_;
 };
+
+/// Runs a tool: `command` gets the first word of the command line, or an empty one, and the words after it. Reports
+/// exceptions that reach main(), and returns the exit code.
+[[nodiscard]] int run_tool(
+    const char* name, int argc, char** argv,
+    const std::function<ExitCode(Terminal&, const std::string& word, std::vector<std::string> arguments)>& command);
 
 }  // namespace udtx::apps

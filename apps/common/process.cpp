@@ -224,14 +224,14 @@ std::optional<unsigned> mtu_of(const std::string& interface) {
     return in >> value ? std::optional(value) : std::nullopt;
 }
 
-std::optional<LocalLink> link_of(const Address& local) {
+std::optional<LocalInterface> interface_of(const Address& local) {
     const auto interfaces = list_interfaces();
     if (!interfaces) return std::nullopt;
     const auto same = [&](const Address& one) { return one.family == local.family && one.ip == local.ip; };
     for (const Interface& one : *interfaces) {
         if (std::none_of(one.addresses.begin(), one.addresses.end(), same)) continue;
         const auto mtu = mtu_of(one.name);
-        return mtu ? std::optional(LocalLink{one.name, *mtu}) : std::nullopt;
+        return mtu ? std::optional(LocalInterface{one.name, *mtu}) : std::nullopt;
     }
     return std::nullopt;
 }

@@ -110,12 +110,12 @@ void restore_ignored(sigset_t& defaults) noexcept;
 /// Bytes: the largest IP packet that Ethernet carries.
 inline constexpr unsigned kUsualMtu = 1500;
 
-/// An interface of this host. link_of() finds the one that has the address `local`.
-struct LocalLink {
+/// An interface of this host. interface_of() finds the one that has the address `local`.
+struct LocalInterface {
     std::string name;
     unsigned mtu = 0;
 };
-[[nodiscard]] std::optional<LocalLink> link_of(const Address& local);
+[[nodiscard]] std::optional<LocalInterface> interface_of(const Address& local);
 /// Empty if the system does not report an MTU.
 [[nodiscard]] std::optional<unsigned> mtu_of(const std::string& interface);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
@@ -21,6 +22,28 @@ Result<Rate> parse_bwlimit(std::string_view text);
 Result<Duration> parse_seconds(std::string_view text);
 /// The largest UDP payload for an "--mtu" value, which includes the IP and UDP headers: "auto" or 1280 to 65535.
 Result<std::uint32_t> parse_mtu(std::string_view text);
+
+/// Rate caps by time of day: "08:00,512M 18:00,off".
+class Schedule {
+  public:
+    /// Parses entries HH:MM,RATE in any order, separated by blanks or ';'. RATE is as for --rate, or "off" for no cap.
+    static Result<Schedule> parse(std::string_view text);
+
+    /// The cap at this minute of the day, 0 to 1439. It is that of the last earlier entry, if necessary from the day
+    /// before.
+    [[nodiscard]] Rate at(int minute) const;
+    [[nodiscard]] bool ever_off() const;
+
+  private:
+    struct Entry {
+        int minute = 0;
+        Rate rate;
+    };
+    std::vector<Entry> entries_;  // sorted by time, at least one
+};
+
+/// The minute of now, in local time.
+[[nodiscard]] int minute_of_day();
 
 [[nodiscard]] std::string format_rate(Rate rate);             ///< "943 Mbit/s"; "unlimited" for an infinite one
 [[nodiscard]] std::string format_byte_rate(Rate rate);        ///< "118 MB/s"

@@ -98,8 +98,6 @@ void see_also(std::ostream& out, const Manual& manual) {
     out << '\n';
 }
 
-}  // namespace
-
 std::string man_page(const CLI::App& app, const Manual& manual) {
     std::ostringstream out;
     std::string name = app.get_name();
@@ -125,8 +123,6 @@ std::string man_page(const CLI::App& app, const Manual& manual) {
     see_also(out, manual);
     return out.str();
 }
-
-namespace {
 
 struct Flag {
     std::vector<std::string> names;  ///< with their dashes

@@ -1,4 +1,4 @@
-// A manual page in roff (man(7)).
+// Makes the manual page (roff, man(7)) and the shell completion from the definitions that --help uses.
 #pragma once
 
 #include <functional>
@@ -7,18 +7,6 @@
 
 #include "common/command_line.hpp"
 #include "udtx/result.hpp"
-
-namespace CLI {
-class App;
-}
-
-namespace udtx::apps {
-
-[[nodiscard]] std::string man_page(const CLI::App& app, const Manual& manual);
-
-}  // namespace udtx::apps
-
-// Makes the manual page and shell completion from the definitions that --help uses.
 
 namespace CLI {
 class App;

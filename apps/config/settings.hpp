@@ -1,6 +1,6 @@
-// A configuration file in the style of ssh_config: lines of "key value". Lines at the top hold for every run, lines in
-// a Host block for the hosts that it names. Keys are the long names of the tools' flags. HostName and Port give the
-// host's address.
+// Where the values of flags come from besides the command line: configuration files in the style of ssh_config, and the
+// environment. Lines "key value" at the top of a file hold for every run, lines in a Host block for the hosts that it
+// names. Keys are the long names of the tools' flags. HostName and Port give the host's address.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "common/command_line.hpp"
+#include "common/locations.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 
@@ -40,16 +46,7 @@ Result<ConfigFile> parse_config(std::string_view text, std::string name);
 /// HOME may be another user's.
 Result<std::optional<ConfigFile>> read_config(const std::string& path, std::string* foreign = nullptr);
 
-}  // namespace udtx::apps
-
-// Chooses the value of a flag that was not typed: first the environment's, then the user's file's, then the system's.
-
-namespace CLI {
-class App;
-}
-
-namespace udtx::apps {
-
+/// A flag that was not typed takes its value from the environment, else from the user's file, else from the system's.
 struct Layers {
     std::vector<ConfigFile> files;                               ///< the first file with a value wins
     std::function<const char*(const std::string&)> environment;  ///< nullptr if a variable is not set
@@ -64,20 +61,48 @@ struct Chosen {
     std::string origin;  ///< "UDTX_RATE", "/etc/udtx/config:3"
 };
 
+struct Configured {
+    EarlyText text = {};              ///< what --help, --show-config and --generate print
+    std::vector<Chosen> chosen = {};  ///< values that were not typed
+    Origins origins = {};
+    std::optional<Chosen> host_name = {};  ///< HostName of the host's block: the address to connect to
+    std::optional<Chosen> port = {};       ///< Port of the host's block
+
+    /// Applies HostName and Port to `url` if its host is a name to look up. A typed port has priority.
+    [[nodiscard]] Result<void> place(Url& url) const;
+};
+
 /// The keys that a file may hold for `app`: the long names of its flags, without those that only print a text.
 [[nodiscard]] std::vector<std::string> setting_names(const CLI::App& app);
-/// True if a value of `key` was typed or set elsewhere. A switch must be on.
-[[nodiscard]] bool is_on(const CLI::App& app, std::string_view key);
-/// True if a flag that is_on() excludes `key`.
-[[nodiscard]] bool is_excluded(const CLI::App& app, std::string_view key);
-/// The environment variable of a flag: UDTX_MIN_RATE for "min-rate".
-[[nodiscard]] std::string variable_name(const std::string& key);
-/// The values of all flags of `app` that were not typed but are set elsewhere. A file's values are in the order of its
-/// lines, which decides among --include and --exclude. `app` must have parsed the command line.
-Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, const std::string& host);
-/// The value of a key that is not a flag (hostname, port).
-[[nodiscard]] std::optional<Chosen> find_setting(const Layers& layers, const std::string& key, const std::string& host);
-/// Converts `chosen` to command-line arguments.
-[[nodiscard]] std::vector<std::string> as_arguments(const std::vector<Chosen>& chosen);
+/// The host name in a typed target ("udtx://HOST:PORT/x" or "[user@]HOST:PATH"), by which Host blocks are found; empty
+/// if the target has none.
+[[nodiscard]] std::string host_of(std::string_view target);
+
+/// The default of a setting that its flag does not have, because it depends on the run or on the machine; empty if
+/// there is none.
+using ComputedDefault = std::function<std::string(const std::string& key)>;
+
+/// Callbacks for data that only some runs need.
+struct ToolFlags {
+    std::function<Subcommands()> subcommands;  ///< for completion
+    /// The settings of both tools, which share their configuration files.
+    std::function<std::vector<std::string>()> known;
+    std::function<Manual(std::string_view)> manuals;  ///< by the command's name
+    ComputedDefault computed;                         ///< for --show-config
+};
+
+/// Parses `arguments`. Flags that are not typed take values from the environment and the files. After the parsing of
+/// `app`, `target` returns the target that this run connects to. Then calls `check` for the command that was filled.
+/// `origins` receives where its values came from, and an error names that place.
+Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& arguments,
+                                 const std::function<std::string()>& target, const ToolFlags& flags, Origins& origins,
+                                 const std::function<Result<void>()>& check);
+/// The same without checks, and with the given layers in place of this process's environment.
+Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,
+                                     const std::function<std::string()>& target, const Layers& layers);
+
+/// --show-config: one line per setting, "key value  # origin". Without the origins the output is a configuration file.
+[[nodiscard]] std::string show_config(const CLI::App& app, const Configured& configured, const Layers& layers,
+                                      const ComputedDefault& computed);
 
 }  // namespace udtx::apps

@@ -146,4 +146,17 @@ void RateGovernor::count_others(Instant now, bool active) {
     transfers_ = share_->count();
 }
 
+RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base) {
+    return {.base = base,
+            .schedule = options.schedule,
+            .host = options.host_rate,
+            .fixed = options.policy == Policy::fixed};
+}
+
+Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active) {
+    const Rate cap = rates.update(now, active);
+    if (const auto trouble = rates.take_trouble()) log.warn("the rate of --host-rate is not shared: " + *trouble);
+    return cap;
+}
+
 }  // namespace udtx::apps

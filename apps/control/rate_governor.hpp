@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "options/rate_options.hpp"
+#include "common/log.hpp"
+#include "common/units.hpp"
+#include "options/common_options.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
@@ -68,5 +70,10 @@ class RateGovernor {
     std::mutex mutex_;  // guards the members below
     std::optional<Rate> wish_;
 };
+
+/// The settings that follow from a run's flags.
+[[nodiscard]] RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base);
+/// The cap from now on. Warns once in the log if the host's rate cannot be shared.
+[[nodiscard]] Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active);
 
 }  // namespace udtx::apps

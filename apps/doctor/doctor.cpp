@@ -1,21 +1,254 @@
 #include "doctor/doctor.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <optional>
+#include <random>
+#include <span>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "doctor/host.hpp"
 #include "observe/final_report.hpp"
 #include "options/commands.hpp"
-#include "send/probe.hpp"
+#include "options/subcommands.hpp"
 #include "ssh/remote_end.hpp"
 #include "ssh/ssh_child.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/diagnosis.hpp"
+#include "udtx/monotonic_clock.hpp"
+
+#ifdef __linux__
+#include <sys/timex.h>
+#endif
 
 namespace udtx::apps {
 namespace {
+
+/// The first code that is not ok.
+ExitCode code_of(const std::vector<Finding>& findings) {
+    const auto failed = [](const Finding& finding) { return finding.code != ExitCode::ok; };
+    const auto first = std::find_if(findings.begin(), findings.end(), failed);
+    return first == findings.end() ? ExitCode::ok : first->code;
+}
+
+std::string findings_text(const std::vector<Finding>& findings) {
+    std::string text;
+    for (const Finding& finding : findings) {
+        text += (finding.good ? "good  " : "FIX   ") + finding.what + "\n";
+        if (!finding.remedy.empty()) text += "      " + finding.remedy + "\n";
+    }
+    return text;
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+    JsonWriter json;
+    json.begin_array();
+    for (const Finding& finding : findings) {
+        json.begin_object().key("good").boolean(finding.good).key("what").string(finding.what);
+        json.key("remedy").string(finding.remedy).end_object();
+    }
+    json.end_array();
+    return json.text();
+}
+
+constexpr unsigned kLeastMtu = 1280;
+
+Finding examine_buffers(const UdpSupport& udp) {
+    const auto kib = [](std::size_t bytes) { return format_count(bytes / 1024) + " KiB"; };
+    return {udp.buffer_commands.empty(),
+            "UDP buffers: receive " + kib(udp.receive_buffer) + ", send " + kib(udp.send_buffer),
+            udp.buffer_commands.empty() ? "" : "fix with: sudo " + udp.buffer_commands};
+}
+
+Finding examine_offload(bool good, const char* what) {
+    return {good, std::string(what) + (good ? ": the kernel has it" : ": the kernel does not have it"),
+            good ? "" : "use Linux 5.0 or later; without it one processor reaches about 2 Gbit/s"};
+}
+
+void examine_interfaces(std::vector<Finding>& findings) {
+    std::error_code none;
+    for (std::filesystem::directory_iterator at("/sys/class/net", none), end; at != end; at.increment(none)) {
+        const std::filesystem::path path = at->path();
+        const std::string name = path.filename().string();
+        std::ifstream state_file(path / "operstate");
+        std::string state;
+        state_file >> state;
+        const auto mtu = mtu_of(name);
+        if (!mtu || state == "down") continue;
+        Finding finding{*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu), ""};
+        if (!finding.good) finding.remedy = "udtx needs 1280; fix with: sudo ip link set " + name + " mtu 1500";
+        if (finding.good && *mtu < kUsualMtu) finding.what += " (less than usual: a tunnel?)";
+        findings.push_back(std::move(finding));
+    }
+}
+
+std::vector<Finding> examine_network() {
+    std::vector<Finding> findings;
+    const auto udp = examine_udp();
+    if (!udp) return {{false, udp.error().message, ""}};
+    findings.push_back(examine_buffers(*udp));
+#ifdef __linux__
+    findings.push_back(examine_offload(udp->segmentation_offload, "UDP segmentation offload (GSO)"));
+    findings.push_back(examine_offload(udp->receive_offload, "UDP receive offload (GRO)"));
+    examine_interfaces(findings);
+#endif
+    return findings;
+}
+
+constexpr std::uint64_t kMostBytes = 256U << 20U;
+constexpr Duration kMostTime = std::chrono::seconds(2);
+
+/// Aligned to a page, because the kernel copies that fastest.
+struct alignas(4096) Block {
+    std::array<std::byte, 1U << 20U> bytes;
+};
+
+std::string speed_text(const char* what, std::uint64_t bytes, Duration time) {
+    return std::string(what) + " " + format_byte_rate(Rate::from_bytes(bytes, std::max(time, Duration(1))));
+}
+
+/// Calls `step(offset)` once per block until enough is done. Returns the bytes, or the first errno as a negative
+/// number.
+template <class Step>
+std::int64_t repeat(std::uint64_t most, Step&& step) {
+    const Instant start = monotonic_now();
+    std::uint64_t done = 0;
+    while (done < most && monotonic_now() - start < kMostTime) {
+        const ssize_t n = step(static_cast<off_t>(done));
+        if (n < 0) return -errno;
+        if (n == 0) break;
+        done += static_cast<std::uint64_t>(n);
+    }
+    return static_cast<std::int64_t>(done);
+}
+
+Finding unwritable(const std::string& directory, int error) {
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
+            missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
+                    : "make room, or let this user write there",
+            ExitCode::file_io};
+}
+
+/// Measures the speed of a directory's disk, or reports why writing fails. Writes and reads a temporary file for a few
+/// seconds at most.
+std::vector<Finding> examine_disk(const std::string& directory) {
+    std::string name = directory + "/.udtx-doctor-XXXXXX";
+    const UniqueFd fd(::mkstemp(name.data()));
+    if (!fd) return {unwritable(directory, errno)};
+    ::unlink(name.c_str());
+    const auto memory = std::make_unique<Block>();
+    const std::span block(memory->bytes);
+    // A disk that compresses would store zeros without work.
+    std::minstd_rand random(1);
+    for (std::byte& byte : block) byte = static_cast<std::byte>(random());
+    Instant start = monotonic_now();
+    const std::int64_t written =
+        repeat(kMostBytes, [&](off_t at) { return ::pwrite(fd.get(), block.data(), block.size(), at); });
+    if (written < 0) return {unwritable(directory, static_cast<int>(-written))};
+    const bool synced = ::fdatasync(fd.get()) == 0;
+    const Duration write_time = monotonic_now() - start;
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    start = monotonic_now();
+    const std::int64_t read = repeat(static_cast<std::uint64_t>(written),
+                                     [&](off_t at) { return ::pread(fd.get(), block.data(), block.size(), at); });
+    const Duration read_time = monotonic_now() - start;
+    if (!synced || read < 0) return {unwritable(directory, errno)};
+    return {{true,
+             "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +
+                 " with sync, " + speed_text("reads", static_cast<std::uint64_t>(read), read_time) +
+                 " (perhaps from memory)",
+             ""}};
+}
+
+/// Time for measuring each cipher.
+constexpr std::chrono::milliseconds kCipherTime{60};
+/// Above this rate a processor without AES instructions is still fast enough.
+constexpr Rate kFastCipher = Rate::bytes_per_second(0.5e9);
+constexpr Duration kSlowTimer = std::chrono::milliseconds(1);
+
+std::string first_line(const char* path) {
+    std::ifstream in(path);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+/// The median lateness of a sleep of one millisecond.
+Duration timer_lateness() {
+    constexpr Duration kSleep = std::chrono::milliseconds(1);
+    std::array<Duration, 21> late{};
+    for (Duration& d : late) {
+        const Instant before = monotonic_now();
+        std::this_thread::sleep_for(kSleep);
+        d = monotonic_now() - before - kSleep;
+    }
+    std::nth_element(late.begin(), late.begin() + late.size() / 2, late.end());
+    return late[late.size() / 2];
+}
+
+std::vector<Finding> examine_clock() {
+    std::vector<Finding> findings;
+    const Duration late = timer_lateness();
+    findings.push_back({late < kSlowTimer, "timers: a sleep of 1 ms ends " + format_milliseconds(late) + " late",
+                        late < kSlowTimer ? "" : "the machine is busy, or its processors use deep sleep states"});
+#ifdef __linux__
+    const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    const bool slow = source == "hpet" || source == "acpi_pm" || source == "jiffies";
+    if (!source.empty()) {
+        findings.push_back({!slow, "clock source: " + source,
+                            slow ? "reading the time is slow; fix with: echo tsc | sudo tee "
+                                   "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+                                 : ""});
+    }
+    timex state{};
+    const bool known = ::adjtimex(&state) >= 0;
+    if (known) {
+        const bool synchronised = (state.status & STA_UNSYNC) == 0;
+        findings.push_back(
+            {synchronised, std::string("clock: ") + (synchronised ? "" : "not ") + "synchronised",
+             synchronised
+                 ? ""
+                 : "timestamps in logs differ from those of the other host; fix with: sudo timedatectl set-ntp true"});
+    }
+#endif
+    return findings;
+}
+
+std::vector<Finding> examine_crypto() {
+    const CipherSpeeds speeds = measure_ciphers(kCipherTime);
+    const bool good = speeds.aes_instructions || speeds.chacha20_poly1305 > kFastCipher;
+    return {
+        {good,
+         "encryption, one processor: AES-256-GCM " + format_rate(speeds.aes_256_gcm) + ", ChaCha20-Poly1305 " +
+             format_rate(speeds.chacha20_poly1305),
+         good
+             ? ""
+             : "this processor, or its virtual machine, has no instructions for AES: let the hypervisor pass them on"}};
+}
+
+std::vector<Finding> examine_host(const DoctorCommand& command) {
+    std::vector<Finding> all = examine_network();
+    const auto add = [&all](std::vector<Finding> more) {
+        for (Finding& finding : more) all.push_back(std::move(finding));
+    };
+    add(examine_clock());
+    add(examine_crypto());
+    add(examine_disk(command.directory));
+    return all;
+}
 
 /// Example ports if the user named none: the first of the range that mosh uses.
 constexpr PortRange kExamplePorts{60000, 60010};
@@ -48,16 +281,16 @@ Finding blocked(const PathProbe& probe, const std::string& host, PortRange ports
     return finding;
 }
 
-Finding largest_packet(const PathStats& path, const std::optional<LocalLink>& link) {
+Finding largest_packet(const PathStats& path, const std::optional<LocalInterface>& interface) {
     const bool v6 = path.remote.family == Address::Family::v6;
     const unsigned mtu = path.datagram_bytes + (v6 ? 48 : 28);
     Finding finding{mtu >= kTunnelMtu, "path MTU: " + std::to_string(mtu) + " (datagrams of " +
                                            format_count(path.datagram_bytes) + " bytes pass)"};
     if (finding.good) return finding;
-    if (link && link->mtu < kTunnelMtu && link->mtu <= mtu + kSearchStep) {
-        finding.what += ", the MTU of " + link->name + " here is " + format_count(link->mtu);
-        finding.remedy = "raise it, unless it is a tunnel over a link with this limit: sudo ip link set " + link->name +
-                         " mtu " + std::to_string(kUsualMtu);
+    if (interface && interface->mtu < kTunnelMtu && interface->mtu <= mtu + kSearchStep) {
+        finding.what += ", the MTU of " + interface->name + " here is " + format_count(interface->mtu);
+        finding.remedy = "raise it, unless it is a tunnel over a link with this limit: sudo ip link set " +
+                         interface->name + " mtu " + std::to_string(kUsualMtu);
         return finding;
     }
     finding.what += ", larger packets are lost on the path";
@@ -84,7 +317,7 @@ std::vector<Finding> examine_between(const PathProbe& probe, const std::string& 
         findings.push_back({true, "UDP passes both ways: handshake " + format_milliseconds(*probe.handshake)});
     }
     if (!probe.error && probe.stats && !probe.stats->paths.empty()) {
-        findings.push_back(largest_packet(probe.stats->paths.front(), probe.link));
+        findings.push_back(largest_packet(probe.stats->paths.front(), probe.interface));
     }
     if (probe.clock_ahead) findings.push_back(clocks(*probe.clock_ahead, host));
     return findings;
@@ -163,7 +396,7 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
             code);
     }
     SignalWaiter signals;
-    const PathProbe probe = probe_path({path, log, terminal, signals}, ProbeLoad::gentle);
+    const PathProbe probe = probe_path(path, {log, terminal, signals}, ProbeLoad::gentle);
     terminal.clear_status();
     const std::vector<Finding> between = examine_between(probe, target.host, path.ssh.udp_ports);
     ExitCode code = code_of(here);
@@ -185,12 +418,12 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
 ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command, const SendCommand& path) {
     const std::vector<Finding> findings = examine_host(command);
     SignalWaiter signals;
-    const SendRun run{path, log, terminal, signals};
-    const PathProbe probe = probe_path(run, ProbeLoad::gentle);
+    const Run run{log, terminal, signals};
+    const PathProbe probe = probe_path(path, run, ProbeLoad::gentle);
     ExitCode code = code_of(findings);
     if (!command.json) {
         code = print_output(log, findings_text(findings), code);
-        const ExitCode probed = show_probe(run, probe);
+        const ExitCode probed = show_probe(run, probe, false);
         return code == ExitCode::ok ? probed : code;
     }
     if (code == ExitCode::ok && probe.error) code = exit_code_for(probe.error->code);
@@ -199,27 +432,23 @@ ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command
 
 }  // namespace
 
-ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments) {
-    Log log("udtx-send", terminal, Log::Verbosity::normal);
-    DoctorCommand command;
-    const auto parsed = parse_doctor(std::move(arguments), true, command);
-    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
-    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    if (command.host.empty()) return show_host(log, command);
-    if (const auto checked = check_host(command.host); !checked) {
-        return finish_early(log, ExitCode::usage, checked.error().message, false);
+ExitCode run_doctor(Log& log, Terminal& terminal, const std::string& tool, std::vector<std::string> arguments) {
+    DoctorCommand command(tool);
+    if (const auto code = stop_early(log, command.parse(std::move(arguments)), false)) return *code;
+    const std::string host = command.host();
+    if (host.empty()) {
+        const std::vector<Finding> findings = examine_host(command);
+        const std::string text =
+            command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
+        return print_output(log, text, code_of(findings));
     }
+    if (const auto checked = check_host(host); !checked) return finish_early(log, checked.error(), false);
+    const bool receiver = is_receiver(host);
+    std::vector<std::string> flags = receiver ? std::vector<std::string>() : command.ssh.as_flags();
+    for (std::string& flag : command.for_host()) flags.push_back(std::move(flag));
+    flags.insert(flags.end(), {"--probe-only", "--", receiver ? url_of(host) : ssh_place(host)});
     SendCommand path;
-    std::vector<std::string> flags = command.for_host;
-    if (is_receiver(command.host)) {
-        flags.insert(flags.end(), {"--probe-only", url_of(command.host)});
-    } else {
-        flags = command.ssh.as_flags();
-        flags.insert(flags.end(), command.for_host.begin(), command.for_host.end());
-        flags.insert(flags.end(), {"--probe-only", "--", ssh_place(command.host)});
-    }
-    const auto understood = parse_send_command(flags, path);
-    if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
+    if (const auto code = stop_early(log, parse_send_command(flags, path), false)) return *code;
     return path.remote ? examine_both_ends(log, terminal, command, path) : examine_path(log, terminal, command, path);
 }
 

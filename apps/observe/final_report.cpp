@@ -493,6 +493,16 @@ ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool 
     return json ? print_output(log, error_json(code, message) + "\n", code) : code;
 }
 
+ExitCode finish_early(Log& log, const Error& error, bool json) {
+    return finish_early(log, exit_code_for(error.code), error.message, json);
+}
+
+std::optional<ExitCode> stop_early(Log& log, const Result<EarlyText>& parsed, bool json) {
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, json);
+    if (parsed.value()) return print_output(log, *parsed.value(), ExitCode::ok);
+    return std::nullopt;
+}
+
 void check_log(Log& log, FinalReport& report) {
     const auto written = log.file_status();
     if (written || report.code != ExitCode::ok) return;
@@ -502,8 +512,8 @@ void check_log(Log& log, FinalReport& report) {
 }
 
 Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options) {
-    if (options.receipt_text.empty()) return std::optional<transfer::ReceiptFile>();
-    auto receipt = transfer::ReceiptFile::create(options.receipt_text);
+    if (options.receipt.empty()) return std::optional<transfer::ReceiptFile>();
+    auto receipt = transfer::ReceiptFile::create(options.receipt);
     if (!receipt) return Error{receipt.error().code, "--receipt: " + receipt.error().message};
     return std::optional(std::move(*receipt));
 }

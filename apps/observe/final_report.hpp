@@ -1,13 +1,16 @@
 // The report at the end of a run: exit code, summary lines, JSON object.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/exit_codes.hpp"
 #include "common/log.hpp"
+#include "common/process.hpp"
 #include "observe/observer.hpp"
 #include "options/common_options.hpp"
 #include "udtx/result.hpp"
@@ -37,6 +40,15 @@ struct FinalReport {
     bool plan_cut = false;                 ///< the list was too long and is cut
     bool connected = true;                 ///< false: the run ended without a connection, so nobody confirmed anything
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
+};
+
+/// What a run of a tool uses from its start.
+struct Run {
+    Log& log;
+    Terminal& terminal;
+    SignalWaiter& signals;
+    /// Reports and ends the process, because threads may still be blocked in a disk call.
+    std::function<void(const FinalReport&)> leave{};
 };
 
 /// The report of a run that ended before any exchange with the peer.
@@ -95,6 +107,9 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
 [[nodiscard]] ExitCode print_output(Log& log, std::string_view text, ExitCode code);
 /// Ends a run that has not started: prints one line, and the object of --json if `json`.
 [[nodiscard]] ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool json);
+[[nodiscard]] ExitCode finish_early(Log& log, const Error& error, bool json);
+/// Ends a run whose command line is wrong or only asks for a text.
+[[nodiscard]] std::optional<ExitCode> stop_early(Log& log, const Result<EarlyText>& parsed, bool json);
 /// Turns success into file_io if the log could not be written.
 void check_log(Log& log, FinalReport& report);
 

@@ -346,6 +346,14 @@ std::string progress_json(const Observation& seen) {
     return json.text();
 }
 
+void JsonTicker::tick(Duration at, const Observation& seen) {
+    constexpr Duration kInterval = std::chrono::seconds(1);
+    if (last_ && at - *last_ < kInterval) return;
+    last_ = last_ ? *last_ + kInterval : at;
+    if (at - *last_ >= kInterval) last_ = at;
+    print_(progress_json(seen));
+}
+
 std::vector<transfer::JobProgress> jobs_of(const std::vector<Observation>& transfers) {
     std::vector<transfer::JobProgress> jobs;
     for (const Observation& seen : transfers) {

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/text.hpp"
@@ -206,6 +208,18 @@ class Observer {
 
 /// One line of JSON. The manual pages list its fields (options/manual_output.cpp).
 [[nodiscard]] std::string progress_json(const Observation& seen);
+
+/// Prints one object a second with `print`, for example to standard output.
+class JsonTicker {
+  public:
+    using Print = std::function<void(const std::string& line)>;
+    explicit JsonTicker(Print print) : print_(std::move(print)) {}
+    void tick(Duration at, const Observation& seen);
+
+  private:
+    Print print_;
+    std::optional<Duration> last_;
+};
 
 // Formats the progress of jobs that several shards share.
 

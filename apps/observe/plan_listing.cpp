@@ -75,8 +75,7 @@ const char* action_of(const transfer::PlannedEntry& entry) {
     return "";
 }
 
-}  // namespace
-
+/// rsync's eleven letters, YXcstpoguax.
 std::string itemized_letters(const transfer::PlannedEntry& entry, bool receives) {
     if (entry.kind == Kind::erase) return "*deleting  ";
     if (entry.kind == Kind::skip) return "*exists    ";
@@ -90,6 +89,7 @@ std::string itemized_letters(const transfer::PlannedEntry& entry, bool receives)
     return letters;
 }
 
+/// The letters, the name, and a link's target.
 std::string itemized_line(const transfer::PlannedEntry& entry, bool receives) {
     std::string line = itemized_letters(entry, receives) + ' ' + escape_for_terminal(entry.path);
     if (entry.type == EntryType::directory) line += '/';
@@ -98,6 +98,7 @@ std::string itemized_line(const transfer::PlannedEntry& entry, bool receives) {
     return line;
 }
 
+/// The same as a JSON object; with `event` it has the key "event".
 std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bool event) {
     JsonWriter json;
     json.begin_object();
@@ -121,8 +122,6 @@ std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bo
     json.end_object();
     return json.text();
 }
-
-namespace {
 
 // Bytes of the list in one JSON object. --json-stream has no such limit.
 constexpr std::size_t kMaxKeptBytes = 256U << 20U;
@@ -150,37 +149,38 @@ void keep(const std::string& object) {
     all.objects += object;
 }
 
+enum class Form {
+    none,
+    lines,
+    objects,  ///< one line of --json-stream each
+    kept      ///< for the object of --json
+};
+
 }  // namespace
 
-PlanListing listing_of(const TreeOptions& tree, const CommonOptions& common, bool receives) {
-    using Form = PlanListing::Form;
+transfer::PlanCallback plan_listing(Log& log, const TreeOptions& tree, const CommonOptions& common, bool receives) {
     Form form = common.quiet ? Form::none : Form::lines;
-    if (common.json) form = common.observing.json_stream ? Form::objects : Form::kept;
-    return {tree.dry_run ? form : Form::none, common.verbose, receives};
-}
-
-transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
-    using Form = PlanListing::Form;
-    using Planned = transfer::PlannedEntry;
+    if (common.json) form = common.json_stream ? Form::objects : Form::kept;
+    if (!tree.dry_run) form = Form::none;
     {
         const std::lock_guard lock(kept().mutex);
         kept().objects.clear();
         kept().cut = false;
-        kept().wanted = listing.form == Form::kept;
+        kept().wanted = form == Form::kept;
     }
-    return [&log, listing](const transfer::PlannedEntry& entry) {
-        if (listing.form == Form::none) {
-            if (entry.kind == Planned::Kind::erase) log.detail("delete " + escape_for_terminal(entry.path));
+    return [&log, form, receives, verbose = common.verbose](const transfer::PlannedEntry& entry) {
+        if (form == Form::none) {
+            if (entry.kind == Kind::erase) log.detail("delete " + escape_for_terminal(entry.path));
             return;
         }
-        if (entry.kind == Planned::Kind::unchanged && entry.changes == 0 && !listing.verbose) return;
+        if (entry.kind == Kind::unchanged && entry.changes == 0 && !verbose) return;
         const std::lock_guard lock(kept().mutex);
-        if (listing.form == Form::kept) return keep(itemized_json(entry, listing.receives, false));
-        const std::string line = listing.form == Form::objects ? itemized_json(entry, listing.receives, true)
-                                                               : itemized_line(entry, listing.receives);
+        if (form == Form::kept) return keep(itemized_json(entry, receives, false));
+        const std::string line =
+            form == Form::objects ? itemized_json(entry, receives, true) : itemized_line(entry, receives);
         std::cout << line + '\n';
         // Progress objects bypass this buffer. The flush after each object keeps every line whole.
-        if (listing.form == Form::objects) std::cout.flush();
+        if (form == Form::objects) std::cout.flush();
     };
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,23 +33,14 @@ std::string files(const ProgressView& view) {
            " files";
 }
 
-}  // namespace
-
-const char* to_string(Phase phase) noexcept {
-    switch (phase) {
-        case Phase::connecting:
-            return "connect";
-        case Phase::scanning:
-            return "scan";
-        case Phase::transferring:
-            return "transfer";
-        case Phase::flushing:
-            return "flush";
-        case Phase::verifying:
-            return "verify";
-    }
-    return "";
+/// The phase for users. A tree of which nothing is known yet is being scanned.
+std::string_view phase_text(const ProgressView& view) {
+    using transfer::Phase;
+    if (view.phase == Phase::transfer && view.bytes_total == 0 && !view.totals_final) return "scan";
+    return transfer::to_string(view.phase == Phase::done ? Phase::verify : view.phase);
 }
+
+}  // namespace
 
 std::string format_progress(const ProgressView& view, std::size_t columns) {
     std::vector<LinePart> parts;
@@ -62,7 +54,7 @@ std::string format_progress(const ProgressView& view, std::size_t columns) {
     parts.push_back({format_byte_rate(view.rate), 1});
     if (view.remaining) parts.push_back({"ETA " + format_clock(*view.remaining), 3});
     if (view.totals_known) parts.push_back({files(view), 2});
-    parts.push_back({to_string(view.phase), 0});
+    parts.push_back({std::string(phase_text(view)), 0});
 
     std::string out = fit_parts(std::move(parts), columns);
     const std::size_t used = count_columns(out);
@@ -147,21 +139,6 @@ constexpr Duration kLineInterval = std::chrono::milliseconds(980);
 
 constexpr std::size_t kLineColumns = 120;  // without a terminal
 
-Phase phase_of(const transfer::Progress& progress) {
-    switch (progress.phase) {
-        case transfer::Phase::connect:
-            return Phase::connecting;
-        case transfer::Phase::transfer:
-            return progress.bytes_total == 0 && !progress.totals_final ? Phase::scanning : Phase::transferring;
-        case transfer::Phase::flush:
-            return Phase::flushing;
-        case transfer::Phase::verify:
-        case transfer::Phase::done:
-            return Phase::verifying;
-    }
-    return Phase::transferring;
-}
-
 std::optional<Duration> time_for(std::uint64_t bytes, Rate rate) {
     if (rate.is_zero()) return std::nullopt;
     return rate.time_for(bytes);
@@ -185,7 +162,7 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
     longer_.sample(now, progress.bytes_done);
 
     ProgressView view;
-    view.phase = phase_of(progress);
+    view.phase = progress.phase;
     view.bytes_done = progress.bytes_done;
     view.bytes_total = std::max(progress.bytes_total, progress.bytes_done);
     view.files_done = progress.files_done;

@@ -18,11 +18,8 @@
 
 namespace udtx::apps {
 
-enum class Phase { connecting, scanning, transferring, flushing, verifying };
-[[nodiscard]] const char* to_string(Phase phase) noexcept;
-
 struct ProgressView {
-    Phase phase = Phase::connecting;
+    transfer::Phase phase = transfer::Phase::connect;
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
     std::uint64_t files_done = 0;

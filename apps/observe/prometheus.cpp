@@ -208,4 +208,16 @@ std::string metrics_text(const MetricsView& view) {
     return page.text();
 }
 
+Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,
+                                                  std::function<std::string()> page) {
+    if (!options.metrics) return std::unique_ptr<HttpServer>();
+    auto server = HttpServer::start(*options.metrics, [page = std::move(page)](const HttpRequest& request) {
+        if (request.target == "/metrics" || request.target == "/") return HttpReply{200, kMetricsType, page()};
+        return HttpReply{404, "text/plain; charset=utf-8", "use /metrics\n"};
+    });
+    if (!server) return Error{server.error().code, "--metrics: " + server.error().message};
+    log.info("metrics on http://" + (*server)->address() + "/metrics");
+    return server;
+}
+
 }  // namespace udtx::apps

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/log.hpp"
+#include "observe/http_server.hpp"
 #include "observe/observer.hpp"
+#include "options/common_options.hpp"
 
 namespace udtx::apps {
 
@@ -21,5 +26,8 @@ struct MetricsView {
 
 inline constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 [[nodiscard]] std::string metrics_text(const MetricsView& view);
+/// Serves metrics if the user asked for them, and logs the address; null if not.
+[[nodiscard]] Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,
+                                                                std::function<std::string()> page);
 
 }  // namespace udtx::apps

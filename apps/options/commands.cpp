@@ -2,168 +2,47 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
-#include "common/command_line.hpp"
 #include "common/units.hpp"
-#include "config/parse.hpp"
 #include "config/settings.hpp"
-#include "options/manuals.hpp"
+#include "options/flags.hpp"
 #include "options/subcommands.hpp"
-#include "options/tree_options.hpp"
 #include "udtx/scheduler.hpp"
 
 namespace udtx::apps {
-namespace {
 
-/// Parses the destination: ssh or a URL. Each has its own flags.
-Result<void> take_place(const CLI::App& app, SendCommand& command, const std::string& text) {
-    if (!looks_like_ssh(text)) {
-        if (!looks_like_url(text) && text.find('/') == std::string::npos && !text.empty()) {
-            return usage("the destination '" + text + "' names no host: over ssh write " +
-                         (text.find('@') == std::string::npos ? "HOST:" + text + ", or " + text + ": if it is the host"
-                                                              : text + ":") +
-                         ", for a server udtx://HOST:PORT/");
-        }
-        auto url = parse_url(text);
-        if (!url) return url.error();
-        command.url = std::move(*url);
-        const auto flag = command.ssh.typed(command.common.origins);
-        return flag ? usage(*flag + " is for [user@]HOST:PATH, over ssh, and not for udtx://") : Result<void>();
+Result<void> TransferCommand::check_tree(const Flags& flags) {
+    ShardOptions& shards = tree.shards;
+    if (const auto checked = tree.check(flags, streaming, sources.size()); !checked) return checked;
+    common.receipt = shards.receipt_of(common.receipt);
+    common.preserve = common.preserve || tree.archive || tree.set_id;
+    if (remote && !shards.servers.empty()) return usage("--servers is for udtx://HOST, and not for ssh");
+    shards.choose_server(url);
+    if (tree.dry_run && !common.receipt.empty()) {
+        // A dry run would also replace the receipt of an earlier delivery.
+        return usage("--receipt lists what was delivered, and --dry-run delivers nothing: leave one of them out");
     }
-    auto target = parse_ssh_target(text);
-    if (!target) return target.error();
-    if (const auto checked = check_no_port(*target); !checked) return checked;
-    command.remote = std::move(*target);
-    return command.common.check_no_keys(app);
+    return {};
 }
+
+namespace {
 
 /// True if scp would read the source as remote. A local file with that name has priority.
 bool is_remote(const std::string& source) {
     return looks_like_url(source) || (looks_like_ssh(source) && ::access(source.c_str(), F_OK) != 0);
 }
 
-/// Checks the file name for standard input at the destination. A URL needs no name, because only the receiver knows
-/// whether it writes to its standard output.
-Result<void> check_name_of_stream(const SendCommand& command) {
-    const std::string& path = command.remote ? command.remote->path : command.url.path;
-    const std::string leaf = path.substr(path.rfind('/') + 1);
-    const bool home = command.remote && path == leaf && path.starts_with('~');
-    if (!leaf.empty() && leaf != "." && leaf != ".." && !home) return {};
-    if (!command.remote && path.find_first_not_of('/') == std::string::npos) return {};
-    const std::string where = command.remote ? command.remote->login() + ':' + path : to_text(command.url);
-    const std::string inside = path.empty() || path.ends_with('/') ? where : where + '/';
-    return usage("standard input needs a name, and " + where + " is a directory: udtx-send - " + inside + "NAME");
-}
-
-/// The last positional argument is the destination.
-Result<void> take_destination(const CLI::App& app, SendCommand& command) {
-    if (command.sources.empty())
-        return usage(
-            "nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]; see --help");
-    const std::string last = command.sources.back();
-    command.sources.pop_back();
-    const bool here = !looks_like_ssh(last) && !looks_like_url(last);
-    if (here && !command.sources.empty() && is_remote(command.sources.front())) {
-        return usage("the source is on another host; fetch it: udtx-recv " + command.sources.front() + " " + last);
-    }
-    const bool elsewhere = !here && !looks_like_url(last);
-    if (elsewhere && !command.sources.empty() && is_remote(command.sources.front())) {
-        return usage("udtx copies between this machine and another one: run udtx-send where " +
-                     command.sources.front() + " is, or fetch it first with udtx-recv");
-    }
-    if (const auto taken = take_place(app, command, last); !taken) return taken;
-    if (command.probe_only) {
-        if (app.count("--report") > 0 && !command.common.origins.has("--report"))
-            return usage("--report is for transfers, not for --probe-only");
-        return command.sources.empty()
-                   ? Result<void>()
-                   : usage("--probe-only sends nothing: '" + command.sources[0] + "' is not needed");
-    }
-    if (command.sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
-    for (const std::string& source : command.sources) {
-        if (looks_like_url(source)) {
-            return usage(std::string("more than one destination: ").append(source).append(" and ").append(last));
-        }
-        if (source.empty()) return usage("a source is an empty string");
-        if (source == "-" && command.sources.size() > 1) return usage("'-' (standard input) must be the only source");
-    }
-    return command.streaming() ? check_name_of_stream(command) : Result<void>();
-}
-
-constexpr std::array<std::pair<std::string_view, Coupling>, 3> kCouplings{
-    {{"detect", Coupling::detect}, {"lia", Coupling::lia}, {"none", Coupling::none}}};
-
-std::string joined_schedulers(const char* between) {
-    std::string names;
-    for (const std::string& name : path_scheduler_names()) names += (names.empty() ? "" : between) + name;
-    return names;
-}
-
-void add_path_options(CLI::App& app, SendCommand& command) {
-    const auto group = "Several paths";
-    command.paths.add_to(app);
-    app.add_option("--scheduler", command.scheduler,
-                   "Selects the path of the next packet (default " + command.scheduler + ")")
-        ->type_name(joined_schedulers("|"))
-        ->group(group);
-    app.add_option("--reinject", command.reinject_text, "Send late data again on another path (default on)")
-        ->type_name("on|off")
-        ->group(group);
-    app.add_option(
-           "--coupling", command.coupling_text,
-           "detect (default): paths through a shared bottleneck take the share of one flow; lia (RFC 6356); none")
-        ->type_name("detect|lia|none")
-        ->group(group);
-}
-
-Result<void> check_paths(SendCommand& command) {
-    if (const auto made = make_path_scheduler(command.scheduler); !made) {
-        return usage("--scheduler: '" + command.scheduler + "' is unknown; use one of " + joined_schedulers(", "));
-    }
-    if (command.reinject_text != "on" && command.reinject_text != "off") {
-        return usage("--reinject: '" + command.reinject_text + "' is unknown; use on or off");
-    }
-    const auto known = [&](const auto& c) { return c.first == command.coupling_text; };
-    if (std::none_of(kCouplings.begin(), kCouplings.end(), known)) {
-        return usage("--coupling: '" + command.coupling_text + "' is unknown; use detect, lia or none");
-    }
-    return command.paths.check();
-}
-
-Result<void> check(const CLI::App& app, SendCommand& command) {
-    if (const auto checked = command.common.check(); !checked) return checked;
-    if (const auto checked = command.ssh.check(); !checked) return checked;
-    command.ssh.patience = command.common.timeout;
-    if (const auto taken = take_destination(app, command); !taken) return taken;
-    if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
-        return checked;
-    command.common.receipt_text = command.tree.shards.receipt_of(command.common.receipt_text);
-    std::optional<Url> server = command.remote ? std::nullopt : std::optional(command.url);
-    if (const auto chosen = command.tree.shards.choose_server(server); !chosen) return chosen;
-    if (server) command.url = std::move(*server);
-    if (command.remote) {
-        const std::string& path = command.remote->path;
-        if (const auto checked = command.tree.shards.check_place(path, path.empty() || path.ends_with('/')); !checked)
-            return checked;
-    }
-    command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
-    if (const auto checked = check_paths(command); !checked) return checked;
-    if (command.streaming() && !command.common.receipt_text.empty()) {
-        return usage("--receipt is for files, and not for standard input");
-    }
-    if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
-    if (!command.remote && command.pin.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --pin need each other: own key, and the receiver's public key");
-    }
+/// Takes [user@]host:path into `target`, if it is one.
+Result<void> take_ssh_target(const std::string& text, std::optional<SshTarget>& target) {
+    auto parsed = parse_ssh_target(text);
+    if (!parsed) return parsed.error();
+    if (const auto checked = check_no_port(*parsed); !checked) return checked;
+    target = std::move(*parsed);
     return {};
 }
 
@@ -173,379 +52,358 @@ TransportConfig SendCommand::transport() const {
     TransportConfig config = common.transport();
     if (resumable()) common.leave_time_to_reconnect(config);
     config.scheduler = scheduler;
-    config.reinject = reinject_text == "on";
-    const auto* coupling =
-        std::find_if(kCouplings.begin(), kCouplings.end(), [this](const auto& c) { return c.first == coupling_text; });
-    if (coupling != kCouplings.end()) config.coupling = coupling->second;
+    config.reinject = reinject;
+    config.coupling = coupling;
     return config;
 }
 
 std::string SendCommand::congestion_in_use() const {
-    const bool lia = coupling_text == "lia" && common.policy != Policy::low;
-    return lia ? coupling_text : common.congestion_in_use();
+    const bool lia = coupling == Coupling::lia && common.policy != Policy::low;
+    return lia ? "lia" : common.congestion_in_use();
 }
 
-void define_options(CLI::App& app, SendCommand& command) {
-    command.common.add_to(app);
-    app.add_option("--pin", command.pin, "With --identity: public key of the receiver, or a file of public keys")
-        ->type_name("KEY|FILE")
-        ->group("Keys");
-    app.add_flag(
-           "-p,--preserve", command.common.preserve,
-           "Preserve full modes, and timestamps of directories and links; timestamps of files are always preserved")
-        ->group("Copying");
-    command.tree.add_to(app, "Existing files: diff (default) updates those that differ; never; always");
-    app.add_option("--policy", command.common.policy_text,
-                   "Share of the path: fair (default), high (as two flows), low (what other flows leave, with any "
-                   "--cc), fixed (always --rate)")
-        ->type_name("fair|high|low|fixed")
-        ->group("Transport");
-    app.add_option("-m,--min-rate", command.common.min_rate_text,
-                   "Minimum rate in bits per second, even during congestion")
-        ->type_name("RATE")
-        ->group("Transport");
-    command.ssh.add_to(app);
-    app.add_flag("--probe-only", command.probe_only,
-                 "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and print what limits it")
-        ->group("Transport");
-    add_path_options(app, command);
-    app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file (default xxh128)")
-        ->type_name("xxh128|sha256")
-        ->group("Copying");
-    app.add_option("ARGUMENTS", command.sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]")
-        ->type_name("")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+void SendCommand::define(Flags& flags) {
+    common.define(flags);
+    flags.group("Keys");
+    flags.text("--pin", pin, "KEY|FILE", "With --identity: public key of the receiver, or a file of public keys");
+    flags.group("Copying");
+    flags.on("-p,--preserve", common.preserve,
+             "Preserve full modes, and timestamps of directories and links; timestamps of files are always preserved");
+    tree.define(flags, "Existing files: diff (default) updates those that differ; never; always");
+    flags.group("Transport");
+    flags.choice(
+        "--policy", common.policy,
+        {{"fair", Policy::fair}, {"high", Policy::high}, {"low", Policy::low}, {"fixed", Policy::fixed}},
+        "Share of the path: fair (default), high (as two flows), low (what other flows leave, with any --cc), fixed "
+        "(always --rate)");
+    flags.value("-m,--min-rate", common.min_rate_text, common.min_rate, parse_rate, "RATE",
+                "Minimum rate in bits per second, even during congestion");
+    ssh.define(flags);
+    flags.group("Transport");
+    flags.on("--probe-only", probe_only,
+             "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and print what limits it");
+    paths.define(flags);
+    flags.name("--scheduler", scheduler, path_scheduler_names(),
+               "Selects the path of the next packet (default " + scheduler + ")");
+    flags.choice("--reinject", reinject, {{"on", true}, {"off", false}},
+                 "Send late data again on another path (default on)");
+    flags.choice(
+        "--coupling", coupling, {{"detect", Coupling::detect}, {"lia", Coupling::lia}, {"none", Coupling::none}},
+        "detect (default): paths through a shared bottleneck take the share of one flow; lia (RFC 6356); none");
+    flags.group("Copying");
+    flags.choice("--checksum", common.checksum,
+                 {{"xxh128", transfer::HashAlgorithm::xxh3_128}, {"sha256", transfer::HashAlgorithm::sha256}},
+                 "End-to-end hash of every file (default xxh128)", " (-c compares contents)");
+    flags.arguments("ARGUMENTS", sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]");
 }
 
-Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {
-    CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
-    use_house_style(app);
-    define_options(app, command);
-    const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto computed = [](const std::string& key) { return key == "overwrite" ? "diff" : computed_default(key); };
-    const auto parsed =
-        parse_checked(app, arguments, target, {subcommands_of_send, known_settings, manual_of, computed},
-                      command.common.origins, [&] { return check(app, command); });
-    if (!parsed) return parsed.error();
-    if (parsed->text) return parsed->text;
-    if (const auto placed = parsed->place(command.url); !placed) return placed.error();
-    return EarlyText();
+/// Checks the file name for standard input at the destination. A URL needs no name, because only the receiver knows
+/// whether it writes to its standard output.
+Result<void> SendCommand::check_name_of_stream() const {
+    const std::string& path = remote ? remote->path : url.path;
+    const std::string leaf = path.substr(path.rfind('/') + 1);
+    const bool home = remote && path == leaf && path.starts_with('~');
+    if (!leaf.empty() && leaf != "." && leaf != ".." && !home) return {};
+    if (!remote && path.find_first_not_of('/') == std::string::npos) return {};
+    const std::string where = remote ? remote->login() + ':' + path : to_text(url);
+    const std::string inside = path.empty() || path.ends_with('/') ? where : where + '/';
+    return usage("standard input needs a name, and " + where + " is a directory: udtx-send - " + inside + "NAME");
+}
+
+/// The last positional argument is the destination: ssh or a URL. Each has its own flags.
+Result<void> SendCommand::take_destination(const Flags& flags) {
+    if (sources.empty())
+        return usage(
+            "nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]; see --help");
+    const std::string last = sources.back();
+    sources.pop_back();
+    const bool by_ssh = looks_like_ssh(last);
+    const bool by_url = looks_like_url(last);
+    if (!by_url && !sources.empty() && is_remote(sources.front())) {
+        if (by_ssh) {
+            return usage("udtx copies between this machine and another one: run udtx-send where " + sources.front() +
+                         " is, or fetch it first with udtx-recv");
+        }
+        return usage("the source is on another host; fetch it: udtx-recv " + sources.front() + " " + last);
+    }
+    if (by_ssh) {
+        if (const auto taken = take_ssh_target(last, remote); !taken) return taken;
+        if (const auto checked = common.check_no_keys(flags); !checked) return checked;
+    } else {
+        if (!by_url && last.find('/') == std::string::npos && !last.empty()) {
+            return usage("the destination '" + last + "' names no host: over ssh write " +
+                         (last.find('@') == std::string::npos ? "HOST:" + last + ", or " + last + ": if it is the host"
+                                                              : last + ":") +
+                         ", for a server udtx://HOST:PORT/");
+        }
+        auto parsed = parse_url(last);
+        if (!parsed) return parsed.error();
+        url = std::move(*parsed);
+        const auto checked =
+            SshOptions::refuse(flags, common.origins, "is for [user@]HOST:PATH, over ssh, and not for udtx://");
+        if (!checked) return checked;
+    }
+    if (probe_only) {
+        if (flags.typed("--report", common.origins)) return usage("--report is for transfers, not for --probe-only");
+        return sources.empty() ? Result<void>()
+                               : usage("--probe-only sends nothing: '" + sources[0] + "' is not needed");
+    }
+    if (sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
+    for (const std::string& source : sources) {
+        if (looks_like_url(source)) {
+            return usage(std::string("more than one destination: ").append(source).append(" and ").append(last));
+        }
+        if (source.empty()) return usage("a source is an empty string");
+        if (source == "-" && sources.size() > 1) return usage("'-' (standard input) must be the only source");
+    }
+    streaming = sources.front() == "-";
+    return streaming ? check_name_of_stream() : Result<void>();
+}
+
+Result<void> SendCommand::check(const Flags& flags) {
+    if (const auto checked = flags.check(); !checked) return checked;
+    if (const auto checked = common.check(); !checked) return checked;
+    ssh.patience = common.timeout;
+    if (const auto taken = take_destination(flags); !taken) return taken;
+    if (const auto checked = check_tree(flags); !checked) return checked;
+    if (remote) {
+        const std::string& path = remote->path;
+        const auto checked = tree.shards.check_place(path, path.empty() || path.ends_with('/'));
+        if (!checked) return checked;
+    }
+    if (const auto checked = paths.check(); !checked) return checked;
+    if (streaming && !common.receipt.empty()) return usage("--receipt is for files, and not for standard input");
+    if (!remote && pin.empty() != common.identity.empty()) {
+        return usage("--identity and --pin need each other: own key, and the receiver's public key");
+    }
+    return {};
 }
 
 namespace {
-
-Result<void> check_target(RecvCommand& command) {
-    const std::vector<std::string>& targets = command.targets;
-    if (targets.size() > 1 || (targets.size() == 1 && targets[0] != "-")) {
-        return usage("unexpected argument '" + targets.front() +
-                     "'; give the directory with --dir, or '-' for standard output");
-    }
-    command.to_stdout = !targets.empty();
-    if (command.to_stdout && !command.directory.empty()) return usage("--dir and '-' exclude each other");
-    if (command.to_stdout && !command.one_off) return usage("'-' (standard output) needs --one-off");
-    if (!command.to_stdout && command.directory.empty())
-        return usage("--dir is missing: name the directory for the files");
-    return {};
-}
 
 bool asks_to_pull(const std::vector<std::string>& targets) {
     return !targets.empty() && targets.front() != "-" &&
            (looks_like_ssh(targets.front()) || looks_like_url(targets.front()));
 }
 
-Result<void> take_ssh_source(RecvCommand& command, const std::string& text) {
-    auto source = parse_ssh_target(text);
-    if (!source) return source.error();
-    if (const auto checked = check_no_port(*source); !checked) return checked;
-    if (!command.sources.empty() && source->login() != command.sources.front().login()) {
-        return usage("one run fetches from one host: " + command.sources.front().login() + " or " + source->login());
+/// Returns the number in "fd:3", which names an inherited socket, for example that of a systemd unit; -1 for an
+/// address.
+Result<int> parse_listen(const std::string& text) {
+    if (!text.starts_with("fd:")) {
+        const auto address = parse_host_port(text);
+        return address ? Result<int>(-1) : address.error();
     }
-    command.sources.push_back(std::move(*source));
-    return {};
-}
-
-Result<void> take_url_source(RecvCommand& command, const std::string& text) {
-    auto url = parse_url(text);
-    if (!url) return url.error();
-    if (command.server && authority(*url) != authority(*command.server)) {
-        return usage("one run fetches from one server: " + authority(*command.server) + " or " + authority(*url));
-    }
-    command.server_paths.push_back(url->path);
-    command.server = std::move(*url);
-    return {};
-}
-
-/// Rejects flags that a pull does not use.
-Result<void> check_flags_of_pull(const RecvCommand& command) {
-    const Origins& origins = command.common.origins;
-    const RateOptions& rates = command.common.rates;
-    const std::array<std::pair<const char*, bool>, 3> listening{
-        {{"--listen", !command.listen_text.empty()},
-         {"--dir", !command.directory.empty()},
-         {"--authorized-keys", !command.authorized_keys.empty()}}};
-    for (const auto& [flag, set] : listening) {
-        if (set && !origins.has(flag)) {
-            return usage(std::string(flag) + " is for serving, and not for fetching (HOST:SRC, udtx://)");
-        }
-    }
-    // The remote sender does not know this host's local time or its other transfers.
-    const std::array<std::pair<const char*, bool>, 2> sending{
-        {{"--schedule", !rates.schedule_text.empty()}, {"--host-rate", !rates.host_rate_text.empty()}}};
-    for (const auto& [flag, set] : sending) {
-        if (set && !origins.has(flag)) {
-            return usage(std::string(flag) + " is for senders, and not for fetching (HOST:SRC, udtx://); use --rate");
-        }
-    }
-    return {};
-}
-
-/// Keys, paths and congestion control: the permitted flags depend on whether a pull uses ssh or a URL.
-Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) {
-    const Origins& origins = command.common.origins;
-    const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !origins.has(flag); };
-    if (!command.server) {
-        for (const char* flag : {"--path", "--multipath"}) {
-            if (typed(flag)) return usage(std::string(flag) + " is for udtx://, and not for [user@]HOST:SRC over ssh");
-        }
-        return command.common.check_no_keys(app);
-    }
-    if (const auto flag = command.ssh.typed(origins)) {
-        return usage(*flag + " is for [user@]HOST:SRC, over ssh, and not for udtx://");
-    }
-    if (typed("--cc")) return usage("--cc is for senders: a server chooses the controller of what it sends");
-    if (command.pin.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --pin need each other: own key, and the server's public key");
-    }
-    return {};
+    int number = -1;
+    const char* const end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(text.data() + 3, end, number);
+    if (error == std::errc() && last == end && number > 2) return number;
+    return usage("'" + text + "' is not fd:N with N above 2");
 }
 
 // Nothing has this name: only udtx makes names of this kind, and it makes no such one.
 constexpr const char* kNowhere = ".udtx-nowhere/";
-
-/// The last target is the destination. The others are sources on one host. A source alone is listed.
-Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
-    std::vector<std::string> texts = command.targets;
-    if (texts.size() == 1) {
-        command.tree.dry_run = true;
-        texts.emplace_back(kNowhere);
-    }
-    command.destination = texts.back();
-    texts.pop_back();
-    const bool server = looks_like_url(texts.front());
-    for (const std::string& text : texts) {
-        const auto taken = server ? take_url_source(command, text) : take_ssh_source(command, text);
-        if (!taken) return taken;
-    }
-    if (command.destination.empty()) return usage("the destination is an empty string");
-    if (looks_like_ssh(command.destination) || looks_like_url(command.destination)) {
-        return usage("the destination " + command.destination + " is on another host: give a local one (./" +
-                     command.destination + " is a local name)");
-    }
-    command.to_stdout = command.destination == "-";
-    command.one_off = true;
-    if (const auto checked = check_flags_of_pull(command); !checked) return checked;
-    if (const auto checked = check_way_of_pull(app, command); !checked) return checked;
-    if (const auto checked = command.paths.check(); !checked) return checked;
-    if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
-    command.common.receipt_text = command.tree.shards.receipt_of(command.common.receipt_text);
-    if (const auto chosen = command.tree.shards.choose_server(command.server); !chosen) return chosen;
-    if (command.tree.shards.needs_split()) {
-        return usage(
-            "--shard needs --plan FILE to fetch: run udtx-send plan -N COUNT SRC... >FILE where the sources are");
-    }
-    if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
-    std::error_code ignored;
-    const bool inside =
-        command.destination.ends_with('/') || std::filesystem::is_directory(command.destination, ignored);
-    if (const auto checked = command.tree.shards.check_place(command.destination, inside); !checked) return checked;
-    command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
-    return {};
-}
-
-/// "fd:3" names an inherited socket, for example that of a systemd unit.
-Result<void> check_listen(RecvCommand& command) {
-    const std::string_view text = command.listen_text;
-    if (text.starts_with("fd:")) {
-        const char* const end = text.data() + text.size();
-        const auto [last, error] = std::from_chars(text.data() + 3, end, command.inherited_socket);
-        if (error != std::errc() || last != end || command.inherited_socket < 3) {
-            return usage("--listen: '" + command.listen_text + "' is not fd:N with N above 2");
-        }
-        return {};
-    }
-    auto listen = parse_host_port(command.listen_text);
-    if (!listen) return usage("--listen: " + listen.error().message);
-    command.listen = std::move(*listen);
-    return {};
-}
-
-/// Rejects flags that a listening receiver does not use.
-Result<void> check_flags_of_server(const CLI::App& app, const RecvCommand& command) {
-    const Origins& origins = command.common.origins;
-    if (const auto flag = command.ssh.typed(origins)) {
-        return usage(*flag + " is for [user@]HOST:SRC... DEST, over ssh");
-    }
-    std::optional<std::string> pulling = TreeOptions::typed(app, origins);
-    for (const char* flag : {"--pin", "--path", "--multipath", "--checksum"}) {
-        if (!pulling && app.count(flag) > 0 && !origins.has(flag)) pulling = flag;
-    }
-    if (pulling) return usage(*pulling + " is for fetching (HOST:SRC... or udtx://HOST/SRC..., and DEST)");
-    return {};
-}
-
-Result<void> check(const CLI::App& app, RecvCommand& command) {
-    if (const auto checked = command.common.check(); !checked) return checked;
-    if (const auto checked = command.ssh.check(); !checked) return checked;
-    command.ssh.patience = command.common.timeout;
-    if (asks_to_pull(command.targets)) return take_sources(app, command);
-    if (const auto checked = check_flags_of_server(app, command); !checked) return checked;
-    if (!command.tree.overwrite_text.empty()) {
-        const auto overwrite = parse_overwrite(command.tree.overwrite_text);
-        if (!overwrite) return overwrite.error();
-        command.overwrite = overwrite.value();
-    }
-    if (command.listen_text.empty())
-        return usage(
-            "nothing to receive: udtx-recv --listen [ADDR]:PORT --dir DIR, or udtx-recv [user@]HOST:SRC... DEST, or "
-            "udtx://HOST:PORT/SRC... DEST; see --help");
-    if (const auto checked = check_listen(command); !checked) return checked;
-    if (!command.max_rate_text.empty()) {
-        const auto parsed = parse_rate(command.max_rate_text);
-        if (!parsed) return usage("--max-rate: " + parsed.error().message);
-        command.max_rate = *parsed;
-    }
-    if (!command.drain_text.empty()) {
-        const auto parsed = parse_seconds(command.drain_text);
-        if (!parsed) return usage("--drain: " + parsed.error().message);
-        if (command.one_off) return usage("--drain is for a server, and not for --one-off");
-        command.longest_drain = *parsed;
-    }
-    const auto sandbox = parse_sandbox_mode(command.sandbox_text);
-    if (!sandbox) return sandbox.error();
-    command.sandbox = *sandbox;
-    if (const auto checked = check_target(command); !checked) return checked;
-    if (!command.common.receipt_text.empty() && (command.to_stdout || !command.one_off)) {
-        return usage("--receipt needs --one-off and --dir");
-    }
-    if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --authorized-keys need each other: own key, and keys of clients");
-    }
-    if (command.allow_read && !command.authorized_keys.empty()) {
-        return usage("--allow-read needs --psk-file: in --authorized-keys give each key the right 'read'");
-    }
-    return {};
-}
-
-/// invalid_argument names a typed flag that would have no effect. Settings from files and the environment serve both
-/// modes.
-Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command) {
-    const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !command.common.origins.has(flag); };
-    if (!command.pulls()) {
-        if (!typed("--preserve")) return {};
-        return Error{ErrorCode::invalid_argument,
-                     "--preserve is for fetching (HOST:SRC... DEST); with --listen each sender decides"};
-    }
-    for (const char* flag : {"--one-off", "--max-rate", "--min-free", "--protocol-threads", "--drain", "--log-files",
-                             "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"}) {
-        if (!typed(flag)) continue;
-        return Error{ErrorCode::invalid_argument,
-                     std::string(flag) + " is for serving, and not for fetching (HOST:SRC, udtx://)"};
-    }
-    return {};
-}
 
 }  // namespace
 
 std::vector<std::string> RecvCommand::for_sender() const {
     std::vector<std::string> words = common.for_other_side();
     if (!common.rate_text.empty()) words.insert(words.end(), {"--rate", common.rate_text});
-    if (!common.rates.bwlimit_text.empty()) words.insert(words.end(), {"--bwlimit", common.rates.bwlimit_text});
+    if (!common.bwlimit_text.empty()) words.insert(words.end(), {"--bwlimit", common.bwlimit_text});
     words.insert(words.end(), {"--cc", common.congestion});
     return words;
 }
 
-transfer::Selection RecvCommand::selection() const {
-    transfer::Selection what = tree.selection(common);
-    what.sources = server ? server_paths : std::vector<std::string>{"."};
-    return what;
+void RecvCommand::define(Flags& flags) {
+    flags.value("--listen", listen, inherited_socket, parse_listen, "[ADDR]:PORT",
+                "Address to listen on: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for an open socket");
+    flags.text("--dir", directory, "DIR", "Directory for everything that arrives; must exist");
+    flags.value("--max-rate", max_rate, parse_rate, "RATE", "Maximum rate of all transfers together, in equal shares");
+    flags.size("--min-free", min_free, "Disk space to keep free, such as 50G; files that need more are refused");
+    flags.text("--protocol-threads", protocol_threads, "N", "Threads that share the connections, 1 to 16 (default 1)")
+        ->check(CLI::Range(std::size_t{1}, transfer::kMaxThreads).description(""));
+    flags.value("--drain", longest_drain, parse_seconds, "SECONDS",
+                "Time that running transfers may take after TERM (default: no limit); then they end, and their clients "
+                "connect again");
+    flags.on("--log-files", log_files,
+             "Log a line for each file or link that arrives, is sent or fails: its name, its size and its client");
+    flags.on("--one-off", one_off, "Exit after one transfer");
+    flags.choice(
+        "--sandbox", sandbox, {{"auto", SandboxMode::automatic}, {"on", SandboxMode::on}, {"off", SandboxMode::off}},
+        "With --listen: drop the right to write elsewhere and to start programs if the system supports it (auto, "
+        "default), require it (on), or keep the right (off)");
+    common.define(flags);
+    flags.group("Keys");
+    flags.text("--authorized-keys", authorized_keys, "FILE",
+               "With --identity: public keys of allowed clients, one per line, with their rights");
+    flags.text("--pin", pin, "KEY|FILE",
+               "With --identity, for udtx://: public key of the server, or a file of public keys");
+    ssh.define(flags);
+    flags.group("Copying");
+    flags.on("-p,--preserve", common.preserve,
+             "Fetch: preserve full modes, and timestamps of directories and links; timestamps of files are always "
+             "preserved");
+    tree.define(flags,
+                "Existing files. Fetch: diff (default) updates those that differ; never; always. With --listen: the "
+                "most that senders may do (default always)");
+    flags.group("Copying");
+    flags.choice("--checksum", common.checksum,
+                 {{"xxh128", transfer::HashAlgorithm::xxh3_128}, {"sha256", transfer::HashAlgorithm::sha256}},
+                 "Fetch: end-to-end hash of every file (default xxh128)", " (-c compares contents)");
+    flags.on("--allow-delete", allow_delete, "Allow senders to use --delete");
+    flags.on("--allow-set-id", allow_set_id, "Allow senders to use --set-id");
+    flags.on("--allow-read", allow_read,
+             "With --psk-file: allow clients to fetch from DIR, too (--authorized-keys grants this per key)");
+    paths.define(flags);
+    flags.arguments("TARGETS", targets,
+                    "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output");
 }
 
-void define_options(CLI::App& app, RecvCommand& command) {
-    app.add_option("--listen", command.listen_text,
-                   "Address to listen on: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for an open socket")
-        ->type_name("[ADDR]:PORT");
-    app.add_option("--dir", command.directory, "Directory for everything that arrives; must exist")->type_name("DIR");
-    app.add_option("--max-rate", command.max_rate_text, "Maximum rate of all transfers together, in equal shares")
-        ->type_name("RATE");
-    app.add_option("--min-free", command.min_free,
-                   "Disk space to keep free, such as 50G; files that need more are refused")
-        ->type_name("SIZE")
-        ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
-    app.add_option("--protocol-threads", command.protocol_threads,
-                   "Threads that share the connections, 1 to 16 (default 1)")
-        ->type_name("N")
-        ->check(CLI::Range(std::size_t{1}, transfer::kMaxThreads).description(""));
-    app.add_option("--drain", command.drain_text,
-                   "Time that running transfers may take after TERM (default: no limit); then they end, and their "
-                   "clients connect again")
-        ->type_name("SECONDS");
-    app.add_flag("--log-files", command.log_files,
-                 "Log a line for each file or link that arrives, is sent or fails: its name, its size and its client");
-    app.add_flag("--one-off", command.one_off, "Exit after one transfer");
-    app.add_option("--sandbox", command.sandbox_text,
-                   "With --listen: drop the right to write elsewhere and to start programs if the system supports it "
-                   "(auto, default), require it (on), or keep the right (off)")
-        ->type_name("auto|on|off");
-    command.common.add_to(app);
-    app.add_option("--authorized-keys", command.authorized_keys,
-                   "With --identity: public keys of allowed clients, one per line, with their rights")
-        ->type_name("FILE")
-        ->group("Keys");
-    app.add_option("--pin", command.pin,
-                   "With --identity, for udtx://: public key of the server, or a file of public keys")
-        ->type_name("KEY|FILE")
-        ->group("Keys");
-    command.ssh.add_to(app);
-    app.add_flag("-p,--preserve", command.common.preserve,
-                 "Fetch: preserve full modes, and timestamps of directories and links; timestamps of files are always "
-                 "preserved")
-        ->group("Copying");
-    command.tree.add_to(app,
-                        "Existing files. Fetch: diff (default) updates those that differ; never; always. With "
-                        "--listen: the most that senders may do (default always)");
-    app.add_option("--checksum", command.common.checksum, "Fetch: end-to-end hash of every file (default xxh128)")
-        ->type_name("xxh128|sha256")
-        ->group("Copying");
-    app.add_flag("--allow-delete", command.allow_delete, "Allow senders to use --delete")->group("Copying");
-    app.add_flag("--allow-set-id", command.allow_set_id, "Allow senders to use --set-id")->group("Copying");
-    app.add_flag("--allow-read", command.allow_read,
-                 "With --psk-file: allow clients to fetch from DIR, too (--authorized-keys grants this per key)")
-        ->group("Copying");
-    command.paths.add_to(app);
-    app.add_option("TARGETS", command.targets,
-                   "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output")
-        ->type_name("")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+/// The last target is the destination. The others are sources on one host. A source alone is listed.
+Result<void> RecvCommand::take_sources(const Flags& flags) {
+    std::vector<std::string> texts = targets;
+    if (texts.size() == 1) {
+        tree.dry_run = true;
+        texts.emplace_back(kNowhere);
+    }
+    destination = texts.back();
+    texts.pop_back();
+    const bool by_url = looks_like_url(texts.front());
+    for (const std::string& text : texts) {
+        const auto before = std::pair(remote, url);
+        if (by_url) {
+            auto parsed = parse_url(text);
+            if (!parsed) return parsed.error();
+            url = std::move(*parsed);
+            if (!sources.empty() && authority(url) != authority(before.second)) {
+                return usage("one run fetches from one server: " + authority(before.second) + " or " + authority(url));
+            }
+        } else if (const auto taken = take_ssh_target(text, remote); !taken) {
+            return taken;
+        } else if (before.first && remote->login() != before.first->login()) {
+            return usage("one run fetches from one host: " + before.first->login() + " or " + remote->login());
+        }
+        sources.push_back(by_url ? url.path : remote->path);
+    }
+    if (destination.empty()) return usage("the destination is an empty string");
+    if (looks_like_ssh(destination) || looks_like_url(destination)) {
+        return usage("the destination " + destination + " is on another host: give a local one (./" + destination +
+                     " is a local name)");
+    }
+    streaming = destination == "-";
+    one_off = true;
+    const Origins& origins = common.origins;
+    auto checked = flags.refuse(
+        {"--listen", "--dir", "--authorized-keys", "--one-off", "--max-rate", "--min-free", "--protocol-threads",
+         "--drain", "--log-files", "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"},
+        origins, "is for serving, and not for fetching (HOST:SRC, udtx://)");
+    // The remote sender does not know this host's local time or its other transfers.
+    if (checked) {
+        checked = flags.refuse({"--schedule", "--host-rate"}, origins,
+                               "is for senders, and not for fetching (HOST:SRC, udtx://); use --rate");
+    }
+    if (checked && remote) {
+        checked =
+            flags.refuse({"--path", "--multipath"}, origins, "is for udtx://, and not for [user@]HOST:SRC over ssh");
+        if (checked) checked = common.check_no_keys(flags);
+    } else if (checked) {
+        checked = SshOptions::refuse(flags, origins, "is for [user@]HOST:SRC, over ssh, and not for udtx://");
+        if (checked) {
+            checked =
+                flags.refuse({"--cc"}, origins, "is for senders: a server chooses the controller of what it sends");
+        }
+        if (checked && pin.empty() != common.identity.empty()) {
+            return usage("--identity and --pin need each other: own key, and the server's public key");
+        }
+    }
+    if (checked) checked = paths.check();
+    if (checked) checked = check_tree(flags);
+    if (!checked) return checked;
+    // Over ssh the addresses come from ssh. Paths from configuration files apply only to servers.
+    if (remote) paths.requests.clear();
+    if (tree.shards.needs_split()) {
+        return usage(
+            "--shard needs --plan FILE to fetch: run udtx-send plan -N COUNT SRC... >FILE where the sources are");
+    }
+    std::error_code ignored;
+    const bool inside = destination.ends_with('/') || std::filesystem::is_directory(destination, ignored);
+    return tree.shards.check_place(destination, inside);
+}
+
+Result<void> RecvCommand::check_server(const Flags& flags) {
+    const Origins& origins = common.origins;
+    constexpr const char* kFetching = "is for fetching (HOST:SRC... or udtx://HOST/SRC..., and DEST)";
+    auto checked = SshOptions::refuse(flags, origins, "is for [user@]HOST:SRC... DEST, over ssh");
+    if (checked) checked = TreeOptions::refuse(flags, origins, kFetching);
+    if (checked) checked = flags.refuse({"--pin", "--path", "--multipath", "--checksum"}, origins, kFetching);
+    if (checked) {
+        checked = flags.refuse({"--preserve"}, origins,
+                               "is for fetching (HOST:SRC... DEST); with --listen each sender decides");
+    }
+    if (!checked) return checked;
+    if (listen.empty())
+        return usage(
+            "nothing to receive: udtx-recv --listen [ADDR]:PORT --dir DIR, or udtx-recv [user@]HOST:SRC... DEST, or "
+            "udtx://HOST:PORT/SRC... DEST; see --help");
+    if (longest_drain && one_off) return usage("--drain is for a server, and not for --one-off");
+    if (targets.size() > 1 || (targets.size() == 1 && targets[0] != "-")) {
+        return usage("unexpected argument '" + targets.front() +
+                     "'; give the directory with --dir, or '-' for standard output");
+    }
+    streaming = !targets.empty();
+    if (streaming && !directory.empty()) return usage("--dir and '-' exclude each other");
+    if (streaming && !one_off) return usage("'-' (standard output) needs --one-off");
+    if (!streaming && directory.empty()) return usage("--dir is missing: name the directory for the files");
+    if (!common.receipt.empty() && (streaming || !one_off)) return usage("--receipt needs --one-off and --dir");
+    if (authorized_keys.empty() != common.identity.empty()) {
+        return usage("--identity and --authorized-keys need each other: own key, and keys of clients");
+    }
+    if (allow_read && !authorized_keys.empty()) {
+        return usage("--allow-read needs --psk-file: in --authorized-keys give each key the right 'read'");
+    }
+    return {};
+}
+
+Result<void> RecvCommand::check(const Flags& flags) {
+    if (const auto checked = flags.check(); !checked) return checked;
+    if (const auto checked = common.check(); !checked) return checked;
+    ssh.patience = common.timeout;
+    return asks_to_pull(targets) ? take_sources(flags) : check_server(flags);
+}
+
+Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {
+    CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
+    use_house_style(app);
+    Flags flags(app);
+    command.define(flags);
+    const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
+    const auto computed = [](const std::string& key) { return key == "overwrite" ? "diff" : computed_default(key); };
+    const auto parsed =
+        parse_checked(app, arguments, target, {subcommands_of_send, known_settings, manual_of, computed},
+                      command.common.origins, [&] { return command.check(flags); });
+    if (!parsed) return parsed.error();
+    if (parsed->text) return parsed->text;
+    if (const auto placed = parsed->place(command.url); !placed) return placed.error();
+    return EarlyText();
 }
 
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command) {
     CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
     use_house_style(app);
-    define_options(app, command);
+    Flags flags(app);
+    command.define(flags);
     const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
     const auto computed = [&](const std::string& key) -> std::string {
         if (key != "overwrite") return computed_default(key);
         if (asks_to_pull(command.targets)) return "diff";
-        return command.listen_text.empty() ? "" : "always";
+        return command.listen.empty() ? "" : "always";
     };
     const auto parsed =
         parse_checked(app, arguments, source, {subcommands_of_recv, known_settings, manual_of, computed},
-                      command.common.origins, [&] { return check(app, command); });
+                      command.common.origins, [&] { return command.check(flags); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
-    if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();
-    if (command.server) {
-        if (const auto placed = parsed->place(*command.server); !placed) return placed.error();
+    if (command.pulls() && !command.remote) {
+        if (const auto placed = parsed->place(command.url); !placed) return placed.error();
     }
     return EarlyText();
 }
@@ -555,8 +413,10 @@ std::vector<std::string> known_settings() {
     RecvCommand receiving;
     CLI::App send_app;
     CLI::App recv_app;
-    define_options(send_app, sending);
-    define_options(recv_app, receiving);
+    Flags send_flags(send_app);
+    Flags recv_flags(recv_app);
+    sending.define(send_flags);
+    receiving.define(recv_flags);
     std::vector<std::string> names = setting_names(send_app);
     for (std::string& name : setting_names(recv_app)) names.push_back(std::move(name));
     return names;

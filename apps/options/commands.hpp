@@ -1,132 +1,104 @@
-// Command line of udtx-send.
+// The command lines of udtx-send and udtx-recv.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/command_line.hpp"
 #include "common/locations.hpp"
-#include "common/log.hpp"
-#include "common/process.hpp"
 #include "options/common_options.hpp"
-#include "options/route_options.hpp"
 #include "options/tree_options.hpp"
 #include "sandbox/sandbox.hpp"
-#include "udtx/resolve.hpp"
-#include "udtx/transfer/selection.hpp"
-
-namespace CLI {
-class App;
-}
+#include "udtx/congestion.hpp"
 
 namespace udtx::apps {
 
-struct SendCommand {
+class Flags;
+
+/// What a push and a fetch share.
+struct TransferCommand {
     CommonOptions common;
     TreeOptions tree;
-    std::string pin;                   ///< a public key, or a file with public keys
-    std::vector<std::string> sources;  ///< as typed
+    std::string pin;  ///< a public key of the other end, or a file with public keys
     PathOptions paths;
-    std::string reinject_text = "on";
-    std::string coupling_text = "detect";
-    bool probe_only = false;
-    std::string scheduler = TransportConfig().scheduler;
-
     SshOptions ssh;
 
-    std::optional<SshTarget> remote;  ///< the other side is started there over ssh
-    Url url;                          ///< used if `remote` is empty
+    std::vector<std::string> sources;  ///< a push: as typed; a fetch: paths on the other host
+    std::optional<SshTarget> remote;   ///< the other side is started there over ssh
+    Url url;                           ///< the server, if `remote` is empty
+    bool streaming = false;            ///< "-" is the source of a push, or the destination of a receiver
+
+    /// True if the same command continues an aborted transfer.
+    [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming; }
+    /// The other end, for messages.
+    [[nodiscard]] std::string peer() const { return remote ? remote->host : authority(url); }
+
+  protected:
+    /// Checks the flags of trees and shards, and applies those that change others. Reads the files that they name.
+    Result<void> check_tree(const Flags& flags);
+};
+
+struct SendCommand : TransferCommand {
+    bool reinject = true;
+    Coupling coupling = Coupling::detect;
+    bool probe_only = false;
+    std::string scheduler = TransportConfig().scheduler;
 
     [[nodiscard]] TransportConfig transport() const;
     /// The name of the controller in use.
     [[nodiscard]] std::string congestion_in_use() const;
-    /// True if an interrupted transfer can continue.
-    [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming(); }
-    [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }
+
+    void define(Flags& flags);
+    Result<void> check(const Flags& flags);
+
+  private:
+    Result<void> take_destination(const Flags& flags);
+    [[nodiscard]] Result<void> check_name_of_stream() const;
 };
 
-/// Defines the flags and arguments, bound to `command`.
-void define_options(CLI::App& app, SendCommand& command);
-/// Fills `command`. After an error it holds what was parsed before, so the caller knows whether --json was given.
-Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command);
-
-}  // namespace udtx::apps
-
-// Command line of udtx-recv.
-
-namespace CLI {
-class App;
-}
-
-namespace udtx::apps {
-
-struct RecvCommand {
-    CommonOptions common;
-    std::string listen_text;
+struct RecvCommand : TransferCommand {
+    std::string listen;
+    int inherited_socket = -1;  ///< --listen fd:N
     std::string directory;
     std::string authorized_keys;
     std::vector<std::string> targets;  ///< as typed
-    std::string max_rate_text;
+    Rate max_rate = Rate::infinite();
     bool one_off = false;
-    bool to_stdout = false;  ///< the destination is "-"
-    SshOptions ssh;
     bool allow_delete = false;
     bool allow_set_id = false;
     bool allow_read = false;
     std::uint64_t min_free = 0;  ///< bytes of the disk to keep free
     std::size_t protocol_threads = 1;
-    std::string drain_text;
-    bool log_files = false;
-    std::string sandbox_text = "auto";
-    std::string pin;    ///< of a pull from a server: its public key, or a file with public keys
-    PathOptions paths;  ///< of a pull from a server
-    TreeOptions tree;   ///< of a pull
-
-    HostPort listen;
-    int inherited_socket = -1;              ///< --listen fd:N
     std::optional<Duration> longest_drain;  ///< --drain
+    bool log_files = false;
     SandboxMode sandbox = SandboxMode::automatic;
-    Rate max_rate = Rate::infinite();
-    /// This side's value. The stricter of it and the sender's applies.
-    transfer::Overwrite overwrite = transfer::Overwrite::always;
-    std::vector<SshTarget> sources;         ///< of a pull over ssh; all on one host
-    std::optional<Url> server;              ///< of a pull from a server
-    std::vector<std::string> server_paths;  ///< paths that a pull requests from the server
-    std::string destination;                ///< of a pull
+    std::string destination;  ///< of a fetch
 
     /// False: this side listens, and others connect to send or fetch.
-    [[nodiscard]] bool pulls() const { return server || !sources.empty(); }
-    /// A pull over ssh: the flags for the sender.
+    [[nodiscard]] bool pulls() const { return !sources.empty(); }
+    /// A fetch over ssh: the flags for the sender.
     [[nodiscard]] std::vector<std::string> for_sender() const;
-    /// What a pull requests. Over ssh the sources are passed in another way.
-    [[nodiscard]] transfer::Selection selection() const;
+
+    void define(Flags& flags);
+    Result<void> check(const Flags& flags);
+
+  private:
+    Result<void> take_sources(const Flags& flags);
+    Result<void> check_server(const Flags& flags);
 };
 
-/// Defines the flags and arguments, bound to `command`.
-void define_options(CLI::App& app, RecvCommand& command);
-/// Fills `command`. After an error it holds what was parsed before.
+/// Fills `command`. After an error it holds what was parsed before, so the caller knows whether --json was given.
+Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command);
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command);
 
-// The settings of both tools, because they share their configuration files.
-
+/// The settings of both tools, because they share their configuration files.
 [[nodiscard]] std::vector<std::string> known_settings();
 
-// The objects that one run of a tool uses from its start: command, log, terminal, signals.
-
-struct SendRun {
-    const SendCommand& command;
-    Log& log;
-    Terminal& terminal;
-    SignalWaiter& signals;
-};
-
-struct RecvRun {
-    const RecvCommand& command;
-    Log& log;
-    Terminal& terminal;
-    SignalWaiter& signals;
-};
+/// `command`: "udtx-send", "udtx-recv verify" and so on, as CLI::App::get_name() gives it.
+[[nodiscard]] Manual manual_of(std::string_view command);
 
 }  // namespace udtx::apps

@@ -1,64 +1,18 @@
 #include "options/common_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "assets/assets.hpp"
-#include "common/command_line.hpp"
 #include "common/process.hpp"
-#include "common/units.hpp"
+#include "options/flags.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::apps {
-namespace {
-
-Result<void> parse_address(const std::string& text, const char* flag, std::optional<HostPort>& where) {
-    if (text.empty()) return {};
-    auto parsed = parse_host_port(text);
-    if (!parsed) return Error{ErrorCode::invalid_argument, std::string(flag) + ": " + parsed.error().message};
-    where = std::move(*parsed);
-    return {};
-}
-
-}  // namespace
-
-void ObservingOptions::add_to(CLI::App& app, const std::string& group) {
-    app.add_flag("--json-stream", json_stream, "Print one JSON object every second, and that of --json at the end")
-        ->group(group);
-    app.add_flag("--stats", stats, "Print statistics of files, packets and limits at the end")->group(group);
-    app.add_option("--metrics", metrics_text, "Serve Prometheus metrics over HTTP (default ADDR: loopback)")
-        ->type_name("[ADDR]:PORT")
-        ->group(group);
-    app.add_option("--log-format", log_format_text, "Format of messages, also of those in --log (default text)")
-        ->type_name("text|json")
-        ->group(group);
-    app.add_option("--http", http_text, "Serve a live page for browsers (default ADDR: loopback)")
-        ->type_name("[ADDR]:PORT")
-        ->group(group);
-    app.add_option("--report", report, "Write this page to a file at the end")->type_name("FILE.html")->group(group);
-}
-
-Result<void> ObservingOptions::check() {
-    if (log_format_text != "text" && log_format_text != "json") {
-        return Error{ErrorCode::invalid_argument,
-                     "--log-format: '" + log_format_text + "' is unknown; use text or json"};
-    }
-    if (const auto parsed = parse_address(metrics_text, "--metrics", metrics); !parsed) return parsed;
-    if (const auto parsed = parse_address(http_text, "--http", http); !parsed) return parsed;
-    if (page_assets() == nullptr && (http || !report.empty())) {
-        return Error{ErrorCode::invalid_argument,
-                     std::string(http ? "--http" : "--report") +
-                         ": this program was built without the page, because Chart.js was missing (Debian: "
-                         "libjs-chart.js)"};
-    }
-    return {};
-}
-
 namespace {
 
 // A network may recover after half a minute, and the session should survive that.
@@ -67,169 +21,107 @@ constexpr Duration kSilence = std::chrono::seconds(60);
 // because the server then reports the unknown connection.
 constexpr Duration kKeepAlive = std::chrono::seconds(1);
 
-std::string joined(const std::vector<std::string>& names, const char* between) {
-    std::string out;
-    for (const std::string& name : names) out += (out.empty() ? "" : between) + name;
-    return out;
-}
-
 Result<std::uint32_t> parse_threads(const std::string& text) {
     std::uint32_t value = 0;
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
     if (error != std::errc() || end != last || value < 1 || value > transfer::kMaxThreads) {
-        return usage("--threads: '" + text + "' is not understood: give 1 to " + std::to_string(transfer::kMaxThreads));
+        return usage("'" + text + "' is not understood: give 1 to " + std::to_string(transfer::kMaxThreads));
     }
     return value;
 }
 
 }  // namespace
 
-void CommonOptions::add_to(CLI::App& app) {
-    const auto keys = "Keys";
-    app.add_option("--psk-file", psk_file_text, "Shared key of both ends, created by 'udtx-send keygen FILE'")
-        ->type_name("FILE")
-        ->group(keys);
-    app.add_option("--identity", identity_text, "Own Ed25519 key, created by 'udtx-send keygen --identity FILE'")
-        ->type_name("FILE")
-        ->group(keys);
+void CommonOptions::define(Flags& flags) {
+    flags.group("Keys");
+    flags.text("--psk-file", psk_file, "FILE", "Shared key of both ends, created by 'udtx-send keygen FILE'");
+    flags.text("--identity", identity, "FILE", "Own Ed25519 key, created by 'udtx-send keygen --identity FILE'");
 
-    const auto transport_group = "Transport";
-    app.add_option("-l,--rate", rate_text, "Maximum rate in bits per second (500M, 1.5G)")
-        ->type_name("RATE")
-        ->group(transport_group);
-    rates.add_to(app, transport_group);
-    app.add_option("--timeout", timeout_text,
-                   "Give up after this time without progress (default 600). A connection ends when the other end "
-                   "does not answer for half of it, at most 60 s; the rest is for reconnecting")
-        ->type_name("SECONDS")
-        ->group(transport_group);
-    app.add_option("--cc", congestion, "Congestion controller (default " + congestion + ")")
-        ->type_name(joined(congestion_controller_names(), "|"))
-        ->group(transport_group);
-    app.add_option("--mtu", mtu_text, "Largest IP packet, 1280 to 65535, or 'auto'")
-        ->type_name("BYTES")
-        ->group(transport_group);
-    app.add_option("--threads", threads_text, "Threads for the packets of one connection, 1 to 16 (default 1)")
-        ->type_name("N")
-        ->group(transport_group);
-    app.add_option("--max-memory", max_memory,
-                   "Memory by which the windows of all connections may grow on fast long paths (default: a quarter of "
-                   "the memory, at most 4G)")
-        ->type_name("SIZE")
-        ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""))
-        ->group(transport_group);
-    app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
-    app.add_flag("-6,--ipv6", ipv6, "IPv6 only")->group(transport_group);
+    flags.group("Transport");
+    flags.value("-l,--rate", rate_text, rate, parse_rate, "RATE", "Maximum rate in bits per second (500M, 1.5G)");
+    flags.value("--bwlimit", bwlimit_text, rate, parse_bwlimit, "RATE",
+                "--rate in the units of rsync: KiB per second, or 1.5M (of 1024), 2MB (of 1000)");
+    flags.value("--schedule", schedule, Schedule::parse, "TIMES",
+                "Maximum rates by local time of day: \"08:00,512M 18:00,off\"");
+    flags.value("--host-rate", host_rate, parse_rate, "RATE",
+                "Maximum rate of all transfers of this user with this flag, in equal shares");
+    flags.value("--timeout", timeout_text, timeout, parse_seconds, "SECONDS",
+                "Give up after this time without progress (default 600). A connection ends when the other end does not "
+                "answer for half of it, at most 60 s; the rest is for reconnecting");
+    flags.name("--cc", congestion, congestion_controller_names(), "Congestion controller (default " + congestion + ")");
+    flags.value("--mtu", mtu_text, max_datagram, parse_mtu, "BYTES", "Largest IP packet, 1280 to 65535, or 'auto'");
+    flags.value("--threads", threads_text, threads, parse_threads, "N",
+                "Threads for the packets of one connection, 1 to 16 (default 1)");
+    flags.size("--max-memory", max_memory,
+               "Memory by which the windows of all connections may grow on fast long paths (default: a quarter of the "
+               "memory, at most 4G)");
+    flags.on("-4,--ipv4", ipv4, "IPv4 only");
+    flags.on("-6,--ipv6", ipv6, "IPv6 only");
 
-    app.add_flag("--no-resume", no_resume, "Start from the beginning, and keep nothing for a later run")
-        ->group("Copying");
-    app.add_option_function<int>(
-           "-k", [this](int level) { no_resume = no_resume || level == 0; },
-           "Resume policy of ascp: 0 is --no-resume; 1 to 3 resume, always by hashes")
+    flags.group("Copying");
+    flags.on("--no-resume", no_resume, "Start from the beginning, and keep nothing for a later run");
+    flags.app()
+        .add_option_function<int>(
+            "-k", [this](int level) { no_resume = no_resume || level == 0; },
+            "Resume policy of ascp: 0 is --no-resume; 1 to 3 resume, always by hashes")
         ->check(CLI::Range(0, 3).description(""))
         ->type_name("0|1|2|3")
         ->group("Copying");
+    flags.text("--receipt", receipt, "FILE",
+               "Write a hash of every block to FILE, for 'udtx-recv verify FILE DIR' (--shard auto: FILE.K)");
 
-    app.add_option("--receipt", receipt_text,
-                   "Write a hash of every block to FILE, for 'udtx-recv verify FILE DIR' (--shard auto: FILE.K)")
-        ->type_name("FILE")
-        ->group("Copying");
-
-    const auto output = "Output";
-    app.add_flag("-v,--verbose", verbose, "Print more messages")->group(output);
-    app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);
-    app.add_flag("--json", json, "Print one JSON object at the end")->group(output);
-    observing.add_to(app, output);
-    app.add_flag("--progress", progress, "Show progress even if standard error is not a terminal")->group(output);
-    app.add_option("--log", log_text, "Write messages with timestamps to a file, too")
-        ->type_name("FILE")
-        ->group(output);
-}
-
-Result<void> CommonOptions::check_rates() {
-    if (const auto checked = rates.check(); !checked) return checked;
-    if (!rate_text.empty()) {
-        const auto parsed = parse_rate(rate_text);
-        if (!parsed) return usage("--rate: " + parsed.error().message);
-        rate = parsed.value();
-    }
-    if (rates.bwlimit) {
-        if (!rate_text.empty()) return usage("--rate and --bwlimit exclude each other");
-        rate = *rates.bwlimit;
-    }
-    if (!min_rate_text.empty()) {
-        const auto parsed = parse_rate(min_rate_text);
-        if (!parsed) return usage("--min-rate: " + parsed.error().message);
-        min_rate = parsed.value();
-        if (min_rate > rate) {
-            return usage("--min-rate " + min_rate_text + " is above --rate " +
-                         (rate_text.empty() ? format_rate(rate) : rate_text));
-        }
-    }
-    constexpr std::array<std::pair<std::string_view, Policy>, 4> kPolicies{
-        {{"fair", Policy::fair}, {"high", Policy::high}, {"low", Policy::low}, {"fixed", Policy::fixed}}};
-    const auto* found = std::find_if(kPolicies.begin(), kPolicies.end(),
-                                     [this](const auto& known) { return known.first == policy_text; });
-    if (found == kPolicies.end()) {
-        return usage("--policy: '" + policy_text + "' is unknown; use fair, high, low or fixed");
-    }
-    policy = found->second;
-    if (policy == Policy::fixed && rate.is_infinite()) {
-        return usage("--policy fixed needs --rate");
-    }
-    if (policy == Policy::fixed && !min_rate_text.empty()) {
-        return usage("--policy fixed and --min-rate exclude each other: the rate is fixed already");
-    }
-    return {};
+    flags.group("Output");
+    flags.on("-v,--verbose", verbose, "Print more messages");
+    flags.on("-q,--quiet", quiet, "Print errors only");
+    flags.on("--json", json, "Print one JSON object at the end");
+    flags.on("--json-stream", json_stream, "Print one JSON object every second, and that of --json at the end");
+    flags.on("--stats", stats, "Print statistics of files, packets and limits at the end");
+    flags.value("--metrics", metrics, parse_host_port, "[ADDR]:PORT",
+                "Serve Prometheus metrics over HTTP (default ADDR: loopback)");
+    flags.choice("--log-format", log_json, {{"text", false}, {"json", true}},
+                 "Format of messages, also of those in --log (default text)");
+    flags.value("--http", http, parse_host_port, "[ADDR]:PORT",
+                "Serve a live page for browsers (default ADDR: loopback)");
+    flags.text("--report", report, "FILE.html", "Write this page to a file at the end");
+    flags.on("--progress", progress, "Show progress even if standard error is not a terminal");
+    flags.text("--log", log, "FILE", "Write messages with timestamps to a file, too");
 }
 
 Result<void> CommonOptions::check() {
-    if (const auto checked = check_rates(); !checked) return checked;
-    if (!timeout_text.empty()) {
-        const auto parsed = parse_seconds(timeout_text);
-        if (!parsed) return usage("--timeout: " + parsed.error().message);
-        timeout = parsed.value();
+    if (!rate_text.empty() && !bwlimit_text.empty()) return usage("--rate and --bwlimit exclude each other");
+    if (min_rate > rate) {
+        return usage("--min-rate " + min_rate_text + " is above --rate " +
+                     (rate_text.empty() ? format_rate(rate) : rate_text));
     }
-    if (const auto checked = observing.check(); !checked) return checked;
-    json = json || observing.json_stream;
-    const auto mtu = parse_mtu(mtu_text);
-    if (!mtu) return usage("--mtu: " + mtu.error().message);
-    max_datagram = mtu.value();
+    if (policy == Policy::fixed && rate.is_infinite()) return usage("--policy fixed needs --rate");
+    if (policy == Policy::fixed && !min_rate_text.empty()) {
+        return usage("--policy fixed and --min-rate exclude each other: the rate is fixed already");
+    }
+    if (page_assets() == nullptr && (http || !report.empty())) {
+        return usage(std::string(http ? "--http" : "--report") +
+                     ": this program was built without the page, because Chart.js was missing (Debian: "
+                     "libjs-chart.js)");
+    }
+    json = json || json_stream;
     if (max_memory && *max_memory > kMaxWindowMemory) return usage("--max-memory: at most 4G");
-    const auto parsed_threads = parse_threads(threads_text);
-    if (!parsed_threads) return parsed_threads.error();
-    threads = *parsed_threads;
-    const auto known = congestion_controller_names();
-    if (std::find(known.begin(), known.end(), congestion) == known.end()) {
-        return usage("--cc: '" + congestion + "' is unknown; use one of " + joined(known, ", "));
-    }
-    if (checksum != "xxh128" && checksum != "sha256") {
-        return usage("--checksum: '" + checksum + "' is unknown; use xxh128 or sha256 (-c compares contents)");
-    }
     if (ipv4 && ipv6) return usage("-4 and -6 exclude each other");
     if (ipv4) addresses = AddressChoice::v4_only;
     if (ipv6) addresses = AddressChoice::v6_only;
     if (quiet && verbose) return usage("-q and -v exclude each other");
-    if (!psk_file_text.empty() && !identity_text.empty()) return usage("--psk-file and --identity exclude each other");
+    if (!psk_file.empty() && !identity.empty()) return usage("--psk-file and --identity exclude each other");
     return {};
 }
 
-Result<void> CommonOptions::check_no_keys(const CLI::App& app) const {
-    for (const char* flag : {"--psk-file", "--identity", "--pin"}) {
-        if (app.count(flag) == 0 || origins.has(flag)) continue;
-        return usage(std::string(flag) +
-                     " is for udtx://: over ssh each transfer gets its own key (-i is the key of ssh)");
-    }
-    return {};
+Result<void> CommonOptions::check_no_keys(const Flags& flags) const {
+    return flags.refuse({"--psk-file", "--identity", "--pin"}, origins,
+                        "is for udtx://: over ssh each transfer gets its own key (-i is the key of ssh)");
 }
 
 Log::Verbosity CommonOptions::verbosity() const noexcept {
     if (quiet) return Log::Verbosity::quiet;
     return verbose ? Log::Verbosity::verbose : Log::Verbosity::normal;
 }
-
-std::string CommonOptions::congestion_in_use() const { return policy == Policy::low ? policy_text : congestion; }
 
 void CommonOptions::leave_time_to_reconnect(TransportConfig& config) const {
     if (!timeout) return;
@@ -266,12 +158,8 @@ TransportConfig CommonOptions::transport() const {
     return config;
 }
 
-transfer::LinkOptions CommonOptions::link(TransportConfig config) const {
+transfer::LinkOptions CommonOptions::connection(TransportConfig config) const {
     return {.transport = std::move(config), .threads = threads, .patience = timeout};
-}
-
-transfer::DialOptions CommonOptions::dial(TransportConfig config, std::vector<Address> peer) const {
-    return {.link = link(std::move(config)), .choice = addresses, .addresses = std::move(peer)};
 }
 
 std::string computed_default(const std::string& key) {
@@ -288,30 +176,185 @@ Error key_error(Error error, const std::string& option) {
 }
 
 Result<Credentials> load_credentials(const CommonOptions& options) {
-    const auto told = [&](const Error& error, const char* flag) {
-        return options.origins.attribute(key_error(error, flag));
-    };
-    if (!options.identity_text.empty()) {
-        auto identity = Credentials::from_identity_file(options.identity_text);
-        return identity ? identity : told(identity.error(), "--identity");
-    }
-    if (options.psk_file_text.empty()) {
+    const bool own = !options.identity.empty();
+    if (!own && options.psk_file.empty()) {
         return usage(
             "no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
             "--psk-file FILE on both");
     }
-    auto shared = Credentials::from_psk_file(options.psk_file_text);
-    return shared ? shared : told(shared.error(), "--psk-file");
+    auto loaded =
+        own ? Credentials::from_identity_file(options.identity) : Credentials::from_psk_file(options.psk_file);
+    if (loaded) return loaded;
+    return options.origins.attribute(key_error(loaded.error(), own ? "--identity" : "--psk-file"));
 }
 
 Result<void> open_log(Log& log, const CommonOptions& options) {
-    if (options.observing.log_format_text == "json") log.use_json();
+    if (options.log_json) log.use_json();
     Result<void> added;
-    if (!options.log_text.empty()) {
-        added = log.add_file(options.log_text, std::string("started, version ") + program_version());
+    if (!options.log.empty()) {
+        added = log.add_file(options.log, std::string("started, version ") + program_version());
     }
     for (const std::string& why : options.origins.left_out) log.warn(why);
     return added;
+}
+
+namespace {
+
+constexpr std::string_view kWeight = "weight=";
+
+Error malformed(const std::string& text, const std::string& why) { return usage("--path " + text + ": " + why); }
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> parts;
+    std::size_t at = 0;
+    while (true) {
+        const std::size_t comma = text.find(',', at);
+        parts.push_back(text.substr(at, comma - at));
+        if (comma == std::string::npos) return parts;
+        at = comma + 1;
+    }
+}
+
+std::optional<double> parse_weight(std::string_view text) {
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return std::isfinite(value) && value > 0.0 && value <= kMaxPathWeight ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+Result<PathRequest> parse_path(const std::string& text) {
+    PathRequest path;
+    const auto parts = split(text);
+    path.local = parts.front();
+    if (path.local.empty()) return malformed(text, "start with an address or an interface");
+    bool weight_seen = false;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        if (parts[i].rfind(kWeight, 0) == 0 && !weight_seen) {
+            const auto weight = parse_weight(std::string_view(parts[i]).substr(kWeight.size()));
+            if (!weight) return malformed(text, "the weight must be a number above 0, at most 1000000");
+            path.weight = *weight;
+            weight_seen = true;
+        } else if (i == 1 && !parts[i].empty() && parts[i].find('=') == std::string::npos) {
+            path.remote = parts[i];
+        } else {
+            return malformed(text, "'" + parts[i] + "' is not understood; use LOCAL[,REMOTE][,weight=N]");
+        }
+    }
+    return path;
+}
+
+void PathOptions::define(Flags& flags) {
+    flags.group("Several paths");
+    flags.text("--path", texts, "LOCAL[,REMOTE][,weight=N]",
+               "Use this local address or interface, to REMOTE if given; repeat for several paths");
+    flags.choice(
+        "--multipath", failover, {{"aggregate", false}, {"failover", true}},
+        "aggregate (default): all paths at the same time; failover: the first path, and the others if it fails");
+}
+
+Result<void> PathOptions::check() {
+    if (texts.size() > kMostPaths) {
+        return usage("--path: " + std::to_string(texts.size()) + " paths, at most " + std::to_string(kMostPaths) +
+                     " are possible");
+    }
+    for (const std::string& text : texts) {
+        auto path = parse_path(text);
+        if (!path) return path.error();
+        const bool twice = std::any_of(requests.begin(), requests.end(), [&](const PathRequest& other) {
+            return other.local == path->local && other.remote == path->remote;
+        });
+        if (twice) return usage("--path " + text + ": this path is given twice; change LOCAL or REMOTE");
+        path->standby = failover && !requests.empty();
+        requests.push_back(std::move(*path));
+    }
+    if (failover && requests.size() < 2) return usage("--multipath failover needs at least two --path");
+    return {};
+}
+
+Result<void> PathOptions::apply(transfer::DialOptions& connection, bool again) const {
+    connection.paths = requests;
+    connection.skip_absent_paths = again;
+    if (requests.empty() || again) return {};
+    const auto checked = check_paths(requests, connection.addresses, connection.choice);
+    if (!checked) return Error{checked.error().code, "--path " + checked.error().message};
+    return {};
+}
+
+std::string PathOptions::targets(const Url& url) const {
+    std::vector<std::string> all;
+    for (const PathRequest& path : requests) {
+        Url target = url;
+        if (!path.remote.empty()) target.host = path.remote;
+        const std::string text = authority(target) + "/udp";
+        if (std::ranges::find(all, text) == all.end()) all.push_back(text);
+    }
+    return all.empty() ? authority(url) + "/udp" : joined(all, ", ");
+}
+
+void SshOptions::define(Flags& flags) {
+    const auto check_port = [](const std::string& text) -> Result<std::string> {
+        const auto range = parse_port_range(text);
+        if (range && range->first == range->last) return text;
+        return usage("'" + text +
+                     "' is not a port from 1 to 65535 (-P is the port of ssh; for -P of rsync leave it out)");
+    };
+    flags.group("Over ssh");
+    flags.value("-P,--ssh-port", port, port, check_port, "PORT", "Port of the ssh server");
+    flags.text("-i,--ssh-identity", identity, "FILE", "Private key for ssh (its -i)");
+    flags.value("--ssh", command_text, command, split_command, "CMD", "Command in place of 'ssh', with its flags");
+    flags.text("--remote-bin", remote_bin, "PATH",
+               "Program on the other machine or its directory, if it is not in PATH, ~/.local/bin or /usr/local/bin");
+    flags.value("-O,--udp-port", udp_port_text, udp_ports, parse_port_range, "PORT[-PORT]",
+                "UDP port of the other end, or a range (60000-60010); default: any");
+}
+
+std::vector<std::string> SshOptions::as_flags() const {
+    std::vector<std::string> flags;
+    const auto add = [&flags](const char* flag, const std::string& value, const std::string& usual = {}) {
+        if (value != usual) flags.insert(flags.end(), {flag, value});
+    };
+    add("--ssh-port", port);
+    add("--ssh-identity", identity);
+    add("--ssh", command_text, SshOptions().command_text);
+    add("--remote-bin", remote_bin);
+    add("--udp-port", udp_port_text);
+    return flags;
+}
+
+Result<void> SshOptions::refuse(const Flags& flags, const Origins& origins, const std::string& why) {
+    return flags.refuse({"--ssh-port", "--ssh-identity", "--ssh", "--remote-bin", "--udp-port"}, origins, why);
+}
+
+bool SshOptions::is_openssh() const {
+    const std::string& program = command.front();
+    return program.substr(program.rfind('/') + 1) == "ssh";
+}
+
+Result<std::vector<std::string>> split_command(const std::string& text) {
+    std::vector<std::string> words;
+    std::optional<std::string> word;
+    char quote = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+            word = word.value_or("") + text[++i];
+        } else if (quote != 0 && c == quote) {
+            quote = 0;
+        } else if (quote == 0 && (c == '\'' || c == '"')) {
+            quote = c;
+            word = word.value_or("");
+        } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+            if (word) words.push_back(*std::exchange(word, std::nullopt));
+        } else {
+            word = word.value_or("") + c;
+        }
+    }
+    if (quote != 0) return usage("a quote is not closed in: " + text);
+    if (word) words.push_back(std::move(*word));
+    if (words.empty()) return usage("the command is empty");
+    return words;
 }
 
 }  // namespace udtx::apps

@@ -1,114 +1,90 @@
-// Flags for observing a transfer besides the progress line.
+// The flags that both tools have: keys, transport, output; the paths to the other side; how ssh starts it.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/command_line.hpp"
+#include "common/locations.hpp"
 #include "common/log.hpp"
-#include "options/rate_options.hpp"
+#include "common/units.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/path.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
 #include "udtx/transfer/transfer.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace udtx::apps {
 
-struct ObservingOptions {
-    bool json_stream = false;
-    bool stats = false;
-    std::string metrics_text;
-    std::string log_format_text = "text";
-    std::string http_text;
-    std::string report;  ///< file; empty: none
+class Flags;
 
-    std::optional<HostPort> metrics;
-    std::optional<HostPort> http;
-
-    void add_to(CLI::App& app, const std::string& group);
-    Result<void> check();
-};
-
-}  // namespace udtx::apps
-
-// The settings that both tools share.
-
-namespace CLI {
-class App;
-}
-
-namespace udtx::apps {
-
+/// Members with `_text` hold what was typed, for messages and for the other side.
 struct CommonOptions {
-    // As typed. check() converts them to the members below.
-    std::string psk_file_text;
-    std::string identity_text;
+    std::string psk_file;
+    std::string identity;
+
     std::string rate_text;
-    std::string timeout_text;
-    std::string mtu_text = "auto";
-    std::string threads_text = "1";
-    std::string checksum = "xxh128";
-    std::string log_text;
-    std::string receipt_text;
+    std::string bwlimit_text;
+    Rate rate = Rate::infinite();  ///< from --rate or --bwlimit
+    std::string min_rate_text;
+    Rate min_rate{};  ///< at the sender
+    std::optional<Schedule> schedule;
+    Rate host_rate = Rate::infinite();  ///< of all transfers of this user
+    Policy policy = Policy::fair;       ///< at the sender
     std::string congestion = TransportConfig().congestion;
-    std::string policy_text = "fair";  // at the sender
-    std::string min_rate_text;         // at the sender
+    std::string timeout_text;
+    std::optional<Duration> timeout;  ///< longest time without progress
+    std::string mtu_text = "auto";
+    std::uint32_t max_datagram = 0;             ///< UDP payload
+    std::optional<std::uint64_t> max_memory{};  ///< bytes; empty: transfer::default_window_memory()
+    std::string threads_text = "1";
+    std::uint32_t threads = 1;  ///< for packet processing
+    bool ipv4 = false;
+    bool ipv6 = false;
+    AddressChoice addresses = AddressChoice::any;
+
+    bool preserve = false;
+    bool no_resume = false;
+    transfer::HashAlgorithm checksum = transfer::HashAlgorithm::xxh3_128;
+    std::string receipt;  ///< file; empty: none
+
     bool verbose = false;
     bool quiet = false;
     bool json = false;
+    bool json_stream = false;
+    bool stats = false;
     bool progress = false;
-    bool preserve = false;
-    bool no_resume = false;
-    bool ipv4 = false;
-    bool ipv6 = false;
+    bool log_json = false;
+    std::string log;                  ///< file; empty: none
+    std::optional<HostPort> metrics;  ///< where to serve them
+    std::optional<HostPort> http;     ///< where to serve the page
+    std::string report;               ///< file; empty: none
 
-    ObservingOptions observing;
-    RateOptions rates;
-
-    Rate rate = Rate::infinite();  ///< from --rate or --bwlimit
-    Rate min_rate{};
-    Policy policy = Policy::fair;
-    std::optional<Duration> timeout;            ///< longest time without progress
-    std::uint32_t max_datagram = 0;             ///< UDP payload
-    std::optional<std::uint64_t> max_memory{};  ///< bytes; empty: transfer::default_window_memory()
-    std::uint32_t threads = 1;                  ///< for packet processing
-    AddressChoice addresses = AddressChoice::any;
     Origins origins;  ///< origins of values that were not typed
 
-    void add_to(CLI::App& app);
+    void define(Flags& flags);
+    /// Checks the values against each other.
     Result<void> check();
     /// Over ssh, each transfer gets a fresh key. A typed key is an error. Keys from configuration files are for other
     /// transfers.
-    [[nodiscard]] Result<void> check_no_keys(const CLI::App& app) const;
+    [[nodiscard]] Result<void> check_no_keys(const Flags& flags) const;
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     /// True if the summary has lines about the path. In the log of a script, one line a run is enough.
-    [[nodiscard]] bool wants_details(bool terminal) const noexcept {
-        return verbose || progress || observing.stats || terminal;
-    }
+    [[nodiscard]] bool wants_details(bool terminal) const noexcept { return verbose || progress || stats || terminal; }
     [[nodiscard]] TransportConfig transport() const;
-    [[nodiscard]] transfer::LinkOptions link(TransportConfig config) const;
-    /// Connects to one of the peer's addresses.
-    [[nodiscard]] transfer::DialOptions dial(TransportConfig config, std::vector<Address> peer) const;
+    [[nodiscard]] transfer::LinkOptions connection(TransportConfig config) const;
     /// For a side that reconnects: shortens the timeouts, because the user's patience covers more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;
     /// The flags that the other side is started with over ssh.
     [[nodiscard]] std::vector<std::string> for_other_side() const;
     /// For reports: the controller of --cc, or "low" if that policy has its own controller.
-    [[nodiscard]] std::string congestion_in_use() const;
-
-  private:
-    Result<void> check_rates();
+    [[nodiscard]] std::string congestion_in_use() const { return policy == Policy::low ? "low" : congestion; }
 };
 
 /// For --show-config: defaults of flags that have none of their own.
@@ -118,5 +94,51 @@ struct CommonOptions {
 Result<Credentials> load_credentials(const CommonOptions& options);
 /// Opens the file of --log if the user gave one, and warns of settings files that were not read.
 [[nodiscard]] Result<void> open_log(Log& log, const CommonOptions& options);
+
+/// The largest number of --path options.
+inline constexpr std::size_t kMostPaths = 8;
+
+/// Parses "LOCAL[,REMOTE][,weight=N]".
+[[nodiscard]] Result<PathRequest> parse_path(const std::string& text);
+
+/// The paths from the side that connects to the other side.
+struct PathOptions {
+    std::vector<std::string> texts;  ///< of --path, as typed
+    bool failover = false;           ///< one path carries all data while it works
+
+    std::vector<PathRequest> requests;  ///< set by check()
+
+    void define(Flags& flags);
+    Result<void> check();
+    /// Adds the paths to the options of a connection, whose addresses are the peer's. `again`: all paths existed at an
+    /// earlier connection, so one that is missing now is left out.
+    [[nodiscard]] Result<void> apply(transfer::DialOptions& connection, bool again = false) const;
+    /// For messages: the hosts and ports to connect to for `url`, "big.example:7011/udp".
+    [[nodiscard]] std::string targets(const Url& url) const;
+};
+
+/// How the other side is started over ssh.
+struct SshOptions {
+    std::string port;
+    std::string identity;
+    std::string command_text = "ssh";
+    std::vector<std::string> command;  ///< --ssh, split into words
+    std::string remote_bin;            ///< empty: the program's own name
+    std::string udp_port_text;
+    PortRange udp_ports;
+    /// --timeout: limits the time in which ssh reaches the host and agrees on keys, without the password prompt.
+    std::optional<Duration> patience;
+
+    void define(Flags& flags);
+    /// The flags that give the same options.
+    [[nodiscard]] std::vector<std::string> as_flags() const;
+    /// The error "FLAG why" for the first of these flags that was typed.
+    [[nodiscard]] static Result<void> refuse(const Flags& flags, const Origins& origins, const std::string& why);
+    /// True if --ssh is OpenSSH's client, judged by its name.
+    [[nodiscard]] bool is_openssh() const;
+};
+
+/// Splits into words at white space. Quotes and backslashes work as in a shell; all other characters are literal.
+Result<std::vector<std::string>> split_command(const std::string& text);
 
 }  // namespace udtx::apps

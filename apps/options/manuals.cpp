@@ -1,16 +1,11 @@
-#include "options/manuals.hpp"
-
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "common/command_line.hpp"
+#include "options/commands.hpp"
 
 namespace udtx::apps {
-
-/// `command`: as for manual_of(). Empty: the command prints no JSON, or its manual has no list.
-[[nodiscard]] std::vector<Manual::Output> output_of(std::string_view command);
 
 namespace {
 
@@ -162,7 +157,7 @@ Manual::Output progress_object(bool receives) {
             receives ? joined({progress_fields(), job_fields()}) : progress_fields()};
 }
 
-// --- an entry of a dry run (observe/itemize.cpp)
+// --- an entry of a dry run (observe/plan_listing.cpp)
 
 Manual::Output plan_object() {
     return {"An entry of a dry run: -n with --json or --json-stream",
@@ -209,7 +204,7 @@ Manual::Output log_object() {
              {"message", "The text."}}};
 }
 
-// --- ctl (control/transfer_card.cpp)
+// --- ctl (control/control.cpp)
 
 Manual::Output status_object(bool sends) {
     return {"The list and status",
@@ -233,7 +228,7 @@ Manual::Output status_object(bool sends) {
              {"transfer_count", "Number of transfers of a server."}}};
 }
 
-// --- verify (receive/verify.cpp), clean (receive/clean.cpp), doctor (doctor/run_doctor.cpp)
+// --- verify (receive/commands.cpp), clean (receive/commands.cpp), doctor (doctor/doctor.cpp)
 
 Manual::Output verify_object() {
     return {"--json",
@@ -272,8 +267,7 @@ Manual::Output doctor_object(bool connects) {
     return {"--json", "One object on standard output.", std::move(fields)};
 }
 
-}  // namespace
-
+/// `command`: as for manual_of(). Empty: the command prints no JSON, or its manual has no list.
 std::vector<Manual::Output> output_of(std::string_view command) {
     if (command == "udtx-send") {
         return {last_object(false), progress_object(false), plan_object(), probe_object(), log_object()};
@@ -287,8 +281,6 @@ std::vector<Manual::Output> output_of(std::string_view command) {
     if (word == "doctor") return {doctor_object(sends)};
     return {};
 }
-
-namespace {
 
 const std::vector<ExitCode> kOfTransfers{ExitCode::ok,        ExitCode::usage,       ExitCode::network,
                                          ExitCode::file_io,   ExitCode::protocol,    ExitCode::superseded,

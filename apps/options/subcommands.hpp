@@ -1,107 +1,123 @@
 // The subcommands of the tools, chosen by the first word, with their flags: keygen, plan, verify, receipt, clean,
-// doctor, ctl. The parsers get the arguments after that word.
+// doctor, ctl.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "common/command_line.hpp"
-#include "options/route_options.hpp"
-#include "options/tree_options.hpp"
-#include "udtx/result.hpp"
+#include <CLI/CLI.hpp>
 
-namespace CLI {
-class App;
-}
+#include "common/command_line.hpp"
+#include "options/common_options.hpp"
+#include "options/flags.hpp"
+#include "options/tree_options.hpp"
 
 namespace udtx::apps {
 
-/// `udtx-send keygen [--identity] FILE`
-struct KeygenCommand {
-    bool identity = false;
-    std::vector<std::string> files;  ///< as typed
+class Subcommand {
+  public:
+    virtual ~Subcommand() = default;
+    Subcommand(const Subcommand&) = delete;
+    Subcommand& operator=(const Subcommand&) = delete;
 
-    std::string file;
+    /// `arguments`: those after the word. Returns a text that the user asked for.
+    [[nodiscard]] Result<EarlyText> parse(std::vector<std::string> arguments);
+    [[nodiscard]] const CLI::App& app() const noexcept { return app_; }
+
+    bool json = false;
+    std::vector<std::string> words;  ///< that belong to no flag
+
+  protected:
+    /// `name` includes that of the tool.
+    Subcommand(const std::string& name, const char* description);
+    virtual Result<void> check() { return {}; }
+
+    CLI::App app_;
+    Flags flags_{app_};
 };
-void define_keygen(CLI::App& app, KeygenCommand& command);
-Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command);
+
+/// `udtx-send keygen [--identity] FILE`
+class KeygenCommand : public Subcommand {
+  public:
+    KeygenCommand();
+    bool identity = false;
+
+  private:
+    Result<void> check() override;
+};
 
 /// `udtx-send plan -N COUNT SRC...`
-struct PlanCommand {
+class PlanCommand : public Subcommand {
+  public:
+    PlanCommand();
     std::size_t shards = 0;
     TreeOptions tree;  ///< only what selects
-    std::vector<std::string> sources;
+
+  private:
+    Result<void> check() override;
 };
-void define_plan(CLI::App& app, PlanCommand& command);
-Result<EarlyText> parse_plan_command(std::vector<std::string> arguments, PlanCommand& command);
 
 /// `udtx-recv verify RECEIPT DIR`
-struct VerifyCommand {
-    bool json = false;
-    std::vector<std::string> names;  ///< as typed
-
+class VerifyCommand : public Subcommand {
+  public:
+    VerifyCommand();
     std::string repair_list;  ///< file for the names of differing entries
-    std::string receipt;
-    std::string directory;
+
+  private:
+    Result<void> check() override;
 };
-void define_verify(CLI::App& app, VerifyCommand& command);
-Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command);
 
 /// `udtx-recv receipt merge OUT IN...`
-struct ReceiptCommand {
-    std::vector<std::string> words;  ///< as typed
+class ReceiptCommand : public Subcommand {
+  public:
+    ReceiptCommand();
 
-    std::string output;
-    std::vector<std::string> inputs;
+  private:
+    Result<void> check() override;
 };
-void define_receipt(CLI::App& app, ReceiptCommand& command);
-Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, ReceiptCommand& command);
 
 /// `udtx-recv clean DIR`
-struct CleanCommand {
+class CleanCommand : public Subcommand {
+  public:
+    CleanCommand();
     bool jobs = false;  ///< also those that wait for shards
     bool dry_run = false;
-    bool json = false;
-    std::uint64_t older_than = 0;    ///< days
-    std::vector<std::string> names;  ///< as typed
-};
-void define_clean(CLI::App& app, CleanCommand& command);
-Result<EarlyText> parse_clean_command(std::vector<std::string> arguments, CleanCommand& command);
+    std::uint64_t older_than = 0;  ///< days
 
-/// `doctor [HOST]` of either tool
-struct DoctorCommand {
+  private:
+    Result<void> check() override;
+};
+
+/// `doctor [HOST]` of either tool. Only udtx-send examines another host: its name for ssh, or HOST:PORT of a receiver.
+class DoctorCommand : public Subcommand {
+  public:
+    explicit DoctorCommand(const std::string& tool);
     std::string directory = ".";
-    bool json = false;
-    std::string psk_file;
-    std::string identity;
-    std::string pin;
-    std::string rate;
-    std::vector<std::string> hosts;  ///< as typed
-
-    std::string host;  ///< host name for ssh, or HOST:PORT of a receiver; empty: this host only
     SshOptions ssh;
-    std::vector<std::string> for_host;  ///< flags for the probe of the host
+
+    /// Empty: this host only.
+    [[nodiscard]] std::string host() const { return words.empty() ? std::string() : words.front(); }
+    /// Flags for the probe of the host.
+    [[nodiscard]] std::vector<std::string> for_host() const;
+
+  private:
+    Result<void> check() override;
+
+    std::string psk_file_;
+    std::string identity_;
+    std::string pin_;
+    std::string rate_;
 };
-/// The last parameter says whether the tool accepts a host.
-void define_doctor(CLI::App& app, DoctorCommand& command, bool dials);
-/// Returns the help text if the user asked for it.
-[[nodiscard]] Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
-                                                              DoctorCommand& command);
 
 /// `ctl [PID|SOCKET COMMAND...]` of either tool
-struct CtlCommand {
-    bool json = false;
-    std::vector<std::string> words;
+class CtlCommand : public Subcommand {
+  public:
+    explicit CtlCommand(const std::string& tool);
 };
-/// `tool` is the name of the tool; both have this subcommand.
-void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool);
 
-/// Subcommands of udtx-send: keygen, plan, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_send();
-/// Subcommands of udtx-recv: verify, receipt, clean, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_recv();
 
 }  // namespace udtx::apps

@@ -36,14 +36,13 @@ std::string summary(const CleanCommand& command, const transfer::CleanCounts& co
 
 ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
     CleanCommand command;
-    const auto parsed = parse_clean_command(std::move(arguments), command);
-    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
-    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    const auto parsed = command.parse(std::move(arguments));
+    if (const auto code = stop_early(log, parsed, command.json)) return *code;
     std::string lines;
     JsonWriter json;
     json.begin_object().key("removed").begin_array();
     const auto counts = transfer::clean_leftovers(
-        command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than), command.jobs},
+        command.words.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than), command.jobs},
         {[&](const std::string& path, std::uint64_t /*bytes*/) {
              lines += escape_for_terminal(path) + "\n";
              json.string(path);
@@ -52,7 +51,7 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
              log.info("kept " + escape_for_terminal(path) + ": " + why);
          },
          [&](const std::string& /*path*/, const Error& error) { log.error(error.message); }});
-    if (!counts) return finish_early(log, exit_code_for(counts.error().code), counts.error().message, command.json);
+    if (!counts) return finish_early(log, counts.error(), command.json);
     const ExitCode code = counts->failed == 0 ? ExitCode::ok : ExitCode::file_io;
     log.info(summary(command, *counts));
     if (!command.json) return print_output(log, lines, code);
@@ -89,10 +88,10 @@ Result<void> replace_file(const std::string& path, const std::string& text) {
 }
 
 /// True if OUT is also an input. Then that shard's receipt would be lost, and the merge could not be repeated.
-bool is_input(const ReceiptCommand& command) {
-    return std::ranges::any_of(command.inputs, [&](const std::string& input) {
+bool is_input(const std::string& output, const std::vector<std::string>& inputs) {
+    return std::ranges::any_of(inputs, [&](const std::string& input) {
         std::error_code missing;
-        return std::filesystem::equivalent(command.output, input, missing) && !missing;
+        return std::filesystem::equivalent(output, input, missing) && !missing;
     });
 }
 
@@ -100,23 +99,24 @@ bool is_input(const ReceiptCommand& command) {
 
 ExitCode run_receipt(Log& log, std::vector<std::string> arguments) {
     ReceiptCommand command;
-    const auto parsed = parse_receipt_command(std::move(arguments), command);
-    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
-    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    if (is_input(command)) {
-        return finish_early(
-            log, ExitCode::usage,
-            "OUT '" + escape_for_terminal(command.output) + "' is one of the receipts; give it another name", false);
+    const auto parsed = command.parse(std::move(arguments));
+    if (const auto code = stop_early(log, parsed, false)) return *code;
+    const std::string& output = command.words[1];
+    const std::vector<std::string> inputs(command.words.begin() + 2, command.words.end());
+    if (is_input(output, inputs)) {
+        return finish_early(log, ExitCode::usage,
+                            "OUT '" + escape_for_terminal(output) + "' is one of the receipts; give it another name",
+                            false);
     }
     std::vector<transfer::NamedReceipt> receipts;
-    for (const std::string& name : command.inputs) {
+    for (const std::string& name : inputs) {
         auto text = read_file(name);
-        if (!text) return finish_early(log, exit_code_for(text.error().code), text.error().message, false);
+        if (!text) return finish_early(log, text.error(), false);
         receipts.push_back({escape_for_terminal(name), std::move(*text)});
     }
     const auto merged = transfer::merge_receipts(receipts);
-    if (!merged) return finish_early(log, exit_code_for(merged.error().code), merged.error().message, false);
-    if (const auto written = replace_file(command.output, merged->text); !written) {
+    if (!merged) return finish_early(log, merged.error(), false);
+    if (const auto written = replace_file(output, merged->text); !written) {
         return finish_early(log, ExitCode::file_io, written.error().message, false);
     }
     log.info(format_count(receipts.size()) + (receipts.size() == 1 ? " receipt: " : " receipts: ") +
@@ -154,22 +154,22 @@ ExitCode code_of(const transfer::CheckCounts& counts) {
 
 ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     VerifyCommand command;
-    const auto parsed = parse_verify_command(std::move(arguments), command);
-    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
-    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    const auto receipt = read_file(command.receipt);
+    const auto parsed = command.parse(std::move(arguments));
+    if (const auto code = stop_early(log, parsed, command.json)) return *code;
+    const std::string& receipt_name = command.words[0];
+    const auto receipt = read_file(receipt_name);
     if (!receipt) {
-        return finish_early(log, exit_code_for(receipt.error().code), receipt.error().message, command.json);
+        return finish_early(log, receipt.error(), command.json);
     }
     std::vector<std::string> lines;
     std::string different;
-    const auto checked = transfer::check_receipt(*receipt, command.directory,
+    const auto checked = transfer::check_receipt(*receipt, command.words[1],
                                                  {[&](const std::string& line) { lines.push_back(line); },
                                                   [&](const std::string& path) { (different += path) += '\0'; }});
     if (!checked) {
         const Error& error = checked.error();
         const bool damaged = error.code == ErrorCode::integrity;
-        return finish_early(log, exit_code_for(error.code), (damaged ? command.receipt + ": " : "") + error.message,
+        return finish_early(log, exit_code_for(error.code), (damaged ? receipt_name + ": " : "") + error.message,
                             command.json);
     }
     const transfer::CheckCounts& counts = *checked;

@@ -31,8 +31,6 @@
 #endif
 #ifdef __linux__
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 #ifdef __linux__
 #include <sys/prctl.h>

@@ -12,10 +12,10 @@
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "dial/transfer_observers.hpp"
+#include "connect/runner.hpp"
+#include "connect/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "observe/progress.hpp"
-#include "send/sender.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/transfer/measure.hpp"
 
@@ -82,7 +82,7 @@ void keep_gentle(transfer::Transfer& transfer, const ConnectionStats& stats) {
 }
 
 /// Samples the path while data is in flight. A signal ends it.
-void observe_probe(const SendRun& run, const std::shared_ptr<RemoteEnd>& remote, transfer::Transfer& transfer,
+void observe_probe(const Run& run, const std::shared_ptr<RemoteEnd>& remote, transfer::Transfer& transfer,
                    TransferObservers& observers, PathProbe& probe) {
     Carried carried;
     observers.begin_connection(monotonic_now());
@@ -117,22 +117,17 @@ void write_path(JsonWriter& json, const PathStats& path) {
 }
 
 /// A request as for files into the home directory, although no file will be sent.
-BootstrapFields request_for_nothing() {
+BootstrapFields request_for_nothing(const SendCommand& command) {
     BootstrapFields request;
     request.add("shape", std::string(to_string(SourceShape::several)));
     request.add("destination", "");
     request.add("transfer", "0");
+    for (std::string& argument : command.common.for_other_side()) request.add("argument", std::move(argument));
     return request;
 }
 
-Error explained(const SendCommand& command, const SendRoute& route, const Error& error, bool connected) {
-    // Over ssh the remote end certainly listens, so a host or firewall on the path refuses the datagrams.
-    const bool blocked = route.remote && !connected && error.code == ErrorCode::network;
-    return {blocked ? ErrorCode::udp_blocked : error.code, explain(error, context_of(command, route, connected))};
-}
-
 /// How far the remote clock is ahead. The remote time travelled for half a round trip over ssh.
-std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<ConnectionStats>& stats) {
+std::optional<Duration> clock_ahead(const Route& route, const std::optional<ConnectionStats>& stats) {
     const auto told = route.remote ? route.remote->reply().number("clock") : std::nullopt;
     if (!told || *told > kFarthestClock) return std::nullopt;
     const Duration on_its_way = stats && !stats->paths.empty() ? stats->paths.front().min_rtt / 2 : Duration();
@@ -140,36 +135,28 @@ std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<
     return std::chrono::nanoseconds(static_cast<std::int64_t>(*told)) + on_its_way - here;
 }
 
-Result<transfer::Transfer> start(const SendRun& run, const SendRoute& route, bool gentle) {
-    const SendCommand& command = run.command;
-    transfer::MeasureRequest request{.credentials = route.credentials};
-    TransportConfig config = command.transport();
-    if (gentle) config.max_rate = kGentle;
-    request.dial = command.common.dial(std::move(config), route.addresses);
-    if (route.remote) request.dial.also = route.remote->own_addresses();
-    request.events.log = run.log.sink();
-    if (const auto applied = command.paths.apply(request.dial); !applied) return applied.error();
-    return transfer::start_measure(std::move(request));
-}
-
 }  // namespace
 
-PathProbe probe_path(const SendRun& run, ProbeLoad load) {
-    const SendCommand& command = run.command;
+PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load) {
     PathProbe probe;
     probe.gentle = load == ProbeLoad::gentle && command.common.rate.is_infinite();
     const auto fail = [&probe](const Error& error) {
         probe.error = error;
         return probe;
     };
-    const auto route = find_route(run, request_for_nothing());
+    const auto route = find_route(command, run, "udtx-recv", request_for_nothing(command));
     if (!route) return fail(route.error());
-    const std::string peer = command.remote ? command.remote->host : authority(command.url);
     auto observers =
-        TransferObservers::start(command.common, run.log, {DataEnd::sender, peer},
+        TransferObservers::start(command.common, run.log, {.end = DataEnd::sender, .peer = command.peer()},
                                  [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!observers) return fail(observers.error());
-    auto transfer = start(run, *route, probe.gentle);
+    TransportConfig config = command.transport();
+    if (probe.gentle) config.max_rate = kGentle;
+    auto connection = connection_over(command, *route, std::move(config));
+    if (!connection) return fail(connection.error());
+    transfer::MeasureRequest request{.credentials = route->credentials, .dial = std::move(*connection)};
+    request.events.log = run.log.sink();
+    auto transfer = transfer::start_measure(std::move(request));
     if (!transfer) return fail(transfer.error());
     transfer->when_done([&run] { run.signals.wake(); });
     probe.buffer_advice = transfer->buffer_advice();
@@ -180,9 +167,14 @@ PathProbe probe_path(const SendRun& run, ProbeLoad load) {
     probe.stats = transfer->stats();
     probe.handshake = transfer->handshake_time();
     probe.limits = seen.limits;
-    if (probe.stats && !probe.stats->paths.empty()) probe.link = link_of(probe.stats->paths.front().local);
+    if (probe.stats && !probe.stats->paths.empty()) probe.interface = interface_of(probe.stats->paths.front().local);
     const auto status = transfer->outcome().status;
-    if (!status.ok()) probe.error = explained(command, *route, status.error(), connected);
+    if (!status.ok()) {
+        const Error& error = status.error();
+        // Over ssh the remote end certainly listens, so a host or firewall on the path refuses the datagrams.
+        const bool blocked = route->remote && !connected && error.code == ErrorCode::network;
+        probe.error = Error{blocked ? ErrorCode::udp_blocked : error.code, explain(error, command, *route, connected)};
+    }
     if (const auto why = refusal(route->remote); why && !connected) probe.error = why;
     probe.heard = route->remote && route->remote->heard();
     probe.clock_ahead = clock_ahead(*route, probe.stats);
@@ -244,10 +236,10 @@ std::string to_json(const PathProbe& probe) {
     return json.text();
 }
 
-ExitCode show_probe(const SendRun& run, const PathProbe& probe) {
+ExitCode show_probe(const Run& run, const PathProbe& probe, bool json) {
     run.terminal.clear_status();
     const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
-    if (run.command.common.json) {
+    if (json) {
         if (probe.error) run.log.error(probe.error->message);
         return print_output(run.log, to_json(probe) + "\n", code);
     }

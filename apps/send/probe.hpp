@@ -7,6 +7,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/process.hpp"
+#include "observe/final_report.hpp"
 #include "observe/observer.hpp"
 #include "options/commands.hpp"
 #include "udtx/stats.hpp"
@@ -21,8 +22,8 @@ struct PathProbe {
     bool gentle = false;  ///< the load was gentle, so `reached` is not the capacity of the path
     std::vector<LimitShare> limits;
     std::string buffer_advice;
-    bool heard = false;                   ///< over ssh: the remote end received datagrams
-    std::optional<LocalLink> link{};      ///< interface of the first path
+    bool heard = false;                          ///< over ssh: the remote end received datagrams
+    std::optional<LocalInterface> interface {};  ///< that of the first path
     std::optional<Duration> clock_ahead;  ///< of the remote clock against this one; the error is about ssh's delay
 };
 enum class ProbeLoad {
@@ -30,12 +31,12 @@ enum class ProbeLoad {
     gentle,  ///< without --rate: a twentieth of the rate that packet pairs measure, 500 kbit/s to 5 Mbit/s
 };
 /// Probes the path to a listening receiver; over ssh it starts a receiver for the probe.
-[[nodiscard]] PathProbe probe_path(const SendRun& run, ProbeLoad load);
+[[nodiscard]] PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load);
 
 [[nodiscard]] std::vector<std::string> describe(const PathProbe& probe);
 [[nodiscard]] std::string to_json(const PathProbe& probe);
 
 /// Prints the result as lines or as JSON. Returns the exit code.
-[[nodiscard]] ExitCode show_probe(const SendRun& run, const PathProbe& probe);
+[[nodiscard]] ExitCode show_probe(const Run& run, const PathProbe& probe, bool json);
 
 }  // namespace udtx::apps

@@ -14,7 +14,7 @@
 
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "control/observer_services.hpp"
+#include "control/control.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
@@ -203,11 +203,11 @@ Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedK
 
 SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) {
     SandboxPlaces places;
-    if (!command.to_stdout && command.authorized_keys.empty()) places.trees.push_back(command.directory);
+    if (!command.streaming && command.authorized_keys.empty()) places.trees.push_back(command.directory);
     for (const auto& [key, rights] : keys.all()) {
         if (rights.write) places.trees.push_back(directory_of(command, rights));
     }
-    if (const std::string& report = command.common.observing.report; !report.empty()) {
+    if (const std::string& report = command.common.report; !report.empty()) {
         places.files.push_back(report);
         std::error_code unknown;
         // A report that is removed meanwhile is created again, but only a regular file. Devices, pipes and targets of
@@ -216,7 +216,7 @@ SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) 
         if (free || std::filesystem::is_regular_file(report, unknown)) places.links.push_back(home_of(report));
     }
     // The receipt is written beside the file that a link leads to, and replaces it at the end.
-    if (const std::string& receipt = command.common.receipt_text; !receipt.empty()) {
+    if (const std::string& receipt = command.common.receipt; !receipt.empty()) {
         places.renames.push_back(home_of(receipt));
     }
     if (auto runtime = runtime_directory()) places.runtime.push_back(std::move(*runtime));
@@ -294,7 +294,7 @@ std::string Access::name_of(const transfer::Client& client) const {
 }
 
 std::string Access::place_of(const transfer::Client& client) const {
-    if (command_.to_stdout) return {};
+    if (command_.streaming) return {};
     const auto grant = grant_of(client);
     if (client.key && !grant) return {};
     return seen_from_elsewhere(grant ? directory_of(command_, grant->rights) : command_.directory);
@@ -319,7 +319,7 @@ Result<transfer::LandingOptions> Access::push(const transfer::Client& client) co
         options.whose = client.identity;
     }
     const std::string place = rights == nullptr ? options.directory : directory_of(command_, *rights);
-    if (command_.to_stdout) {
+    if (command_.streaming) {
         options.stream_fd = STDOUT_FILENO;
     } else if (const auto same = places_.check(place); !same) {
         return same.error();
@@ -331,7 +331,7 @@ Result<transfer::LandingOptions> Access::push(const transfer::Client& client) co
     options.keep_base = true;
     options.min_free = command_.min_free;
     if (grant) options.quota = grant->quota;
-    options.overwrite = command_.overwrite;
+    options.overwrite = command_.tree.overwrite.value_or(transfer::Overwrite::always);
     return options;
 }
 
@@ -345,7 +345,7 @@ Result<transfer::OfferOptions> Access::pull(const transfer::Client& client) cons
     if (rights == nullptr && !command_.allow_read) {
         return Error{ErrorCode::refused, "the server does not send files: start it with --allow-read"};
     }
-    if (command_.to_stdout) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
+    if (command_.streaming) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
     return transfer::OfferOptions{command_.directory, rights == nullptr ? std::string() : rights->directory};
 }
 

@@ -13,8 +13,6 @@
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
 #include "sandbox/sandbox.hpp"
-#include "serve/access.hpp"
-#include "serve/server_report.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/transfer/names.hpp"
 #include "udtx/transfer/server.hpp"
@@ -84,36 +82,187 @@ void RefusalLog::tell_rest() {
               " within a second; -v lists all");
 }
 
+TotalReport::TotalReport(const RecvCommand& command) : one_off_(command.one_off) {
+    total_.congestion = command.common.congestion;
+    total_.threads = command.common.threads;
+    total_.transfers = 0;
+}
+
+void TotalReport::add(FinalReport report) {
+    if (total_.transfers++ == 0) {
+        total_.outcome = std::move(report.outcome);
+        total_.progress = report.progress;
+        total_.elapsed = report.elapsed;
+        total_.stats = std::move(report.stats);
+        total_.limits = std::move(report.limits);
+        total_.receives = report.receives;
+        total_.dry_run = report.dry_run;
+        total_.code = report.code;
+        total_.error = std::move(report.error);
+        return;
+    }
+    accumulate(total_.outcome, report.outcome);
+    total_.dry_run = total_.dry_run && report.dry_run;
+    total_.progress.files_total += report.progress.files_total;
+    total_.progress.files_done += report.progress.files_done;
+    total_.progress.totals_final = total_.progress.totals_final && report.progress.totals_final;
+    total_.elapsed += report.elapsed;
+    total_.limits.clear();  // limits differ between transfers
+}
+
+void TotalReport::interrupted_by(int signal) {
+    total_.code = ExitCode::interrupted;
+    close_books(total_);
+    total_.error = std::string("interrupted by ") + signal_name(signal) + ": " + delivery();
+}
+
+void TotalReport::failed(const Error& why) {
+    total_.code = exit_code_for(why.code);
+    close_books(total_);
+    total_.error = why.message + ": " + delivery();
+}
+
+void TotalReport::drained() {
+    total_.code = ExitCode::ok;
+    total_.error.clear();
+}
+
+std::string TotalReport::delivery() const {
+    if (total_.transfers == 0) return "no transfer was running";
+    if (one_off_) return describe_delivery(total_);
+    return describe_delivery(total_) + " in " + format_count(total_.transfers) +
+           (total_.transfers == 1 ? " transfer" : " transfers");
+}
+
 namespace {
+
+const char* failed_word(bool sent) { return sent ? "not delivered" : "not received"; }
+
+}  // namespace
+
+FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched) {
+    const transfer::ServedTransfer& transfer = watched.transfer();
+    FinalReport report;
+    report.outcome = transfer.outcome();
+    report.progress = transfer.progress();
+    report.dry_run = report.outcome.dry_run;
+    report.elapsed = transfer.elapsed();
+    report.limits = watched.observed().limits;
+    report.congestion = command.common.congestion_in_use();
+    report.threads = command.common.threads;
+    report.code = exit_code_for(report.outcome);
+    report.receives = !watched.fetched();
+    report.stats = final_stats(transfer.stats(), report);
+    report.streaming = command.streaming;
+    const Result<void>& status = report.outcome.status;
+    if (!status.ok() && status.error().code != ErrorCode::partial) {
+        close_books(report);
+        report.error = status.error().message;
+        if (!report.dry_run) report.error += "; " + describe_delivery(report);
+    } else if (report.code != ExitCode::ok) {
+        report.error = partial_message(report, failed_word(watched.fetched()), command.common.quiet);
+    }
+    judge_receipt(report);
+    return report;
+}
+
+void show(const RecvCommand& command, const Run& run, const FinalReport& report, const std::string& of, bool sent) {
+    show_report(run.log, report,
+                {of, failed_word(sent), command.common.verbose, command.common.stats,
+                 command.pulls() && command.common.wants_details(run.terminal.is_tty())});
+}
+
+namespace {
+
+/// A receiver's run as a server, from the first client until the last has left: logs the clients, and decides when the
+/// run ends. Use it on one thread.
+class ServerRun {
+  public:
+    /// Command and run must outlive it.
+    ServerRun(const RecvCommand& command, const Run& run);
+    ~ServerRun() { observers_.stop(); }
+    ServerRun(const ServerRun&) = delete;
+    ServerRun& operator=(const ServerRun&) = delete;
+
+    [[nodiscard]] FinalReport run();
+
+  private:
+    /// Opens the socket and the files, then enters the sandbox and starts the services and the server.
+    [[nodiscard]] Result<void> start();
+    /// Enters the sandbox, and logs its limits.
+    [[nodiscard]] Result<Sandbox> confine(const SandboxPlaces& places) const;
+    /// Runs until the one transfer has ended or a signal ends the server. False: running transfers must be abandoned.
+    [[nodiscard]] bool serve();
+    /// The report of the whole run: that of the one transfer, or the sum. Later ends of transfers are not reported.
+    [[nodiscard]] FinalReport report();
+    [[nodiscard]] transfer::ServerOptions options(const Credentials& credentials);
+    /// Runs on the protocol thread.
+    [[nodiscard]] Result<transfer::Admission> admit(const transfer::Client& client) const;
+    /// Runs on the protocol thread.
+    void connection_failed(const Address& from, const Error& why);
+    /// Any thread.
+    void log_file(const transfer::Client& client, const transfer::FileEvent& file) const;
+    /// Runs on the server's thread.
+    void ended(const transfer::ServedTransfer& transfer);
+    /// False: the connection was not a transfer.
+    bool tell(const WatchedTransfer& watched);
+    /// False: exit at once.
+    bool on_signal(int signal, Instant now);
+    /// Reads keys and rights again. If they cannot be used, the earlier ones stay.
+    void reload();
+    /// Tells the running transfers to end.
+    void wind_up(ErrorCode code, const std::string& why);
+    [[nodiscard]] bool over();
+    void look(Instant now);
+    void display(Instant now, const TransferTable::Transfers& transfers);
+
+    const RecvCommand& command_;
+    const Run& run_;
+    const Rate told_ = ServerObservers::first_cap(command_);
+    const Instant start_;
+    AuthorizedKeys keys_;
+    Access access_;
+    std::optional<transfer::ReceiptFile> receipt_;
+    ServerEnd end_{command_.one_off, command_.longest_drain};
+    RefusalLog refusals_{run_.log, command_.common.verbose};
+    TransferTable table_;
+    std::atomic<bool> served_{false};    // one transfer was served to its end
+    std::atomic<bool> stopping_{false};  // a signal stops the server
+
+    std::mutex mutex_;  // guards the members below
+    ProgressDisplay display_;
+    TotalReport total_{command_};
+    ServerObservers observers_{command_, run_.log};
+    bool reported_ = false;
+
+    std::optional<transfer::Server> server_;  // destroyed first, because its threads use the members above
+};
 
 /// Time for the server to notice that a client whose end was reported has left.
 constexpr std::chrono::milliseconds kMoment{10};
 
-}  // namespace
-
-ServerRun::ServerRun(const RecvRun& run, AuthorizedKeys keys)
-    : run_(run),
+ServerRun::ServerRun(const RecvCommand& command, const Run& run)
+    : command_(command),
+      run_(run),
       start_(monotonic_now()),
-      keys_(std::move(keys)),
-      access_(run.command, keys_),
+      access_(command, keys_),
       table_(access_, run.log, told_, [this] { return server_->transfers(); }),
-      display_(run.terminal,
-               ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
-               DataEnd::receiver, run.command.common.verbose) {}
+      display_(run.terminal, ProgressDisplay::choose(command.common.quiet, command.common.progress, run.terminal),
+               DataEnd::receiver, command.common.verbose) {}
 
 transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
-    const RecvCommand& command = run_.command;
-    transfer::ServerOptions options{.listen = command.listen_text,
+    const RecvCommand& command = command_;
+    transfer::ServerOptions options{.listen = command.listen,
                                     .choice = command.common.addresses,
                                     .socket = UniqueFd(command.inherited_socket),
                                     .credentials = credentials};
-    options.link = command.common.link(command.common.transport());
+    options.link = command.common.connection(command.common.transport());
     // A receiver sends only acknowledgements. Its cap applies to received data, and the sender obeys it.
     options.link.transport.max_rate = Rate::infinite();
     options.link.transport.max_receive_rate = told_;
     options.protocol_threads = command.protocol_threads;
     // The reader of standard output may pause for any time.
-    if (command.to_stdout && !options.link.patience) options.link.patience = Duration::zero();
+    if (command.streaming && !options.link.patience) options.link.patience = Duration::zero();
 
     options.admit = [this](const transfer::Client& client) { return admit(client); };
     options.push = [this](const transfer::Client& client) { return access_.push(client); };
@@ -135,32 +284,64 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     return options;
 }
 
-Result<void> ServerRun::open(const Credentials& credentials) {
-    auto opened = transfer::Server::open(options(credentials));
+Result<void> ServerRun::start() {
+    const bool one_key = command_.authorized_keys.empty();
+    if (!command_.streaming) {
+        const auto checked = transfer::check_served(command_.directory, "", one_key);
+        if (!checked) return Error{checked.error().code, "--dir: " + checked.error().message};
+    }
+    const auto credentials = receiver_credentials(command_, keys_);
+    if (!credentials) return credentials.error();
+    access_.set_keys(keys_);
+    if (!one_key && keys_.all().empty()) {
+        run_.log.warn("--authorized-keys: " + escape_for_terminal(command_.authorized_keys) +
+                      " has no key, so every client is refused");
+    }
+    auto opened = transfer::Server::open(options(*credentials));
     if (!opened) return opened.error();
     server_.emplace(std::move(*opened));
-    return {};
-}
-
-Result<void> ServerRun::open_files() {
-    auto receipt = open_receipt(run_.command.common);
+    if (const std::string advice = server_->buffer_advice(); !advice.empty()) run_.log.info(advice);
+    if (const std::size_t threads = server_->protocol_threads(); threads < command_.protocol_threads) {
+        run_.log.warn("--protocol-threads " + std::to_string(command_.protocol_threads) + ": only " +
+                      std::to_string(threads) + " serves, because the system does not let more sockets share the port" +
+                      (command_.inherited_socket < 0 ? "" : " (fd:N of another user: give --listen a port instead)"));
+    }
+    auto receipt = open_receipt(command_.common);
     if (!receipt) return receipt.error();
     receipt_ = std::move(*receipt);
     access_.set_receipt(receipt_);
-    return observers_.open_report();
-}
-
-void ServerRun::discard_receipt() const noexcept {
-    if (receipt_) receipt_->discard();
-}
-
-Result<void> ServerRun::observe() {
-    return observers_.start(
+    if (const auto report = observers_.open_report(); !report) return report;
+    // Enter the sandbox before the first thread starts, because threads inherit its limits, and after everything
+    // outside it is open.
+    const SandboxPlaces places = places_of(command_, keys_);
+    const auto sandbox = confine(places);
+    if (!sandbox) return sandbox.error();
+    const auto observed = observers_.start(
         server_->local_address().port, [this] { return table_.under_way(); },
         [this](const std::string& line) {
-            if (run_.command.to_stdout) return run_.terminal.line(line);
+            if (command_.streaming) return run_.terminal.line(line);
             (void)write_all(STDOUT_FILENO, line + "\n");
         });
+    if (!observed) return observed;
+    if (const auto sealed = seal_sandbox(command_.sandbox, *sandbox); !sealed) return sealed;
+    if (sandbox->confined) access_.note_places(places.trees);
+    if (const auto started = server_->start(); !started) return started;
+    run_.log.info("listening on " + to_string(server_->local_address()) + "/udp, writing to " +
+                  (command_.streaming ? "standard output" : command_.directory));
+    return {};
+}
+
+FinalReport ServerRun::run() {
+    if (const auto started = start(); !started) return never_began(command_.common, started.error());
+    const bool wound_up = serve();
+    FinalReport report = this->report();
+    if (wound_up) server_->stop();
+    observers_.stop();
+    if (!wound_up || report.code == ExitCode::interrupted) {
+        if (receipt_) receipt_->discard();
+        run_.leave(report);
+    }
+    return report;
 }
 
 bool ServerRun::serve() {
@@ -170,7 +351,7 @@ bool ServerRun::serve() {
         try {
             if (signal && !on_signal(*signal, now)) return false;
             if (end_.drained_too_long(now)) {
-                run_.log.info("--drain " + format_elapsed(*run_.command.longest_drain) +
+                run_.log.info("--drain " + format_elapsed(*command_.longest_drain) +
                               " is over: the running transfers end, and their clients connect again");
                 wind_up(ErrorCode::going_away, "the server is being stopped");
             }
@@ -188,7 +369,7 @@ FinalReport ServerRun::report() {
     const std::lock_guard lock(mutex_);
     reported_ = true;
     const auto left = table_.under_way();
-    for (const auto& watched : left) total_.add(report_of(run_.command, *watched));
+    for (const auto& watched : left) total_.add(report_of(command_, *watched));
     if (end_.interrupted()) {
         total_.interrupted_by(end_.signal());
     } else if (const auto status = server_->status(); !status) {
@@ -204,7 +385,7 @@ FinalReport ServerRun::report() {
 
 Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) const {
     // A server that stops refuses clients itself, with its own message.
-    const bool taken = run_.command.one_off && !stopping_ && (served_ || !server_->transfers().empty());
+    const bool taken = command_.one_off && !stopping_ && (served_ || !server_->transfers().empty());
     if (taken) return Error{ErrorCode::refused, "the receiver serves one transfer only (--one-off)"};
     return transfer::Admission{.max_rate = access_.rate_of(client)};
 }
@@ -215,9 +396,8 @@ void ServerRun::connection_failed(const Address& from, const Error& why) {
     // A client that went away during the handshake is not worth a line of its own.
     if (why.code == ErrorCode::internal) return refusals_.tell(monotonic_now(), line);
     if (why.code != ErrorCode::authentication) return run_.log.detail(line);
-    refusals_.tell(monotonic_now(),
-                   line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
-                                                                     : "; see --authorized-keys"));
+    refusals_.tell(monotonic_now(), line + (command_.common.identity.empty() ? "; both ends need the same --psk-file"
+                                                                             : "; see --authorized-keys"));
 }
 
 void ServerRun::log_file(const transfer::Client& client, const transfer::FileEvent& file) const {
@@ -273,7 +453,7 @@ bool ServerRun::tell(const WatchedTransfer& watched) {
         refusals_.tell(monotonic_now(), "refused " + watched.who() + ": " + transfer.outcome().status.error().message);
         return false;
     }
-    FinalReport report = report_of(run_.command, watched);
+    FinalReport report = report_of(command_, watched);
     display_.finish();
     const auto& job = report.progress.job;
     if (job && job->done == job->count) run_.log.info(job_line(*job));
@@ -282,7 +462,7 @@ bool ServerRun::tell(const WatchedTransfer& watched) {
         return false;
     }
     observers_.ended(watched, report);
-    if (!run_.command.one_off) show(run_, report, watched.direction() + ": ", watched.fetched());
+    if (!command_.one_off) show(command_, run_, report, watched.direction() + ": ", watched.fetched());
     total_.add(std::move(report));
     return true;
 }
@@ -312,7 +492,7 @@ bool ServerRun::on_signal(int signal, Instant now) {
             break;
     }
     // The clients of a server that stops or restarts connect again.
-    if (signal == SIGTERM && !run_.command.one_off) {
+    if (signal == SIGTERM && !command_.one_off) {
         wind_up(ErrorCode::going_away, "the server is being stopped");
     } else {
         wind_up(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal));
@@ -331,7 +511,7 @@ void ServerRun::wind_up(ErrorCode code, const std::string& why) {
 
 void ServerRun::reload() {
     AuthorizedKeys keys;
-    const auto credentials = receiver_credentials(run_.command, keys);
+    const auto credentials = receiver_credentials(command_, keys);
     Result<void> taken;
     if (credentials) {
         // First the rights, so that no new key is without them.
@@ -346,22 +526,22 @@ void ServerRun::reload() {
                              taken.error().message);
     }
     const AuthorizedKeys before = std::exchange(keys_, std::move(keys));
-    if (run_.command.authorized_keys.empty()) return run_.log.info("SIGHUP: the key was read again");
+    if (command_.authorized_keys.empty()) return run_.log.info("SIGHUP: the key was read again");
     std::size_t added = 0;
     for (const auto& [key, rights] : keys_.all()) {
         if (before.find(key) == nullptr) ++added;
         if (!rights.write) continue;
-        const std::string place = directory_of(run_.command, rights);
+        const std::string place = directory_of(command_, rights);
         if (const auto good = access_.check_place(place); !good) run_.log.warn(place + ": " + good.error().message);
     }
     const std::size_t removed = before.all().size() + added - keys_.all().size();
     run_.log.info("SIGHUP: " + format_count(keys_.all().size()) + (keys_.all().size() == 1 ? " key" : " keys") +
-                  " in " + run_.command.authorized_keys + ", " + format_count(added) + " added, " +
-                  format_count(removed) + " removed");
+                  " in " + command_.authorized_keys + ", " + format_count(added) + " added, " + format_count(removed) +
+                  " removed");
 }
 
 bool ServerRun::over() {
-    const bool ends = end_.ending() || !server_->status() || (run_.command.one_off && served_);
+    const bool ends = end_.ending() || !server_->status() || (command_.one_off && served_);
     if (!ends) return false;
     server_->drain();
     // After a signal, the process ends even if a disk call hangs, and in an orderly way if all transfers have ended.
@@ -390,73 +570,25 @@ void ServerRun::display(Instant now, const TransferTable::Transfers& transfers) 
     // The paths of several senders would not fit below one line.
     std::optional<ConnectionStats> stats;
     if (display_.with_paths() && transfers.size() == 1) stats = transfers.front()->transfer().stats();
-    display_.update(now - start_, sum, run_.command.to_stdout, stats);
+    display_.update(now - start_, sum, command_.streaming, stats);
 }
 
-namespace {
-
-/// Enters the sandbox, and logs its limits.
-Result<Sandbox> confine(const RecvRun& run, const SandboxPlaces& places) {
-    auto sandbox = enter_sandbox(run.command.sandbox, places);
+Result<Sandbox> ServerRun::confine(const SandboxPlaces& places) const {
+    auto sandbox = enter_sandbox(command_.sandbox, places);
     if (!sandbox) return sandbox;
-    sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
+    sandbox->failed ? run_.log.warn(sandbox->line) : run_.log.detail(sandbox->line);
     for (const PlaceLeftOut& place : sandbox->left_out) {
         const std::string line = "the sandbox forbids writing to " + place.path + ": " + place.why;
         // The directory existed a moment ago, so its loss is an error. A missing directory of a key affects only that
         // key.
-        if (place.path == run.command.directory) return Error{ErrorCode::file_io, line};
-        run.log.warn(line);
+        if (place.path == command_.directory) return Error{ErrorCode::file_io, line};
+        run_.log.warn(line);
     }
     return sandbox;
 }
 
 }  // namespace
 
-FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
-    const RecvCommand& command = run.command;
-    const bool write = command.authorized_keys.empty();
-    if (const auto checked = command.to_stdout ? Result<void>() : transfer::check_served(command.directory, "", write);
-        !checked) {
-        return never_began(command.common, {checked.error().code, "--dir: " + checked.error().message});
-    }
-    AuthorizedKeys keys;
-    const auto credentials = receiver_credentials(command, keys);
-    if (!credentials) return never_began(command.common, credentials.error());
-    if (!write && keys.all().empty()) {
-        run.log.warn("--authorized-keys: " + escape_for_terminal(command.authorized_keys) +
-                     " has no key, so every client is refused");
-    }
-    ServerRun server(run, keys);
-    if (const auto opened = server.open(*credentials); !opened) return never_began(command.common, opened.error());
-    if (const std::string advice = server.server().buffer_advice(); !advice.empty()) run.log.info(advice);
-    if (const std::size_t threads = server.server().protocol_threads(); threads < command.protocol_threads) {
-        run.log.warn("--protocol-threads " + std::to_string(command.protocol_threads) + ": only " +
-                     std::to_string(threads) + " serves, because the system does not let more sockets share the port" +
-                     (command.inherited_socket < 0 ? "" : " (fd:N of another user: give --listen a port instead)"));
-    }
-    if (const auto opened = server.open_files(); !opened) return never_began(command.common, opened.error());
-    // Enter the sandbox before the first thread starts, because threads inherit its limits, and after everything
-    // outside it is open.
-    const SandboxPlaces places = places_of(command, keys);
-    const auto sandbox = confine(run, places);
-    if (!sandbox) return never_began(command.common, sandbox.error());
-    if (const auto observed = server.observe(); !observed) return never_began(command.common, observed.error());
-    if (const auto sealed = seal_sandbox(command.sandbox, *sandbox); !sealed) {
-        return never_began(command.common, sealed.error());
-    }
-    if (sandbox->confined) server.note_places(places.trees);
-    if (const auto started = server.start(); !started) return never_began(command.common, started.error());
-    run.log.info("listening on " + to_string(server.server().local_address()) + "/udp, writing to " +
-                 (command.to_stdout ? "standard output" : command.directory));
-    const bool wound_up = server.serve();
-    FinalReport report = server.report();
-    if (wound_up) server.stop();
-    server.stop_observing();
-    if (!wound_up || report.code == ExitCode::interrupted) {
-        server.discard_receipt();
-        leave(run, report);
-    }
-    return report;
-}
+FinalReport run_receiver(const RecvCommand& command, const Run& run) { return ServerRun(command, run).run(); }
 
 }  // namespace udtx::apps

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/process.hpp"
-#include "control/observer_services.hpp"
+#include "control/control.hpp"
 #include "observe/prometheus.hpp"
 #include "udtx/address.hpp"
 
@@ -77,14 +77,13 @@ ServerObservers::ServerObservers(const RecvCommand& command, Log& log)
     : command_(command), log_(log), rates_(governor_settings(command.common, command.max_rate)) {}
 
 Rate ServerObservers::first_cap(const RecvCommand& command) {
-    return std::min({command.common.rate, command.max_rate, command.common.rates.host_rate});
+    return std::min({command.common.rate, command.max_rate, command.common.host_rate});
 }
 
 Result<void> ServerObservers::open_report() {
-    const std::string place = command_.to_stdout ? "standard output" : command_.directory;
-    const std::string where = (command_.one_off || command_.to_stdout ? "into " : "serving ") + place;
-    auto page =
-        LivePage::open(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log_);
+    const std::string place = command_.streaming ? "standard output" : command_.directory;
+    const std::string where = (command_.one_off || command_.streaming ? "into " : "serving ") + place;
+    auto page = LivePage::open(command_.common, page_subject(DataEnd::receiver, where, command_.one_off), log_);
     if (!page) return page.error();
     page_ = std::move(*page);
     return {};
@@ -98,35 +97,28 @@ Result<void> ServerObservers::start(std::uint16_t port, std::function<Transfers(
     auto metrics = serve_metrics(command_.common, log_, [this] { return this->metrics(); });
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
-    control_ = open_control(log_, control_handler(&rates_, control_status(port)));
-    if (command_.common.observing.json_stream) json_.emplace(std::move(print));
+    if (auto control = open_control(&rates_, [this, port] { return describe(port); })) {
+        control_ = std::move(*control);
+    } else {
+        // The transfer continues without it.
+        log_.detail("no control socket: " + control.error().message);
+    }
+    if (command_.common.json_stream) json_.emplace(std::move(print));
     return {};
 }
 
-ControlStatus ServerObservers::control_status(std::uint16_t port) const {
-    TransferCard card{.program = "udtx-recv", .role = command_.one_off ? "receiver" : "server", .port = port};
-    if (!command_.to_stdout) card.destination = seen_from_elsewhere(command_.directory);
-    const auto served = [](const Transfers& transfers) {
-        std::vector<ServedTransfer> all;
-        for (const auto& transfer : transfers) {
-            all.push_back({transfer->who(), transfer->directory(), transfer->observed()});
-        }
-        return all;
-    };
-    const auto card_now = [this, card](const Transfers& transfers) {
-        TransferCard now = card;
-        // With a single transfer, the source is its peer.
-        if (command_.one_off && !transfers.empty()) now.sources = {transfers.front()->who()};
-        return now;
-    };
-    return {[this, card_now, served] {
-                const Transfers transfers = under_way_();
-                return status_json(card_now(transfers), sum_of(observed(transfers)), served(transfers));
-            },
-            [this, card_now, served] {
-                const Transfers transfers = under_way_();
-                return status_lines(card_now(transfers), sum_of(observed(transfers)), served(transfers));
-            }};
+Described ServerObservers::describe(std::uint16_t port) const {
+    const Transfers transfers = under_way_();
+    Described process{
+        .card = {.program = "udtx-recv", .role = command_.one_off ? "receiver" : "server", .port = port, .user = user_},
+        .seen = sum_of(observed(transfers))};
+    if (!command_.streaming) process.card.destination = seen_from_elsewhere(command_.directory);
+    // With a single transfer, the source is its peer.
+    if (command_.one_off && !transfers.empty()) process.card.sources = {transfers.front()->who()};
+    for (const auto& transfer : transfers) {
+        process.served.push_back({transfer->who(), transfer->directory(), transfer->observed()});
+    }
+    return process;
 }
 
 void ServerObservers::stop() {

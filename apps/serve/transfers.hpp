@@ -14,12 +14,11 @@
 #include <vector>
 
 #include "common/log.hpp"
-#include "control/control_socket.hpp"
-#include "control/observer_services.hpp"
+#include "control/control.hpp"
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
 #include "options/commands.hpp"
-#include "page/live_page.hpp"
+#include "page/page.hpp"
 #include "serve/access.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/time.hpp"
@@ -130,10 +129,11 @@ class ServerObservers {
 
   private:
     [[nodiscard]] std::string metrics() const;
-    [[nodiscard]] ControlStatus control_status(std::uint16_t port) const;
+    [[nodiscard]] Described describe(std::uint16_t port) const;
 
     const RecvCommand& command_;
     Log& log_;
+    const std::string user_ = user_name();  // looked up before the sandbox cuts off the name service
     std::function<Transfers()> under_way_;
     RateGovernor rates_;
     std::atomic<std::uint64_t> ended_{0};
@@ -144,7 +144,7 @@ class ServerObservers {
     std::optional<Observation> last_;  // the single transfer, after its end
     std::unique_ptr<LivePage> page_;
     std::unique_ptr<HttpServer> metrics_;
-    std::unique_ptr<ControlSocket> control_;
+    std::unique_ptr<HttpServer> control_;
 };
 
 }  // namespace udtx::apps

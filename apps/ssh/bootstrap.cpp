@@ -1,5 +1,6 @@
 #include "ssh/bootstrap.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,10 +12,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <system_error>
 #include <utility>
 
 #include "common/locations.hpp"
 #include "common/process.hpp"
+#include "common/units.hpp"
+#include "observe/final_report.hpp"
+#include "observe/observer.hpp"
+#include "udtx/bound_socket.hpp"
 #include "udtx/interfaces.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/transfer/selection.hpp"
@@ -178,12 +184,6 @@ constexpr std::size_t kMaxUnread = 16U << 20U;
 
 Error broken(const std::string& what) { return {ErrorCode::protocol, "the request over ssh " + what}; }
 
-Result<BootstrapRequest> understand(BootstrapFields fields) {
-    const auto key = parse_key(fields.get("key"));
-    if (!key) return broken("has no key");
-    return BootstrapRequest{Credentials::from_psk(*key), std::move(fields)};
-}
-
 /// Opens the first free port, on all addresses of the host. network: no port is free.
 Result<BoundSocket> open_port(const BootstrapPort& wanted) {
     Result<BoundSocket> opened = Error{ErrorCode::network, "no port"};
@@ -241,6 +241,185 @@ std::int64_t wall_clock_ns() {
     return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// Standard input and output of a program that ssh started.
+class BootstrapChannel {
+  public:
+    explicit BootstrapChannel(SignalWaiter& signals) : signals_(signals) {}
+
+    /// Sends the greeting and the port. The other side connects while its request is still on the way; its datagrams
+    /// wait in the socket. `arguments`: the words after --bootstrap.
+    Result<BoundSocket> open(const std::vector<std::string>& arguments) {
+        static_cast<void>(write_all(out_, own_greeting()));
+        const auto wanted = parse_bootstrap_port(arguments);
+        if (!wanted) return wanted.error();
+        auto socket = open_port(*wanted);
+        if (!socket) return socket;
+        BootstrapFields fields;
+        fields.add("port", std::to_string(socket->local.port));
+        fields.add("address", address_of_ssh());
+        for (std::string& address : own_addresses()) fields.add("own", std::move(address));
+        fields.add("advice", socket->buffer_advice);
+        fields.add("clock", std::to_string(wall_clock_ns()));
+        answer(fields);
+        return socket;
+    }
+
+    /// Waits for the request.
+    Result<BootstrapFields> await() {
+        const Instant deadline = monotonic_now() + kRequestWithin;
+        BootstrapFieldReader reader;
+        bool greeted = false;
+        while (monotonic_now() < deadline) {
+            while (const auto line = next_line()) {
+                if (!greeted) {
+                    const auto greeting = parse_greeting(*line);
+                    if (!greeting)
+                        return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
+                    if (const auto same = check_greeting(*greeting); !same) {
+                        return Error{same.error().code, "the other end " + same.error().message};
+                    }
+                    greeted = true;
+                    continue;
+                }
+                auto block = reader.feed(*line);
+                if (!block) return block.error();
+                if (block->has_value()) return std::move(**block);
+            }
+            if (closed_) return broken("ended too early");
+            if (buffer_.size() > kMaxUnread) return broken("has a line without an end");
+            if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
+            pollfd entry{in_, POLLIN, 0};
+            if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
+        }
+        return Error{ErrorCode::timeout, "no request arrived over ssh; '--bootstrap' is only for udtx over ssh"};
+    }
+
+    void answer(const BootstrapFields& fields) const {
+        // If the other side has gone, closed() reports it.
+        static_cast<void>(write_all(out_, fields.to_text()));
+    }
+
+    /// Reports the error to the other side. Returns the exit code.
+    [[nodiscard]] ExitCode refuse(const Error& error) const {
+        const ExitCode code = exit_code_for(error.code);
+        BootstrapFields fields;
+        fields.add("error", std::to_string(static_cast<int>(code)));
+        fields.add("message", error.message);
+        answer(fields);
+        return code;
+    }
+
+    /// True if ssh has closed standard input: the other side or its ssh connection has ended.
+    [[nodiscard]] bool closed() {
+        pollfd entry{in_, POLLIN, 0};
+        while (!closed_ && ::poll(&entry, 1, 0) > 0) {
+            if (!read_more()) closed_ = true;
+            buffer_.clear();  // no data follows the request
+        }
+        return closed_;
+    }
+
+  private:
+    /// False: the input has ended.
+    [[nodiscard]] bool read_more() {
+        std::array<char, 4096> block{};
+        const ssize_t n = ::read(in_, block.data(), block.size());
+        if (n > 0) buffer_.append(block.data(), static_cast<std::size_t>(n));
+        return n > 0 || (n < 0 && errno == EINTR);
+    }
+
+    [[nodiscard]] std::optional<std::string> next_line() {
+        const std::size_t end = buffer_.find('\n');
+        if (end == std::string::npos) return std::nullopt;
+        std::string line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 1);
+        return line;
+    }
+
+    SignalWaiter& signals_;
+    const int in_ = STDIN_FILENO;
+    const int out_ = STDOUT_FILENO;
+    std::string buffer_;
+    bool closed_ = false;
+};
+
+/// If ssh is gone and no data moves over UDP for this time, the other side is gone too. A peer that answers without
+/// data may only have lost its ssh, and its disk may be slow.
+constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
+
+/// One connection of a requested transfer.
+class OneTransfer {
+  public:
+    OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals)
+        : transfer_(transfer), channel_(channel), signals_(signals), observer_(end, false, {}) {
+        transfer_.when_done([&signals] { signals.wake(); });
+    }
+
+    ExitCode serve(TransferCard card) {
+        card.port = transfer_.local_address().port;
+        // Without a control socket, the transfer only cannot be listed.
+        auto control = open_control(nullptr, [&] { return Described{.card = card, .seen = observer_.latest()}; });
+        const bool wound_up = wait();
+        const ExitCode code = this->code();
+        if (control) (*control).reset();  // the process may end here, without destructors
+        if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
+        return code;
+    }
+
+  private:
+    /// False: the transfer must be abandoned.
+    [[nodiscard]] bool wait() {
+        const Instant start = monotonic_now();
+        while (!transfer_.done()) {
+            const auto signal = signals_.wait(SignalWaiter::kTurn);
+            const Instant now = monotonic_now();
+            if (signal && !interrupt(*signal, now)) return false;
+            const bool alone = channel_.closed();
+            if (!transfer_.connected_for()) {
+                if (signal || alone) return true;
+                tell_heard();
+                continue;
+            }
+            if (transfer_.stuck()) return false;
+            observer_.look({.at = now - start, .progress = transfer_.progress()});
+            if (!alone) continue;
+            transfer_.suspect_peer();
+            if (!transfer_.cancelled() && transfer_.idle() >= kPatienceWithoutSsh) {
+                transfer_.cancel(ErrorCode::timeout, "nothing moved for " + format_elapsed(kPatienceWithoutSsh));
+            }
+        }
+        return true;
+    }
+
+    void tell_heard() {
+        if (told_heard_ || !transfer_.heard()) return;
+        told_heard_ = true;
+        BootstrapFields fields;
+        fields.add("heard", "1");
+        channel_.answer(fields);
+    }
+
+    /// False: exit at once.
+    bool interrupt(int signal, Instant now) {
+        const auto wish = interruption_.on_signal(signal, now);
+        if (wish != Interruption::Wish::wind_up) return wish == Interruption::Wish::repeated;
+        transfer_.cancel(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) + " there");
+        return true;
+    }
+
+    [[nodiscard]] ExitCode code() const {
+        if (interruption_.signal() != 0) return ExitCode::interrupted;
+        return transfer_.connected_for() ? exit_code_for(transfer_.outcome()) : ExitCode::udp_blocked;
+    }
+
+    transfer::Transfer& transfer_;
+    BootstrapChannel& channel_;
+    SignalWaiter& signals_;
+    Interruption interruption_;
+    bool told_heard_ = false;
+    Observer observer_;
+};
+
 }  // namespace
 
 std::string host_of_ssh_client() {
@@ -249,86 +428,36 @@ std::string host_of_ssh_client() {
     return host.substr(0, host.find_first_of(" %"));
 }
 
-Result<BoundSocket> BootstrapChannel::open(const std::vector<std::string>& arguments) {
-    static_cast<void>(write_all(out_, own_greeting()));
-    const auto wanted = parse_bootstrap_port(arguments);
-    if (!wanted) return wanted.error();
-    auto socket = open_port(*wanted);
-    if (!socket) return socket;
-    BootstrapFields fields;
-    fields.add("port", std::to_string(socket->local.port));
-    fields.add("address", address_of_ssh());
-    for (std::string& address : own_addresses()) fields.add("own", std::move(address));
-    fields.add("advice", socket->buffer_advice);
-    fields.add("clock", std::to_string(wall_clock_ns()));
-    answer(fields);
-    return socket;
-}
-
-Result<BootstrapRequest> BootstrapChannel::await() {
-    const Instant deadline = monotonic_now() + kRequestWithin;
-    BootstrapFieldReader reader;
-    bool greeted = false;
-    while (monotonic_now() < deadline) {
-        while (const auto line = next_line()) {
-            if (!greeted) {
-                const auto greeting = parse_greeting(*line);
-                if (!greeting) return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
-                if (const auto same = check_greeting(*greeting); !same) {
-                    return Error{same.error().code, "the other end " + same.error().message};
-                }
-                greeted = true;
-                continue;
-            }
-            auto block = reader.feed(*line);
-            if (!block) return block.error();
-            if (block->has_value()) return understand(std::move(**block));
-        }
-        if (closed_) return broken("ended too early");
-        if (buffer_.size() > kMaxUnread) return broken("has a line without an end");
-        if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
-        pollfd entry{in_, POLLIN, 0};
-        if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
+ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
+                         const std::function<Result<RequestedTransfer>(const BootstrapFields& request)>& understand) {
+    SignalWaiter signals;
+    BootstrapChannel channel(signals);
+    auto socket = channel.open(arguments);
+    if (!socket) return channel.refuse(socket.error());
+    transfer::prepare();
+    const auto fields = channel.await();
+    if (!fields) return channel.refuse(fields.error());
+    const auto key = parse_key(fields->get("key"));
+    if (!key) return channel.refuse(broken("has no key"));
+    const auto requested = understand(*fields);
+    if (!requested) return channel.refuse(requested.error());
+    const bool resumable = fields->number("transfer").value_or(0) != 0;
+    std::optional<ExitCode> lost;
+    for (;;) {
+        transfer::AwaitRequest await{.credentials = Credentials::from_psk(*key),
+                                     .link = requested->options.connection(requested->config)};
+        // The datagrams of a new connection wait in the socket while no transfer reads it.
+        await.socket.reset(::fcntl(socket->fd.get(), F_DUPFD_CLOEXEC, 0));
+        if (lost) await.peer_within = requested->options.timeout.value_or(transfer::kPatience);
+        auto transfer = await.socket ? requested->await(std::move(await), lost.has_value())
+                                     : Error{ErrorCode::network, std::generic_category().message(errno)};
+        if (!transfer) return lost ? *lost : channel.refuse(transfer.error());
+        if (!lost) channel.answer(requested->answer);
+        const ExitCode code = OneTransfer(*transfer, requested->end, channel, signals).serve(requested->card);
+        if (!transfer->connected_for() && lost) return *lost;
+        if (!resumable || !transfer->lost() || channel.closed()) return code;
+        lost = code;
     }
-    return Error{ErrorCode::timeout, "no request arrived over ssh; '--bootstrap' is only for udtx over ssh"};
-}
-
-void BootstrapChannel::answer(const BootstrapFields& fields) const {
-    // If the other side has gone, closed() reports it.
-    static_cast<void>(write_all(out_, fields.to_text()));
-}
-
-ExitCode BootstrapChannel::refuse(const Error& error) const {
-    const ExitCode code = exit_code_for(error.code);
-    BootstrapFields fields;
-    fields.add("error", std::to_string(static_cast<int>(code)));
-    fields.add("message", error.message);
-    answer(fields);
-    return code;
-}
-
-bool BootstrapChannel::closed() {
-    pollfd entry{in_, POLLIN, 0};
-    while (!closed_ && ::poll(&entry, 1, 0) > 0) {
-        if (!read_more()) closed_ = true;
-        buffer_.clear();  // no data follows the request
-    }
-    return closed_;
-}
-
-bool BootstrapChannel::read_more() {
-    std::array<char, 4096> block{};
-    const ssize_t n = ::read(in_, block.data(), block.size());
-    if (n > 0) buffer_.append(block.data(), static_cast<std::size_t>(n));
-    return n > 0 || (n < 0 && errno == EINTR);
-}
-
-std::optional<std::string> BootstrapChannel::next_line() {
-    const std::size_t end = buffer_.find('\n');
-    if (end == std::string::npos) return std::nullopt;
-    std::string line = buffer_.substr(0, end);
-    buffer_.erase(0, end + 1);
-    return line;
 }
 
 }  // namespace udtx::apps

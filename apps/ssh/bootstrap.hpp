@@ -1,5 +1,5 @@
-// The messages that both ends exchange over ssh's standard input and output before the connection. This file only
-// converts them to and from text; it does no input or output. docs/using/ssh.md describes the sequence.
+// The messages that both ends exchange over ssh's standard input and output before the connection, and the end that ssh
+// starts. docs/using/ssh.md describes the sequence.
 //
 // Each end first sends a greeting. Then come blocks of lines, each block up to a line "end":
 //
@@ -49,6 +49,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,11 +59,13 @@
 
 #include "common/exit_codes.hpp"
 #include "common/locations.hpp"
-#include "common/process.hpp"
-#include "udtx/bound_socket.hpp"
+#include "control/control.hpp"
+#include "options/common_options.hpp"
+#include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 
@@ -130,43 +133,25 @@ struct BootstrapPort {
 [[nodiscard]] std::vector<std::string> to_arguments(const BootstrapPort& port);
 Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& arguments);
 
-// The remote end of docs/using/ssh.md: what a program that ssh started writes to standard output and reads from
-// standard input.
-
-/// The part that every request has.
-struct BootstrapRequest {
-    Credentials credentials;
-    BootstrapFields fields;  ///< the remaining fields
-};
-
 /// The address that ssh connected from; empty if it is unknown.
 [[nodiscard]] std::string host_of_ssh_client();
 
-class BootstrapChannel {
-  public:
-    explicit BootstrapChannel(SignalWaiter& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}
-
-    /// Sends the greeting and the port. The other side connects while its request is still on the way; its datagrams
-    /// wait in the socket. `arguments`: the words after --bootstrap.
-    Result<BoundSocket> open(const std::vector<std::string>& arguments);
-    /// Waits for the request.
-    Result<BootstrapRequest> await();
-    void answer(const BootstrapFields& fields) const;
-    /// Reports the error to the other side. Returns the exit code.
-    [[nodiscard]] ExitCode refuse(const Error& error) const;
-    /// True if ssh has closed standard input: the other side or its ssh connection has ended.
-    [[nodiscard]] bool closed();
-
-  private:
-    /// False: the input has ended.
-    [[nodiscard]] bool read_more();
-    [[nodiscard]] std::optional<std::string> next_line();
-
-    SignalWaiter& signals_;
-    int in_;
-    int out_;
-    std::string buffer_;
-    bool closed_ = false;
+/// A transfer as the other side requested it.
+struct RequestedTransfer {
+    CommonOptions options;
+    TransportConfig config;
+    DataEnd end;
+    /// Starts to wait for a connection. `again`: an earlier one was lost.
+    std::function<Result<transfer::Transfer>(transfer::AwaitRequest, bool again)> await{};
+    BootstrapFields answer{};  ///< to the request
+    TransferCard card;         ///< for clients that list transfers
 };
+/// Opens a port, waits for the request on standard input, and serves the transfer that `understand` makes of it. If the
+/// connection is lost, waits again with the same port and key, because ssh may ask for a new one-time password. Runs
+/// until the transfer ends or has no prospect. It ends the process itself if threads may still be blocked in a disk
+/// call. `arguments`: the words after --bootstrap.
+[[nodiscard]] ExitCode serve_bootstrap(
+    const std::vector<std::string>& arguments,
+    const std::function<Result<RequestedTransfer>(const BootstrapFields& request)>& understand);
 
 }  // namespace udtx::apps

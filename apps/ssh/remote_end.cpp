@@ -24,7 +24,7 @@ constexpr auto kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 /// The words of the command up to the host.
 std::vector<std::string> beginning(const SshOptions& options) {
     std::vector<std::string> words = options.command;
-    if (!options.port_text.empty()) words.insert(words.end(), {"-p", options.port_text});
+    if (!options.port.empty()) words.insert(words.end(), {"-p", options.port});
     if (!options.identity.empty()) words.insert(words.end(), {"-i", options.identity});
     return words;
 }
@@ -129,10 +129,10 @@ struct HostView {
 };
 
 /// The host's name after ssh's configuration. Without OpenSSH, or without an answer: the name itself.
-HostView view_of(const RemoteStart& start) {
-    HostView view{start.target.host, false};
-    if (!start.options.is_openssh()) return view;
-    auto child = SshChild::start(query_command(start.options, start.target), {[](std::string_view) {}, [] {}});
+HostView view_of(const SshOptions& options, const SshTarget& target) {
+    HostView view{target.host, false};
+    if (!options.is_openssh()) return view;
+    auto child = SshChild::start(query_command(options, target), {[](std::string_view) {}, [] {}});
     if (!child) return view;
     if ((*child)->finish(kSoon) != 0) return view;
     while (const auto line = (*child)->next_line()) {
@@ -145,10 +145,6 @@ HostView view_of(const RemoteStart& start) {
     return view;
 }
 
-Error broken(const RemoteStart& start, const std::string& what) {
-    return {ErrorCode::protocol, start.program + " on " + start.target.host + " " + what};
-}
-
 std::optional<Address> parse_address(const std::string& text, AddressChoice choice) {
     const bool numeric = !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
     const auto found = numeric ? resolve(text, 0, choice) : Result<std::vector<Address>>(std::vector<Address>());
@@ -157,196 +153,83 @@ std::optional<Address> parse_address(const std::string& text, AddressChoice choi
 
 }  // namespace
 
-/// Holds ssh and the state of its messages.
-class RemoteEnd::Dialogue {
-  public:
-    Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWaiter& signals)
-        : start_(std::move(start)),
-          program_(remote_name(start_.options, start_.program)),
-          log_(log),
-          terminal_(terminal),
-          signals_(signals) {}
-
-    Result<void> open(const std::string& text) {
-        auto child =
-            SshChild::start(remote_command(start_.options, start_.target, start_.addresses, start_.program),
-                            {[this](std::string_view line) { complained(line); }, [this] { signals_.wake(); }});
-        if (!child) return child.error();
-        child_ = std::move(*child);
-        // If ssh has already ended, its own exit is the error that counts.
-        static_cast<void>(child_->write(text));
-        return {};
-    }
-
-    /// Waits for the first block: the port.
-    Result<BootstrapFields> await_port() {
-        for (;;) {
-            auto block = next_block();
-            if (!block) return block.error();
-            if (block->has_value()) {
-                port_told_ = child_->line_came();
-                return std::move(**block);
-            }
-            if (const auto signal = signals_.wait(SignalWaiter::kTurn)) {
-                return Error{ErrorCode::interrupted, std::string("interrupted by ") + signal_name(*signal) +
-                                                         " before " + start_.target.host + " was ready"};
-            }
-        }
-    }
-
-    /// Time at which the first block was complete here.
-    [[nodiscard]] std::chrono::system_clock::time_point port_told() const { return port_told_; }
-
-    /// The second block: the answer to the request.
-    [[nodiscard]] const Result<std::optional<BootstrapFields>>& answer() {
-        while (answer_ && !answer_->has_value()) {
-            auto block = next_block();
-            if (block && !block->has_value()) break;
-            answer_ = std::move(block);
-        }
-        return answer_;
-    }
-
-    /// True once the third block reports received datagrams.
-    [[nodiscard]] bool heard() {
-        if (const auto& answered = answer(); !answered || !answered->has_value()) return false;
-        while (const auto line = child_->next_line()) {
-            const auto block = reader_.feed(*line);
-            heard_ = heard_ || (block && block->has_value() && !(*block)->get("heard").empty());
-        }
-        return heard_;
-    }
-
-    [[nodiscard]] bool gone() { return child_->gone(); }
-    [[nodiscard]] Error ended_early() const {
-        return {ErrorCode::network, "'" + program_ + "' on " + start_.target.host + " ended before the transfer began"};
-    }
-
-  private:
-    /// Returns a block if it has arrived. An error: the other side reports why it refuses, or has ended.
-    Result<std::optional<BootstrapFields>> next_block() {
-        while (const auto line = child_->next_line()) {
-            auto block = take(*line);
-            if (!block) return block;
-            if (block->has_value()) return judge(std::move(**block));
-        }
-        if (child_->said_too_much()) return broken(start_, kSaysTooMuch);
-        if (child_->ended()) return explain(child_->finish(kSoon));
-        return std::optional<BootstrapFields>();
-    }
-
-    Result<std::optional<BootstrapFields>> take(const std::string& line) {
-        if (greeted_) return reader_.feed(line);
-        const auto greeting = parse_greeting(line);
-        if (!greeting) {
-            log_.detail(start_.target.host + " says: " + line);  // printed by a login script
-            return std::optional<BootstrapFields>();
-        }
-        greeted_ = true;
-        if (const auto same = check_greeting(*greeting); !same) return broken(start_, same.error().message);
-        return std::optional<BootstrapFields>();
-    }
-
-    Result<std::optional<BootstrapFields>> judge(BootstrapFields block) {
-        const auto code = block.number("error");
-        if (!code) return std::optional(std::move(block));
-        return Error{error_code_for(static_cast<ExitCode>(*code)), start_.target.host + ": " + block.get("message")};
-    }
-
-    void complained(std::string_view line) {
-        const std::lock_guard lock(mutex_);
-        refused_ = refused_ || std::any_of(kRefusals.begin(), kRefusals.end(), [&](const char* words) {
-                       return line.find(words) != std::string_view::npos;
-                   });
-        // Drops the shell's message about a missing program, because explain() describes it better.
-        const std::string leaf = program_.substr(program_.rfind('/') + 1);
-        const bool missing =
-            line.find("not found") != std::string_view::npos || line.find("No such file") != std::string_view::npos;
-        if (!missing || line.find(leaf) == std::string_view::npos) terminal_.line(escape_message(line));
-    }
-
-    Error explain(int status) {
-        const std::lock_guard lock(mutex_);
-        const std::string& host = start_.target.host;
-        if (status == kCommandNotFound && !greeted_) {
-            return {ErrorCode::protocol, not_found(start_.options, start_.target, start_.program)};
-        }
-        if (status == kCommandNotRunnable && !greeted_) {
-            return {ErrorCode::protocol, program_ + ": cannot be run on " + host + "; name another with --remote-bin"};
-        }
-        if (status != kSshFailed || greeted_) {
-            return {ErrorCode::protocol, "'" + program_ + " --bootstrap' on " + host + " ended with code " +
-                                             std::to_string(status) +
-                                             "; is the same version of udtx there? --remote-bin names another"};
-        }
-        return {refused_ ? ErrorCode::authentication : ErrorCode::network,
-                (refused_ ? "ssh was refused by " : "ssh could not connect to ") + host +
-                    "; try: " + login_command(start_.options, start_.target)};
-    }
-
-    RemoteStart start_;
-    std::string program_;
-    Log& log_;
-    Terminal& terminal_;
-    SignalWaiter& signals_;
-    BootstrapFieldReader reader_;
-    bool greeted_ = false;
-    std::chrono::system_clock::time_point port_told_;
-    Result<std::optional<BootstrapFields>> answer_{std::nullopt};
-    bool heard_ = false;
-
-    std::mutex mutex_;
-    bool refused_ = false;             // ssh's messages show a refusal
-    std::unique_ptr<SshChild> child_;  // destroyed first, because its thread calls complained()
-};
-
 Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log, Terminal& terminal,
                                                     SignalWaiter& signals) {
-    std::array<std::byte, Credentials::kPskBytes> key{};
+    BootstrapKey key{};
     SystemRng().fill(key);
     start.request.add("key", key_to_text(key));
-    const std::string text = own_greeting() + start.request.to_text();
-    const RemoteStart copy = start;
-    auto dialogue = std::make_unique<Dialogue>(std::move(start), log, terminal, signals);
-    if (const auto opened = dialogue->open(text); !opened) return opened.error();
-    // Meanwhile ssh connects.
-    const HostView host = view_of(copy);
-    const auto resolved = resolve(host.name, 0, copy.addresses);
-    transfer::prepare();
-    auto reply = dialogue->await_port();
-    if (!reply) return reply.error();
-
-    const auto port = reply->number("port");
-    if (!port || *port == 0 || *port > 65535) return broken(copy, "names no port");
-    auto addresses = addresses_to_dial(resolved ? *resolved : std::vector<Address>(),
-                                       parse_address(reply->get("address"), copy.addresses), host.proxied);
-    if (addresses.empty()) return resolved ? broken(copy, "names no address to connect to") : resolved.error();
-    std::vector<Address> told;
-    for (const std::string& one : reply->all("own")) {
-        if (const auto address = parse_address(one, copy.addresses)) told.push_back(*address);
-    }
-    const auto here = list_interfaces();
-    auto own = own_addresses_to_dial(told, addresses, here ? *here : std::vector<Interface>());
-    for (auto* list : {&addresses, &own}) {
-        for (Address& address : *list) address.port = static_cast<std::uint16_t>(*port);
-    }
-    return std::unique_ptr<RemoteEnd>(new RemoteEnd(std::move(dialogue), Credentials::from_psk(key), std::move(*reply),
-                                                    std::move(addresses), std::move(own)));
+    std::unique_ptr<RemoteEnd> remote(new RemoteEnd(start, Credentials::from_psk(key), log, terminal, signals));
+    RemoteEnd& self = *remote;
+    auto child =
+        SshChild::start(remote_command(self.options_, self.target_, self.choice_, self.program_),
+                        {[&self](std::string_view line) { self.complained(line); }, [&signals] { signals.wake(); }});
+    if (!child) return child.error();
+    self.child_ = std::move(*child);
+    // If ssh has already ended, its own exit is the error that counts.
+    static_cast<void>(self.child_->write(own_greeting() + start.request.to_text()));
+    if (const auto taken = self.take_port(); !taken) return taken.error();
+    return remote;
 }
 
-RemoteEnd::RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials, BootstrapFields reply,
-                     std::vector<Address> addresses, std::vector<Address> own_addresses)
-    : dialogue_(std::move(dialogue)),
-      credentials_(std::move(credentials)),
-      reply_(std::move(reply)),
-      addresses_(std::move(addresses)),
-      own_addresses_(std::move(own_addresses)) {}
+RemoteEnd::RemoteEnd(const RemoteStart& start, Credentials credentials, Log& log, Terminal& terminal,
+                     SignalWaiter& signals)
+    : target_(start.target),
+      options_(start.options),
+      choice_(start.addresses),
+      program_(start.program),
+      name_(remote_name(options_, program_)),
+      log_(log),
+      terminal_(terminal),
+      signals_(signals),
+      credentials_(std::move(credentials)) {}
 
-RemoteEnd::~RemoteEnd() = default;
+Result<void> RemoteEnd::take_port() {
+    // Meanwhile ssh connects.
+    const HostView host = view_of(options_, target_);
+    const auto resolved = resolve(host.name, 0, choice_);
+    transfer::prepare();
+    auto reply = await_port();
+    if (!reply) return reply.error();
+    reply_ = std::move(*reply);
+    replied_at_ = child_->line_came();
 
-std::chrono::system_clock::time_point RemoteEnd::replied_at() const { return dialogue_->port_told(); }
+    const auto port = reply_.number("port");
+    if (!port || *port == 0 || *port > 65535) return broken("names no port");
+    addresses_ = addresses_to_try(resolved ? *resolved : std::vector<Address>(),
+                                  parse_address(reply_.get("address"), choice_), host.proxied);
+    if (addresses_.empty()) return resolved ? broken("names no address to connect to") : resolved.error();
+    std::vector<Address> told;
+    for (const std::string& one : reply_.all("own")) {
+        if (const auto address = parse_address(one, choice_)) told.push_back(*address);
+    }
+    const auto here = list_interfaces();
+    own_addresses_ = own_addresses_to_try(told, addresses_, here ? *here : std::vector<Interface>());
+    for (auto* list : {&addresses_, &own_addresses_}) {
+        for (Address& address : *list) address.port = static_cast<std::uint16_t>(*port);
+    }
+    return {};
+}
 
-Result<std::optional<BootstrapFields>> RemoteEnd::answer() { return dialogue_->answer(); }
+Result<BootstrapFields> RemoteEnd::await_port() {
+    for (;;) {
+        auto block = next_block();
+        if (!block) return block.error();
+        if (block->has_value()) return std::move(**block);
+        if (const auto signal = signals_.wait(SignalWaiter::kTurn)) {
+            return Error{ErrorCode::interrupted, std::string("interrupted by ") + signal_name(*signal) + " before " +
+                                                     target_.host + " was ready"};
+        }
+    }
+}
+
+Result<std::optional<BootstrapFields>> RemoteEnd::answer() {
+    while (answer_ && !answer_->has_value()) {
+        auto block = next_block();
+        if (block && !block->has_value()) break;
+        answer_ = std::move(block);
+    }
+    return answer_;
+}
 
 Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
     const auto deadline = std::chrono::steady_clock::now() + kSoon;
@@ -357,14 +240,81 @@ Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
     }
 }
 
-bool RemoteEnd::heard() { return dialogue_->heard(); }
+bool RemoteEnd::heard() {
+    if (const auto answered = answer(); !answered || !answered->has_value()) return false;
+    while (const auto line = child_->next_line()) {
+        const auto block = reader_.feed(*line);
+        heard_ = heard_ || (block && block->has_value() && !(*block)->get("heard").empty());
+    }
+    return heard_;
+}
 
-bool RemoteEnd::gone() { return dialogue_->gone(); }
+Error RemoteEnd::ended_early() const {
+    return {ErrorCode::network, "'" + name_ + "' on " + target_.host + " ended before the transfer began"};
+}
 
-Error RemoteEnd::ended_early() const { return dialogue_->ended_early(); }
+Error RemoteEnd::broken(const std::string& what) const {
+    return {ErrorCode::protocol, program_ + " on " + target_.host + " " + what};
+}
 
-std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved, const std::optional<Address>& reached,
-                                       bool proxied) {
+Result<std::optional<BootstrapFields>> RemoteEnd::next_block() {
+    while (const auto line = child_->next_line()) {
+        auto block = take(*line);
+        if (!block) return block;
+        if (!block->has_value()) continue;
+        const auto code = (*block)->number("error");
+        if (!code) return block;
+        return Error{error_code_for(static_cast<ExitCode>(*code)), target_.host + ": " + (*block)->get("message")};
+    }
+    if (child_->said_too_much()) return broken(kSaysTooMuch);
+    if (child_->ended()) return explain(child_->finish(kSoon));
+    return std::optional<BootstrapFields>();
+}
+
+Result<std::optional<BootstrapFields>> RemoteEnd::take(const std::string& line) {
+    if (greeted_) return reader_.feed(line);
+    const auto greeting = parse_greeting(line);
+    if (!greeting) {
+        log_.detail(target_.host + " says: " + line);  // printed by a login script
+        return std::optional<BootstrapFields>();
+    }
+    greeted_ = true;
+    if (const auto same = check_greeting(*greeting); !same) return broken(same.error().message);
+    return std::optional<BootstrapFields>();
+}
+
+void RemoteEnd::complained(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    refused_ = refused_ || std::any_of(kRefusals.begin(), kRefusals.end(),
+                                       [&](const char* words) { return line.find(words) != std::string_view::npos; });
+    // Drops the shell's message about a missing program, because explain() describes it better.
+    const std::string leaf = name_.substr(name_.rfind('/') + 1);
+    const bool missing =
+        line.find("not found") != std::string_view::npos || line.find("No such file") != std::string_view::npos;
+    if (!missing || line.find(leaf) == std::string_view::npos) terminal_.line(escape_message(line));
+}
+
+Error RemoteEnd::explain(int status) {
+    const std::lock_guard lock(mutex_);
+    const std::string& host = target_.host;
+    if (status == kCommandNotFound && !greeted_) {
+        return {ErrorCode::protocol, not_found(options_, target_, program_)};
+    }
+    if (status == kCommandNotRunnable && !greeted_) {
+        return {ErrorCode::protocol, name_ + ": cannot be run on " + host + "; name another with --remote-bin"};
+    }
+    if (status != kSshFailed || greeted_) {
+        return {ErrorCode::protocol, "'" + name_ + " --bootstrap' on " + host + " ended with code " +
+                                         std::to_string(status) +
+                                         "; is the same version of udtx there? --remote-bin names another"};
+    }
+    return {refused_ ? ErrorCode::authentication : ErrorCode::network,
+            (refused_ ? "ssh was refused by " : "ssh could not connect to ") + host +
+                "; try: " + login_command(options_, target_)};
+}
+
+std::vector<Address> addresses_to_try(const std::vector<Address>& resolved, const std::optional<Address>& reached,
+                                      bool proxied) {
     std::vector<Address> out;
     if (!reached) return resolved;
     // If a resolved address is the one that ssh reached, only that one counts. It is taken from `resolved`, because
@@ -378,8 +328,8 @@ std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved, con
     return out;
 }
 
-std::vector<Address> own_addresses_to_dial(const std::vector<Address>& told, const std::vector<Address>& addresses,
-                                           const std::vector<Interface>& here) {
+std::vector<Address> own_addresses_to_try(const std::vector<Address>& told, const std::vector<Address>& addresses,
+                                          const std::vector<Interface>& here) {
     std::vector<Address> out;
     const auto has = [](const std::vector<Address>& list, const Address& one) {
         return std::ranges::any_of(list, [&](const Address& a) { return a.family == one.family && a.ip == one.ip; });

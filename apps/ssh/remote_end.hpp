@@ -3,16 +3,20 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/locations.hpp"
 #include "common/log.hpp"
 #include "common/process.hpp"
-#include "options/route_options.hpp"
+#include "options/common_options.hpp"
 #include "ssh/bootstrap.hpp"
+#include "ssh/ssh_child.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/interfaces.hpp"
@@ -58,52 +62,79 @@ class RemoteEnd {
     /// arrived.
     static Result<std::unique_ptr<RemoteEnd>> start(RemoteStart start, Log& log, Terminal& terminal,
                                                     SignalWaiter& signals);
-    ~RemoteEnd();
+    RemoteEnd(const RemoteEnd&) = delete;
+    RemoteEnd& operator=(const RemoteEnd&) = delete;
 
     [[nodiscard]] const Credentials& credentials() const noexcept { return credentials_; }
     /// The block that contained the port.
     [[nodiscard]] const BootstrapFields& reply() const noexcept { return reply_; }
-    /// Time at which that block arrived, by the local wall clock.
-    [[nodiscard]] std::chrono::system_clock::time_point replied_at() const;
+    /// Time at which that block was complete here, by the local wall clock.
+    [[nodiscard]] std::chrono::system_clock::time_point replied_at() const noexcept { return replied_at_; }
     /// Addresses to try in this order.
     [[nodiscard]] const std::vector<Address>& addresses() const noexcept { return addresses_; }
     /// Addresses of its interfaces, to try together if none of addresses() answers.
     [[nodiscard]] const std::vector<Address>& own_addresses() const noexcept { return own_addresses_; }
-    /// The other side's answer to the request, if it has arrived. An error: the other side refuses, or has ended
-    /// without an answer.
+    [[nodiscard]] std::uint16_t port() const noexcept { return addresses_.front().port; }
+    /// The other side's answer to the request (the second block), if it has arrived. An error: the other side refuses,
+    /// or has ended without an answer.
     [[nodiscard]] Result<std::optional<BootstrapFields>> answer();
     /// Waits a short time for the answer.
     [[nodiscard]] Result<std::optional<BootstrapFields>> await_answer();
-    /// True if the other side has reported received datagrams.
+    /// True once the other side has reported received datagrams (the third block).
     [[nodiscard]] bool heard();
     /// True if the remote program or the local ssh has ended. If only ssh has, datagrams may still arrive.
-    [[nodiscard]] bool gone();
+    [[nodiscard]] bool gone() { return child_->gone(); }
     /// The error if the program ended before the connection.
     [[nodiscard]] Error ended_early() const;
-    [[nodiscard]] std::uint16_t port() const noexcept { return addresses_.front().port; }
 
   private:
-    class Dialogue;
-    RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials, BootstrapFields reply,
-              std::vector<Address> addresses, std::vector<Address> own_addresses);
+    RemoteEnd(const RemoteStart& start, Credentials credentials, Log& log, Terminal& terminal, SignalWaiter& signals);
+    /// Waits for the first block: the port.
+    Result<BootstrapFields> await_port();
+    /// Finds the addresses to connect to.
+    Result<void> take_port();
+    /// Returns a block if it has arrived. An error: the other side reports why it refuses, or has ended.
+    Result<std::optional<BootstrapFields>> next_block();
+    /// Takes a line before or in a block. Returns the block that it completes.
+    Result<std::optional<BootstrapFields>> take(const std::string& line);
+    [[nodiscard]] Error broken(const std::string& what) const;
+    /// Runs on the reader's thread of the child.
+    void complained(std::string_view line);
+    Error explain(int status);
 
-    std::unique_ptr<Dialogue> dialogue_;
+    const SshTarget target_;
+    const SshOptions& options_;
+    const AddressChoice choice_;
+    const std::string program_;
+    const std::string name_;  // of the program in messages
+    Log& log_;
+    Terminal& terminal_;
+    SignalWaiter& signals_;
     Credentials credentials_;
     BootstrapFields reply_;
+    std::chrono::system_clock::time_point replied_at_;
     std::vector<Address> addresses_;
     std::vector<Address> own_addresses_;
+    BootstrapFieldReader reader_;
+    bool greeted_ = false;
+    Result<std::optional<BootstrapFields>> answer_{std::nullopt};
+    bool heard_ = false;
+
+    std::mutex mutex_;
+    bool refused_ = false;             // ssh's messages show a refusal
+    std::unique_ptr<SshChild> child_;  // destroyed first, because its thread calls complained()
 };
 
 /// The addresses to connect to. `resolved`: those of the host's name, resolved here. `reached`: the address of ssh's
 /// connection at the other side. `proxied`: ssh connects through another host, where the name may resolve differently.
-[[nodiscard]] std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved,
-                                                     const std::optional<Address>& reached, bool proxied);
+[[nodiscard]] std::vector<Address> addresses_to_try(const std::vector<Address>& resolved,
+                                                    const std::optional<Address>& reached, bool proxied);
 
 /// Addresses of the other side's interfaces that are worth trying: none of `addresses`, and no address of this host,
 /// because virtual networks have the same addresses on many hosts. At most kMostOwnAddresses.
-[[nodiscard]] std::vector<Address> own_addresses_to_dial(const std::vector<Address>& told,
-                                                         const std::vector<Address>& addresses,
-                                                         const std::vector<Interface>& here);
+[[nodiscard]] std::vector<Address> own_addresses_to_try(const std::vector<Address>& told,
+                                                        const std::vector<Address>& addresses,
+                                                        const std::vector<Interface>& here);
 inline constexpr std::size_t kMostOwnAddresses = 8;
 
 }  // namespace udtx::apps

@@ -6,8 +6,7 @@
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "fuzz/require.hpp"
-#include "options/rate_options.hpp"
-#include "options/route_options.hpp"
+#include "options/common_options.hpp"
 #include "ssh/bootstrap.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{

@@ -21,7 +21,7 @@ HELPERS = {"io_error": "file_io", "socket_error": "network", "system_error": "ne
 GENERAL = "any other text with code 1"
 MADE = re.compile(rf"ErrorCode::({CODES}),|(?:return |, |= |\()({'|'.join(HELPERS)})\((?=[^()]*\")")
 # Here this helper makes usage errors.
-NO_HELPER = {"apps/common/units.cpp": "bad", "apps/options/rate_options.cpp": "bad"}
+NO_HELPER = {"apps/common/units.cpp": "bad"}
 # Texts of messages with another code than that of the Error.
 OTHER_CODES = {
     "exists and is not overwritten": 1,  # keygen()
@@ -33,7 +33,7 @@ RETURNED = re.compile(r'\breturn (?=[^;]*")')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"^[ \t]*//.*$|[ \t]//[^\"\n]*$", re.M)
 # The strings that they return become messages.
-WHOLE = {"apps/dial/explain.cpp", "libudtx/src/proto/connection_timers.cpp"}
+WHOLE = {"apps/connect/runner.cpp", "libudtx/src/proto/connection_timers.cpp"}
 # Sources whose messages only programs of the library meet: the row of the headers stands for them.
 OF_PROGRAMS = {
     "libudtx/src/io/listener.cpp": "a time-out of accept()",

@@ -54,7 +54,7 @@ TEST_CASE("Whoever has the shared key may send, and may fetch where the server a
     b.command.allow_read = true;
     REQUIRE(access.pull({}).ok());
     CHECK(access.pull({})->directory == b.command.directory);
-    b.command.to_stdout = true;
+    b.command.streaming = true;
     CHECK_FALSE(access.pull({}).ok());
     CHECK(access.push({})->stream_fd == STDOUT_FILENO);
     CHECK(access.place_of({}).empty());
@@ -149,9 +149,9 @@ TEST_CASE("A directory that no key could write at the start stays closed") {
     SECTION("nobody could write") { access.note_places({}); }
     REQUIRE_FALSE(access.push(carol).ok());
     CHECK(access.push(carol).error().code == ErrorCode::refused);
-    b.command.to_stdout = true;  // writes to no directory
+    b.command.streaming = true;  // writes to no directory
     CHECK(access.push(carol).ok());
-    b.command.to_stdout = false;
+    b.command.streaming = false;
     Access open = b.access();
     open.note_places({b.command.directory});
     CHECK(open.push(carol).ok());

@@ -1,5 +1,5 @@
 // The totals that are reported for a transfer over several connections.
-#include "dial/transfer_observers.hpp"
+#include "connect/transfer_observers.hpp"
 #include "observe/observer.hpp"
 #include "test/catch.hpp"
 

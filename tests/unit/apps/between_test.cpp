@@ -49,14 +49,14 @@ TEST_CASE("where answers do not come back, both ends may be the cause") {
 TEST_CASE("a small path MTU is the tunnel's on the way, or that of the interface here") {
     PathProbe probe = passed(1300);
     CHECK(has(examine_between(probe, "far", {}).at(1).what, "larger packets are lost on the path"));
-    probe.link = LocalLink{"eth0", 1500};
+    probe.interface = LocalInterface{"eth0", 1500};
     CHECK(has(examine_between(probe, "far", {}).at(1).what, "larger packets are lost on the path"));
-    probe.link = LocalLink{"wg0", 1328};
+    probe.interface = LocalInterface{"wg0", 1328};
     const Finding finding = examine_between(probe, "far", {}).at(1);
     CHECK_FALSE(finding.good);
     CHECK(has(finding.what, "path MTU: 1328 (datagrams of 1,300 bytes pass), the MTU of wg0 here is 1,328"));
     CHECK(has(finding.remedy, "ip link set wg0 mtu 1500"));
-    probe.link = LocalLink{"wg0", 1380};  // small, but not the limit of the path
+    probe.interface = LocalInterface{"wg0", 1380};  // small, but not the limit of the path
     CHECK(has(examine_between(probe, "far", {}).at(1).what, "larger packets are lost on the path"));
     CHECK(examine_between(passed(1452), "far", {}).at(1).good);
 }

@@ -1,4 +1,4 @@
-#include "options/shard_options.hpp"
+#include "options/tree_options.hpp"
 
 #include <map>
 #include <string>

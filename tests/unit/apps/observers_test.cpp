@@ -11,8 +11,8 @@
 #include <cstdlib>
 
 #include "common/process.hpp"
-#include "control/control_socket.hpp"
-#include "dial/transfer_observers.hpp"
+#include "connect/transfer_observers.hpp"
+#include "control/control.hpp"
 #include "observe/final_report.hpp"
 #include "observe/http_server.hpp"
 #include "observe/prometheus.hpp"
@@ -196,26 +196,25 @@ TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, a
 TEST_CASE("the control socket is the user's alone, changes the rate, and is gone afterwards") {
     const RuntimeHere here;
     RateGovernor rates({.base = Rate::bits_per_second(50e6)});
-    auto socket = ControlSocket::open(
-        control_handler(&rates, {[] { return std::string("{}"); }, [] { return std::string("a\tb"); }}));
+    auto socket = open_control(&rates, [] { return Described{.card = {.program = "udtx-send", .role = "sender"}}; });
     REQUIRE(socket);
-    const std::string path = (*socket)->path();
+    const std::string path = (*socket)->address();
     struct stat info {};
     REQUIRE(::stat(path.c_str(), &info) == 0);
     CHECK((info.st_mode & 0777U) == 0600U);
-    const auto answer = ask_control_socket(path, "rate 100M");
+    const auto answer = ask_control(path, "rate 100M");
     REQUIRE(answer);
     CHECK(has(*answer, "100 Mbit/s (12.5 MB/s)"));
     CHECK(rates.update({}, true).bps() == 100e6);
-    CHECK(*ask_control_socket(std::to_string(::getpid()), "status") == "{}");
-    const auto wrong = ask_control_socket(path, "rate fast");
+    CHECK(has(*ask_control(std::to_string(::getpid()), "status"), R"("program":"udtx-send")"));
+    const auto wrong = ask_control(path, "rate fast");
     REQUIRE_FALSE(wrong);
     CHECK(has(wrong.error().message, "'fast'"));
-    CHECK(ask_control_socket(path, "explode").error().code == ErrorCode::invalid_argument);
+    CHECK(ask_control(path, "explode").error().code == ErrorCode::invalid_argument);
     CHECK(rates.update({}, true).bps() == 100e6);
     socket->reset();
     CHECK_FALSE(fs::exists(path));
-    CHECK(ask_control_socket(path, "status").error().code == ErrorCode::file_io);
+    CHECK(ask_control(path, "status").error().code == ErrorCode::file_io);
 }
 
 TEST_CASE("what a killed process left is removed by whoever comes next, and what others use stays") {
@@ -224,13 +223,13 @@ TEST_CASE("what a killed process left is removed by whoever comes next, and what
     REQUIRE(directory);
     const std::string first = socket_of_killed(*directory);
     REQUIRE(fs::exists(*directory + "/" + first + ".sock"));
-    const auto answer = ask_control_socket(first, "status");
+    const auto answer = ask_control(first, "status");
     REQUIRE_FALSE(answer);
     CHECK(has(answer.error().message, "was killed"));
     CHECK_FALSE(fs::exists(*directory + "/" + first + ".sock"));
 
     const std::string second = socket_of_killed(*directory);
-    const auto socket = ControlSocket::open([](const std::string&) { return std::string("{}"); });
+    const auto socket = open_control(nullptr, [] { return Described{}; });
     REQUIRE(socket);
     CHECK_FALSE(fs::exists(*directory + "/" + second + ".sock"));
     const std::string third = socket_of_killed(*directory);

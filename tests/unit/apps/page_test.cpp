@@ -1,8 +1,7 @@
 // The data of the live page: a bounded number of samples, values of each path, and names that stay plain text.
 #include <cmath>
 
-#include "page/live_page.hpp"
-#include "page/page_data.hpp"
+#include "page/page.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

@@ -1,4 +1,4 @@
-#include "options/route_options.hpp"
+#include "options/common_options.hpp"
 
 #include "io/path_plan.hpp"
 #include "test/catch.hpp"
@@ -50,22 +50,22 @@ TEST_CASE("a path is given once") {
 TEST_CASE("a path that is not there is an error at first, and after an outage it may come back") {
     PathOptions paths;
     paths.texts = {"nosuch0", "127.0.0.1", "127.0.0.2"};
-    paths.multipath_text = "failover";
+    paths.failover = true;
     REQUIRE(paths.check().ok());
-    transfer::DialOptions dial;
-    dial.addresses = {v4(127, 0, 0, 9, 7000)};
-    const auto first = paths.apply(dial);
+    transfer::DialOptions connection;
+    connection.addresses = {v4(127, 0, 0, 9, 7000)};
+    const auto first = paths.apply(connection);
     REQUIRE_FALSE(first.ok());
     CHECK(first.error().code == ErrorCode::invalid_argument);
     CHECK(first.error().message.find("--path nosuch0: ") == 0);
-    REQUIRE(paths.apply(dial, true));
-    CHECK(dial.skip_absent_paths);
-    REQUIRE(dial.paths.size() == 3);
-    CHECK_FALSE(dial.paths[0].standby);
-    CHECK(dial.paths[1].standby);
+    REQUIRE(paths.apply(connection, true));
+    CHECK(connection.skip_absent_paths);
+    REQUIRE(connection.paths.size() == 3);
+    CHECK_FALSE(connection.paths[0].standby);
+    CHECK(connection.paths[1].standby);
 }
 
-TEST_CASE("messages name who is dialled") {
+TEST_CASE("messages name the hosts to connect to") {
     const auto targets = [](std::vector<std::string> texts) {
         PathOptions paths;
         paths.texts = std::move(texts);

@@ -36,19 +36,19 @@ TEST_CASE("A receiver that keeps nothing else writes below its directory") {
     CHECK(places.files.empty());
     CHECK(places.renames.empty());
     CHECK(places.links.empty());
-    b.command.to_stdout = true;
+    b.command.streaming = true;
     CHECK(b.places().trees.empty());
 }
 
 TEST_CASE("Around a receipt names come and go, and no more") {
     Bench b;
-    b.command.common.receipt_text = b.kept + "/receipt";
+    b.command.common.receipt = b.kept + "/receipt";
     SECTION("it is new") {}
     SECTION("it is a link to elsewhere: there") {
         fs::create_directories(b.temp / "beside");
-        b.command.common.receipt_text = (b.temp / "beside/receipt").string();
+        b.command.common.receipt = (b.temp / "beside/receipt").string();
         write_file(b.kept + "/real", "x");
-        fs::create_symlink(b.kept + "/real", b.command.common.receipt_text);
+        fs::create_symlink(b.kept + "/real", b.command.common.receipt);
     }
     const SandboxPlaces places = b.places();
     CHECK(places.trees == Names{b.command.directory});
@@ -60,7 +60,7 @@ TEST_CASE("Around a receipt names come and go, and no more") {
 TEST_CASE("A report is one file; where it may be removed meanwhile an open one may get its name") {
     Bench b;
     const std::string report = b.kept + "/report.html";
-    b.command.common.observing.report = report;
+    b.command.common.report = report;
     Names around{b.kept};
     SECTION("it is new") {}
     SECTION("it is a file") { write_file(report, "x"); }

@@ -10,7 +10,7 @@ namespace {
 
 ProgressView sample_view() {
     ProgressView view;
-    view.phase = Phase::transferring;
+    view.phase = transfer::Phase::transfer;
     view.bytes_done = 420'000'000;
     view.bytes_total = 1'000'000'000;
     view.files_done = 12;

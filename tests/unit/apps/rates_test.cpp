@@ -2,8 +2,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "common/units.hpp"
 #include "control/rate_governor.hpp"
-#include "options/rate_options.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 

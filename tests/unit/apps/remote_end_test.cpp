@@ -1,5 +1,6 @@
 #include "ssh/remote_end.hpp"
 
+#include "options/flags.hpp"
 #include "ssh/bootstrap.hpp"
 #include "test/catch.hpp"
 
@@ -16,40 +17,49 @@ Address v4(std::uint8_t last) {
 }
 using Addresses = std::vector<Address>;
 
+/// Takes the flags as a command does.
+Result<void> take(SshOptions& options, std::vector<std::string> arguments) {
+    CLI::App app;
+    Flags flags(app);
+    options.define(flags);
+    if (const auto parsed = parse_arguments(app, std::move(arguments)); !parsed) return parsed.error();
+    return flags.check();
+}
+
 }  // namespace
 
 TEST_CASE("the address that ssh reached is dialled") {
     // ssh reached one of the name's addresses, with or without a proxy.
-    CHECK(addresses_to_dial({v4(1), v4(2)}, v4(2), false) == Addresses{v4(2)});
-    CHECK(addresses_to_dial({v4(1), v4(2)}, v4(2), true) == Addresses{v4(2)});
+    CHECK(addresses_to_try({v4(1), v4(2)}, v4(2), false) == Addresses{v4(2)});
+    CHECK(addresses_to_try({v4(1), v4(2)}, v4(2), true) == Addresses{v4(2)});
     // Behind a NAT the far end reports another address: only the name's addresses lead there.
-    CHECK(addresses_to_dial({v4(1), v4(2)}, v4(9), false) == Addresses{v4(1), v4(2)});
+    CHECK(addresses_to_try({v4(1), v4(2)}, v4(9), false) == Addresses{v4(1), v4(2)});
     // Behind a jump host the name may not resolve here, or may resolve to another host.
-    CHECK(addresses_to_dial({}, v4(9), true) == Addresses{v4(9)});
-    CHECK(addresses_to_dial({v4(1)}, v4(9), true) == Addresses{v4(1), v4(9)});
-    CHECK(addresses_to_dial({}, v4(9), false) == Addresses{v4(9)});
-    CHECK(addresses_to_dial({v4(1)}, std::nullopt, true) == Addresses{v4(1)});
-    CHECK(addresses_to_dial({}, std::nullopt, false).empty());
+    CHECK(addresses_to_try({}, v4(9), true) == Addresses{v4(9)});
+    CHECK(addresses_to_try({v4(1)}, v4(9), true) == Addresses{v4(1), v4(9)});
+    CHECK(addresses_to_try({}, v4(9), false) == Addresses{v4(9)});
+    CHECK(addresses_to_try({v4(1)}, std::nullopt, true) == Addresses{v4(1)});
+    CHECK(addresses_to_try({}, std::nullopt, false).empty());
 
     // Only this host knows the zone of a link-local address.
     Address zoned = v4(1);
     zoned.family = Address::Family::v6;
     Address there = zoned;
     zoned.scope = 3;
-    CHECK(addresses_to_dial({zoned}, there, false) == Addresses{zoned});
+    CHECK(addresses_to_try({zoned}, there, false) == Addresses{zoned});
 }
 
 TEST_CASE("the far end's own addresses are tried too, without those that lead nowhere new") {
     const std::vector<Interface> here{{"lo", 1, {}}, {"docker0", 2, {v4(7)}}};
-    CHECK(own_addresses_to_dial({v4(1), v4(2), v4(7), v4(3), v4(2)}, {v4(1)}, here) == Addresses{v4(2), v4(3)});
-    CHECK(own_addresses_to_dial({}, {v4(1)}, here).empty());
+    CHECK(own_addresses_to_try({v4(1), v4(2), v4(7), v4(3), v4(2)}, {v4(1)}, here) == Addresses{v4(2), v4(3)});
+    CHECK(own_addresses_to_try({}, {v4(1)}, here).empty());
     Addresses many;
     for (std::uint8_t i = 100; i < 130; ++i) many.push_back(v4(i));
-    CHECK(own_addresses_to_dial(many, {v4(1)}, here).size() == kMostOwnAddresses);
+    CHECK(own_addresses_to_try(many, {v4(1)}, here).size() == kMostOwnAddresses);
     // The same bytes of another family are another address.
     Address six = v4(1);
     six.family = Address::Family::v6;
-    CHECK(own_addresses_to_dial({six}, {v4(1)}, here) == Addresses{six});
+    CHECK(own_addresses_to_try({six}, {v4(1)}, here) == Addresses{six});
 }
 
 TEST_CASE("commands are taken apart as a shell would") {
@@ -65,9 +75,7 @@ TEST_CASE("commands are taken apart as a shell would") {
 
 TEST_CASE("the command that starts the other side holds flags and no secret") {
     SshOptions options;
-    options.port_text = "2222";
-    options.identity = "id file";
-    REQUIRE(options.check().ok());
+    REQUIRE(take(options, {"-P", "2222", "-i", "id file"}).ok());
     const SshTarget target{"me", "far", "x y"};
     const auto words = remote_command(options, target, AddressChoice::v6_only, "udtx-recv");
     const std::vector<std::string> beginning{"ssh", "-p", "2222", "-i", "id file", "-6"};
@@ -79,9 +87,7 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     CHECK(words.back() == path + "exec udtx-recv --bootstrap -6'");
 
     // A program other than OpenSSH's ssh gets none of OpenSSH's flags.
-    options.command_text = "/opt/plink -batch";
-    options.remote_bin = "~/bin/udtx-recv";
-    REQUIRE(options.check().ok());
+    REQUIRE(take(options, {"--ssh", "/opt/plink -batch", "--remote-bin", "~/bin/udtx-recv"}).ok());
     CHECK(remote_command(options, target, AddressChoice::any, "udtx-recv") ==
           std::vector<std::string>{"/opt/plink", "-batch", "-p", "2222", "-i", "id file", "me@far",
                                    path + "p=~/bin/udtx-recv; if [ -d \"$p\" ]; then p=\"$p/udtx-recv\"; elif ! "
@@ -111,19 +117,16 @@ TEST_CASE("one value of --remote-bin names both programs of the pair") {
 TEST_CASE("the remedy is ssh with all that it was called with") {
     const SshTarget target{"me", "far", "x"};
     SshOptions options;
-    REQUIRE(options.check().ok());
+    REQUIRE(take(options, {}).ok());
     CHECK(login_command(options, target) == "ssh me@far");
-    options.port_text = "2222";
-    options.identity = "id file";
-    options.command_text = "ssh -F other/config";
-    REQUIRE(options.check().ok());
+    REQUIRE(take(options, {"-P", "2222", "-i", "id file", "--ssh", "ssh -F other/config"}).ok());
     CHECK(login_command(options, target) == "ssh -F other/config -p 2222 -i 'id file' me@far");
 }
 
 TEST_CASE("--timeout bounds the time that OpenSSH has to reach the host, and no other ssh's") {
     const SshTarget target{"", "far", "x"};
     SshOptions options;
-    REQUIRE(options.check().ok());
+    REQUIRE(take(options, {}).ok());
     const auto told = [&] {
         for (const std::string& word : remote_command(options, target, AddressChoice::any, "udtx-recv")) {
             if (word.starts_with("-oConnectTimeout=")) return word.substr(17);
@@ -151,19 +154,22 @@ TEST_CASE("which port the other side opens stands in its command line") {
 }
 
 TEST_CASE("flags for ssh are checked") {
+    CLI::App app;
+    Flags flags(app);
     SshOptions ports;
-    ports.udp_port_text = "60000-60010";
-    REQUIRE(ports.check().ok());
+    ports.define(flags);
+    REQUIRE(parse_arguments(app, {"--udp-port", "60000-60010"}));
+    REQUIRE(flags.check().ok());
     CHECK(ports.udp_ports == PortRange{60000, 60010});
     Origins origins;
-    CHECK(ports.typed(origins) == "--udp-port");
+    const auto refused = SshOptions::refuse(flags, origins, "is not for this");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "--udp-port is not for this");
     origins.note("--udp-port", "a file");
-    CHECK_FALSE(ports.typed(origins));
-    CHECK_FALSE(SshOptions().typed(Origins()));
+    CHECK(SshOptions::refuse(flags, origins, "is not for this"));
     for (const char* bad : {"0", "x", "22-23", "99999"}) {
         SshOptions wrong;
-        wrong.port_text = bad;
-        CHECK_FALSE(wrong.check().ok());
+        CHECK_FALSE(take(wrong, {"-P", bad}).ok());
     }
 }
 

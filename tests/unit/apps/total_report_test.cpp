@@ -1,5 +1,5 @@
 // The report of a run on all its transfers together.
-#include "serve/server_report.hpp"
+#include "serve/server_run.hpp"
 
 #include <csignal>
 

@@ -7,7 +7,6 @@
 #include "common/command_line.hpp"
 #include "config/generate.hpp"
 #include "options/commands.hpp"
-#include "options/manuals.hpp"
 #include "options/subcommands.hpp"
 #include "test/catch.hpp"
 

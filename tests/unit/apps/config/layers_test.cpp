@@ -7,9 +7,8 @@
 
 #include "common/command_line.hpp"
 #include "config/generate.hpp"
-#include "config/parse.hpp"
 #include "options/commands.hpp"
-#include "options/manuals.hpp"
+#include "options/flags.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;
@@ -21,7 +20,7 @@ namespace {
 struct Rig {
     Rig() {
         use_house_style(app);
-        define_options(app, command);
+        command.define(flags);
         layers.environment = [this](const std::string& name) {
             const auto found = environment.find(name);
             return found == environment.end() ? nullptr : found->second.c_str();
@@ -50,6 +49,7 @@ struct Rig {
     }
 
     CLI::App app{"Sends.", "udtx-send"};
+    Flags flags{app};
     SendCommand command;
     Layers layers;
     std::map<std::string, std::string> environment;
@@ -92,18 +92,18 @@ TEST_CASE("Switches are yes or no, a file's no can be overruled, and what exclud
     CHECK(rig.command.common.verbose);
     CHECK(rig.command.common.json);
     CHECK_FALSE(rig.command.common.ipv4);
-    CHECK(rig.command.common.psk_file_text.empty());
+    CHECK(rig.command.common.psk_file.empty());
 
     SECTION("from the command line") {
         REQUIRE(rig.parse({"--verbose=false"}));
         CHECK_FALSE(rig.command.common.verbose);
         CHECK(rig.command.common.ipv4);
-        CHECK(rig.command.common.psk_file_text == "env.key");
+        CHECK(rig.command.common.psk_file == "env.key");
     }
     SECTION("a home in a file's name") {
         rig.environment.clear();
         REQUIRE(rig.parse({}));
-        CHECK(rig.command.common.psk_file_text == "/home/u/k");
+        CHECK(rig.command.common.psk_file == "/home/u/k");
     }
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("What is wrong in a file names it and its line") {
         rig.file("rate fast\n");
         const auto parsed = rig.parse({});
         REQUIRE(parsed);
-        const auto checked = rig.command.common.check();
+        const auto checked = rig.flags.check();
         REQUIRE_FALSE(checked);
         CHECK(parsed->origins.attribute(checked.error()).message.ends_with("(set by F:1)"));
     }

@@ -1,5 +1,4 @@
-// Adds up a transfer over all its connections. Data that an earlier connection delivered counts once, although a later
-// connection finds it at the receiver.
+// Observes a transfer from the side that connects, over all its connections.
 #pragma once
 
 #include <memory>
@@ -7,20 +6,21 @@
 #include <string>
 
 #include "common/log.hpp"
-#include "control/control_socket.hpp"
-#include "control/observer_services.hpp"
+#include "control/control.hpp"
 #include "control/rate_governor.hpp"
 #include "observe/http_server.hpp"
 #include "observe/observer.hpp"
 #include "observe/progress.hpp"
 #include "options/common_options.hpp"
-#include "page/live_page.hpp"
+#include "page/page.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 
+/// Adds up a transfer over all its connections. Data that an earlier connection delivered counts once, although a later
+/// connection finds it at the receiver.
 class Account {
   public:
     /// Converts the current connection's figures to those of the whole transfer.
@@ -83,7 +83,6 @@ class TransferObservers {
 
   private:
     TransferObservers(const CommonOptions& options, Log& log, Subject subject);
-    [[nodiscard]] ControlSocket::Handler control();
     void show(const Observation& seen);
     void tell_silence();
     [[nodiscard]] std::string silence_text() const;
@@ -103,7 +102,7 @@ class TransferObservers {
     std::optional<JsonTicker> json_;
     std::unique_ptr<LivePage> page_;
     std::unique_ptr<HttpServer> metrics_;
-    std::unique_ptr<ControlSocket> control_;
+    std::unique_ptr<HttpServer> control_;
 };
 
 }  // namespace udtx::apps

@@ -1,4 +1,4 @@
-#include "dial/transfer_observers.hpp"
+#include "connect/transfer_observers.hpp"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "control/control_socket.hpp"
+#include "control/control.hpp"
 #include "observe/prometheus.hpp"
 
 namespace udtx::apps {
@@ -94,7 +94,7 @@ Result<std::unique_ptr<TransferObservers>> TransferObservers::start(const Common
     const std::string where = (sends ? "to " : "from ") + subject.peer;
     std::unique_ptr<TransferObservers> observers(new TransferObservers(options, log, std::move(subject)));
     TransferObservers& self = *observers;
-    auto page = LivePage::open(options.observing, page_subject(self.subject_.end, where, true), log);
+    auto page = LivePage::open(options, page_subject(self.subject_.end, where, true), log);
     if (!page) return page.error();
     self.page_ = std::move(*page);
     if (self.page_) {
@@ -106,15 +106,15 @@ Result<std::unique_ptr<TransferObservers>> TransferObservers::start(const Common
     });
     if (!metrics) return metrics.error();
     self.metrics_ = std::move(*metrics);
-    self.control_ = open_control(log, self.control());
-    if (options.observing.json_stream) self.json_.emplace(std::move(print));
+    auto control = open_control(sends ? &self.rates_ : nullptr,
+                                [&self] { return Described{.card = self.subject_.card, .seen = self.latest()}; });
+    if (control) {
+        self.control_ = std::move(*control);
+    } else {
+        log.detail("no control socket: " + control.error().message);  // the transfer continues without it
+    }
+    if (options.json_stream) self.json_.emplace(std::move(print));
     return observers;
-}
-
-ControlSocket::Handler TransferObservers::control() {
-    return control_handler(subject_.end == DataEnd::sender ? &rates_ : nullptr,
-                           {[this] { return status_json(subject_.card, latest()); },
-                            [this] { return status_lines(subject_.card, latest()); }});
 }
 
 Rate TransferObservers::first_cap(Instant now) { return cap_ = cap_now(log_, rates_, now, true); }

@@ -1,4 +1,4 @@
-#include "dial/job_record.hpp"
+#include "connect/job_record.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

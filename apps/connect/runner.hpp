@@ -1,0 +1,121 @@
+// Runs a transfer from the side that connects, a push or a fetch: from checked options to the report. A transfer
+// survives the loss of its connection, because this side connects again. Data that the receiver has confirmed is not
+// sent again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connect/job_record.hpp"
+#include "connect/transfer_observers.hpp"
+#include "observe/final_report.hpp"
+#include "options/commands.hpp"
+#include "ssh/remote_end.hpp"
+#include "udtx/address.hpp"
+#include "udtx/config.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+#include "udtx/transfer/receipt.hpp"
+#include "udtx/transfer/transfer.hpp"
+
+namespace udtx::apps {
+
+/// How to reach the other end: by a URL with the user's keys, or over ssh with a key made for this run.
+struct Route {
+    Credentials credentials;
+    std::vector<Address> addresses;
+    std::shared_ptr<RemoteEnd> remote{};  ///< over ssh; must live as long as the transfer or probe
+    std::optional<Duration> left{};       ///< rest of the user's patience, when reconnecting
+    bool known = false;                   ///< `remote` had a connection before, so this one needs no login
+};
+/// Over ssh it blocks until `program` listens on the other host. `request` is its task.
+[[nodiscard]] Result<Route> find_route(const TransferCommand& command, const Run& run, const std::string& program,
+                                       BootstrapFields request);
+/// The options of a connection over the route. invalid_argument: a path of the user is not possible.
+[[nodiscard]] Result<transfer::DialOptions> connection_over(const TransferCommand& command, const Route& route,
+                                                            TransportConfig config);
+/// Turns an error of the library into one line with cause and remedy.
+[[nodiscard]] std::string explain(const Error& error, const TransferCommand& command, const Route& route,
+                                  bool connected);
+
+/// What a push and a fetch do differently. Use it on one thread.
+class TransferRun {
+  public:
+    virtual ~TransferRun() = default;
+    TransferRun(const TransferRun&) = delete;
+    TransferRun& operator=(const TransferRun&) = delete;
+
+    /// Connects until the transfer is over or the user's patience is used up. Calls `leave` of the run if threads may
+    /// still be blocked in a disk call.
+    [[nodiscard]] FinalReport run();
+
+  protected:
+    /// What is the same for all connections of a run.
+    struct Subject {
+        DataEnd end;
+        std::string congestion;     ///< the controller in use
+        std::string program;        ///< that ssh starts on the other host
+        TransferCard card;          ///< for clients that list transfers
+        JsonTicker::Print print;    ///< writes the JSON stream
+        JobRecord::Job job{};       ///< of a shard
+        std::string destination{};  ///< identifies it in repeated runs of a command
+    };
+    TransferRun(const TransferCommand& command, const Run& run, Subject subject);
+
+    /// The task of the program that ssh starts.
+    [[nodiscard]] virtual Result<BootstrapFields> request() const = 0;
+    /// Starts a connection. `receipt_` is open if the user wants one.
+    [[nodiscard]] virtual Result<transfer::Transfer> start(const Route& route) = 0;
+    /// Sources that were found missing outside of the transfer. Called when it has ended.
+    [[nodiscard]] virtual std::vector<transfer::FailedFile> missing(const Route& route,
+                                                                    const transfer::Transfer& transfer) const = 0;
+
+    const TransferCommand& command_;
+    const Run& run_;
+    const Subject subject_;
+    std::unique_ptr<TransferObservers> observers_;
+    std::optional<JobRecord> job_;
+    std::optional<transfer::ReceiptFile> receipt_;
+
+  private:
+    /// One attempt: at most one connection.
+    struct Attempt {
+        enum class End {
+            final,        ///< another attempt cannot help
+            lost,         ///< the connection existed, and an end waited in vain for the other
+            sent_away,    ///< the server is being stopped: its successor may serve the transfer
+            unreachable,  ///< no connection was made
+        };
+        FinalReport report;
+        End end = End::final;
+        Instant last_moved{};     ///< time of the last progress
+        bool untouched = false;   ///< nothing was delivered or consumed: the transfer may begin once more
+        bool login_next = false;  ///< the next attempt logs in by ssh
+    };
+    class Reconnects;
+    class Connection;
+
+    [[nodiscard]] bool receives() const noexcept { return subject_.end == DataEnd::receiver; }
+    /// `left`: the remaining patience; empty for the first attempt.
+    [[nodiscard]] Attempt attempt(std::optional<Duration> left);
+    [[nodiscard]] Result<Route> look_for_route(bool again);
+    [[nodiscard]] Attempt connect(const Route& route);
+    /// The attempt failed before the transfer started.
+    [[nodiscard]] Attempt not_begun(const Error& error) const;
+    /// Ends a transfer that cannot finish.
+    [[noreturn]] void leave(FinalReport report);
+    [[nodiscard]] bool known_is_due() const;
+
+    // The remote end that ssh started still waits with its port and key if a connection is lost. Another login may
+    // need another one-time password, so it comes second.
+    std::shared_ptr<RemoteEnd> remote_;
+    bool unanswered_ = false;  // the last attempt over `remote_`
+    bool refused_ = false;     // a login; another one is not tried
+    Instant logged_in_{};
+};
+
+}  // namespace udtx::apps
