@@ -235,10 +235,6 @@ Rate Schedule::at(int minute) const {
     return next == entries_.begin() ? entries_.back().rate : std::prev(next)->rate;
 }
 
-bool Schedule::ever_off() const {
-    return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.rate.is_infinite(); });
-}
-
 int minute_of_day() {
     const std::time_t now = std::time(nullptr);
     std::tm local{};

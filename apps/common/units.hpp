@@ -32,7 +32,6 @@ class Schedule {
     /// The cap at this minute of the day, 0 to 1439. It is that of the last earlier entry, if necessary from the day
     /// before.
     [[nodiscard]] Rate at(int minute) const;
-    [[nodiscard]] bool ever_off() const;
 
   private:
     struct Entry {

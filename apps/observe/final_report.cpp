@@ -454,11 +454,11 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
 std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
     // A refusal or a failed verification would occur again.
     const ErrorCode code = outcome.status.ok() ? ErrorCode::interrupted : outcome.status.error().code;
-    const bool line = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
-                      code == ErrorCode::udp_blocked;
+    const bool network = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
+                         code == ErrorCode::udp_blocked;
     const bool disk = code == ErrorCode::file_io && outcome.files + outcome.kept_bytes + outcome.sent_bytes > 0;
     const bool stopped = code == ErrorCode::interrupted || code == ErrorCode::going_away;
-    const bool helps = interrupted || stopped || line || disk;
+    const bool helps = interrupted || stopped || network || disk;
     return outcome.continues && helps ? "; the same command continues from here" : "";
 }
 

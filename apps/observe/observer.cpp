@@ -1,6 +1,7 @@
 #include "observe/observer.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
 
@@ -344,6 +346,14 @@ std::string progress_json(const Observation& seen) {
     }
     json.end_array().end_object();
     return json.text();
+}
+
+JsonTicker::Print JsonTicker::to_output(Terminal* terminal) {
+    return [terminal](const std::string& line) {
+        if (terminal != nullptr) return terminal->line(line);
+        // If standard output cannot be written, the last object's error reports that.
+        (void)write_all(STDOUT_FILENO, line + "\n");
+    };
 }
 
 void JsonTicker::tick(Duration at, const Observation& seen) {

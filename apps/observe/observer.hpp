@@ -213,6 +213,8 @@ class Observer {
 class JsonTicker {
   public:
     using Print = std::function<void(const std::string& line)>;
+    /// Prints to standard output, or to `terminal` if data goes there.
+    [[nodiscard]] static Print to_output(Terminal* terminal = nullptr);
     explicit JsonTicker(Print print) : print_(std::move(print)) {}
     void tick(Duration at, const Observation& seen);
 

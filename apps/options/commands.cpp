@@ -46,6 +46,13 @@ Result<void> take_ssh_target(const std::string& text, std::optional<SshTarget>& 
     return {};
 }
 
+void define_checksum(Flags& flags, CommonOptions& common, const std::string& help) {
+    using transfer::HashAlgorithm;
+    flags.choice("--checksum", common.checksum,
+                 {{"xxh128", HashAlgorithm::xxh3_128}, {"sha256", HashAlgorithm::sha256}}, help,
+                 " (-c compares contents)");
+}
+
 }  // namespace
 
 TransportConfig SendCommand::transport() const {
@@ -91,9 +98,7 @@ void SendCommand::define(Flags& flags) {
         "--coupling", coupling, {{"detect", Coupling::detect}, {"lia", Coupling::lia}, {"none", Coupling::none}},
         "detect (default): paths through a shared bottleneck take the share of one flow; lia (RFC 6356); none");
     flags.group("Copying");
-    flags.choice("--checksum", common.checksum,
-                 {{"xxh128", transfer::HashAlgorithm::xxh3_128}, {"sha256", transfer::HashAlgorithm::sha256}},
-                 "End-to-end hash of every file (default xxh128)", " (-c compares contents)");
+    define_checksum(flags, common, "End-to-end hash of every file (default xxh128)");
     flags.arguments("ARGUMENTS", sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]");
 }
 
@@ -246,9 +251,7 @@ void RecvCommand::define(Flags& flags) {
                 "Existing files. Fetch: diff (default) updates those that differ; never; always. With --listen: the "
                 "most that senders may do (default always)");
     flags.group("Copying");
-    flags.choice("--checksum", common.checksum,
-                 {{"xxh128", transfer::HashAlgorithm::xxh3_128}, {"sha256", transfer::HashAlgorithm::sha256}},
-                 "Fetch: end-to-end hash of every file (default xxh128)", " (-c compares contents)");
+    define_checksum(flags, common, "Fetch: end-to-end hash of every file (default xxh128)");
     flags.on("--allow-delete", allow_delete, "Allow senders to use --delete");
     flags.on("--allow-set-id", allow_set_id, "Allow senders to use --set-id");
     flags.on("--allow-read", allow_read,

@@ -63,11 +63,7 @@ class Pull final : public TransferRun {
                         .congestion = command.common.congestion,
                         .program = "udtx-send",
                         .card = {.program = "udtx-recv", .role = "receiver"},
-                        .print =
-                            [&terminal = run.terminal, streaming = command.streaming](const std::string& line) {
-                                if (streaming) return terminal.line(line);
-                                (void)write_all(STDOUT_FILENO, line + "\n");
-                            },
+                        .print = JsonTicker::to_output(command.streaming ? &run.terminal : nullptr),
                         .destination = identity_of(command)};
         if (!command.remote) subject.card.port = command.url.port;
         Url source = command.url;

@@ -366,13 +366,6 @@ Result<std::vector<PlaceLeftOut>> keep_to(const SandboxPlaces& places) {
 
 }  // namespace
 
-Result<SandboxMode> parse_sandbox_mode(std::string_view text) {
-    if (text == "auto") return SandboxMode::automatic;
-    if (text == "on") return SandboxMode::on;
-    if (text == "off") return SandboxMode::off;
-    return Error{ErrorCode::invalid_argument, "--sandbox: '" + std::string(text) + "' is unknown; use auto, on or off"};
-}
-
 Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
     if (mode == SandboxMode::off) return Sandbox{"no sandbox: --sandbox off"};
     if (mode == SandboxMode::automatic && kInstrumented) return Sandbox{"no sandbox: an instrumented build"};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "udtx/result.hpp"
@@ -11,8 +10,6 @@ namespace udtx::apps {
 
 /// The modes of --sandbox. automatic: as much as the system can do; on: all of it or an error; off: none.
 enum class SandboxMode { automatic, on, off };
-/// Accepts "auto", "on" or "off".
-[[nodiscard]] Result<SandboxMode> parse_sandbox_mode(std::string_view text);
 
 /// Files that are already open stay usable. Everything else is read-only.
 struct SandboxPlaces {

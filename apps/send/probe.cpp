@@ -76,9 +76,9 @@ class Carried {
 
 /// Caps the rate at a twentieth of the bottleneck rate that packet pairs measure.
 void keep_gentle(transfer::Transfer& transfer, const ConnectionStats& stats) {
-    Rate line;
-    for (const PathStats& path : stats.paths) line = line + path.congestion.mtr;
-    transfer.set_max_rate(std::clamp(line * kGentleShare, kGentle, kMostGentle));
+    Rate bottleneck;
+    for (const PathStats& path : stats.paths) bottleneck = bottleneck + path.congestion.mtr;
+    transfer.set_max_rate(std::clamp(bottleneck * kGentleShare, kGentle, kMostGentle));
 }
 
 /// Samples the path while data is in flight. A signal ends it.
@@ -146,9 +146,8 @@ PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load)
     };
     const auto route = find_route(command, run, "udtx-recv", request_for_nothing(command));
     if (!route) return fail(route.error());
-    auto observers =
-        TransferObservers::start(command.common, run.log, {.end = DataEnd::sender, .peer = command.peer()},
-                                 [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
+    auto observers = TransferObservers::start(command.common, run.log, {.end = DataEnd::sender, .peer = command.peer()},
+                                              JsonTicker::to_output());
     if (!observers) return fail(observers.error());
     TransportConfig config = command.transport();
     if (probe.gentle) config.max_rate = kGentle;

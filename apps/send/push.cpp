@@ -110,8 +110,7 @@ class Push final : public TransferRun {
                 .congestion = command.congestion_in_use(),
                 .program = "udtx-recv",
                 .card = std::move(card),
-                // If the JSON stream cannot be written, the last object's error reports that.
-                .print = [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); },
+                .print = JsonTicker::to_output(),
                 .job = {.name = command.tree.shards.job,
                         .sources = command.sources,
                         .place = command.remote ? command.remote->path : command.url.path},

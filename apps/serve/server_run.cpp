@@ -318,10 +318,7 @@ Result<void> ServerRun::start() {
     if (!sandbox) return sandbox.error();
     const auto observed = observers_.start(
         server_->local_address().port, [this] { return table_.under_way(); },
-        [this](const std::string& line) {
-            if (command_.streaming) return run_.terminal.line(line);
-            (void)write_all(STDOUT_FILENO, line + "\n");
-        });
+        JsonTicker::to_output(command_.streaming ? &run_.terminal : nullptr));
     if (!observed) return observed;
     if (const auto sealed = seal_sandbox(command_.sandbox, *sandbox); !sealed) return sealed;
     if (sandbox->confined) access_.note_places(places.trees);
