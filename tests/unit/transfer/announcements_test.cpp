@@ -19,7 +19,7 @@ struct AnnouncementsRig {
     explicit AnnouncementsRig(const std::string& rename = "") {
         options.rename = rename;
         base = ConfinedDir::open(temp.path().string()).value();
-        said.emplace(options, base, queue, feedback, report);
+        said.emplace(options, base, queue, landed);
     }
     /// The error if the message is refused; none if it is accepted.
     std::optional<ErrorCode> say(const Message& message) {
@@ -46,8 +46,8 @@ struct AnnouncementsRig {
     std::optional<ConfinedDir> base;
     LateWaker waker;
     JobReport report;
-    ReceiveFeedback feedback{waker};
     ReceiveQueue queue{SIZE_MAX};
+    LandingReport landed{waker, queue, report};
     std::optional<Announcements> said;
 };
 

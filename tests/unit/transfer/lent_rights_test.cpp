@@ -121,13 +121,9 @@ TEST_CASE("what bars its owner and is in the way goes") {
     for (const char* name : {"sent/f/deep", "sent/f", "sent/gone/deep", "sent/gone", "sent"}) bar(temp / name);
     TreeWriterOptions options;
     options.erase = true;
-    TreeWriterCallbacks callbacks;
-    std::string failed;
-    callbacks.delivered = [](const Commit&) {};
-    callbacks.failed = [&](std::uint64_t, const std::string&, const Error& error) { failed = error.message; };
-    callbacks.fatal = [&](const Error& error) { failed = error.message; };
+    RecordingReport report;
     {
-        TreeWriter writer(ConfinedDir::open(temp.path().string()).value(), options, callbacks);
+        TreeWriter writer(ConfinedDir::open(temp.path().string()).value(), options, report);
         message::Entry directory;
         directory.type = EntryType::directory;
         directory.path = {"sent"};
@@ -141,7 +137,8 @@ TEST_CASE("what bars its owner and is in the way goes") {
         writer.begin_entry(link);
         finish(writer);
     }
-    CHECK(failed.empty());
+    CHECK(report.failures.empty());
+    CHECK_FALSE(report.ended_early);
     CHECK(fs::is_symlink(temp / "sent/f"));
     CHECK_FALSE(fs::exists(temp / "sent/gone"));
     CHECK(mode_of(temp / "sent") == 0555U);

@@ -89,7 +89,7 @@ TEST_CASE("more directories than can be remembered are made, and said to lack th
     constexpr std::uint64_t kDirectories = 37'000;
     std::size_t delivered = 0;
     const auto count = [&] {
-        const std::lock_guard lock(rig.mutex);
+        const std::lock_guard lock(rig.report.mutex);
         delivered += rig.delivered.size();
         rig.delivered.clear();
     };

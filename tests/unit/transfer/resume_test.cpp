@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "recording_report.hpp"
 #include "test/catch.hpp"
 #include "test/fault_case.hpp"
 #include "test/temporary_directory.hpp"
@@ -39,14 +40,9 @@ Digest hash(std::span<const std::byte> bytes) {
 struct Run {
     explicit Run(const TemporaryDirectory& where, bool by_digest = false) : temp(where) {
         journal = std::move(ResumeJournal::Opening(root(), 5, HashAlgorithm::xxh3_128, [] {}).attempt()->journal);
-        TreeWriterCallbacks callbacks;
-        callbacks.delivered = [this](const Commit& c) { delivered.push_back(c.path()); };
-        callbacks.failed = [this](std::uint64_t, const std::string& path, const Error&) { failed.push_back(path); };
-        callbacks.fatal = [](const Error&) {};
-        callbacks.kept = [this](std::uint64_t bytes) { kept += bytes; };
         TreeWriterOptions options{false, HashAlgorithm::xxh3_128, 9, journal.get()};
         options.by_digest = by_digest;
-        writer.emplace(root(), options, callbacks);
+        writer.emplace(root(), options, report);
     }
     [[nodiscard]] ConfinedDir root() const {
         return ConfinedDir::open(temp.path().string()).value().make_subdirectory("").value();
@@ -99,9 +95,10 @@ struct Run {
 
     const TemporaryDirectory& temp;
     std::unique_ptr<ResumeJournal> journal;
-    std::vector<std::string> delivered;
-    std::vector<std::string> failed;
-    std::uint64_t kept = 0;
+    RecordingReport report;
+    std::vector<std::string>& delivered = report.delivered;
+    std::vector<std::string>& failed = report.failures;
+    std::uint64_t& kept = report.kept_bytes;
     std::optional<TreeWriter> writer;
 };
 

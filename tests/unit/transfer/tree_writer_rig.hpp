@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "recording_report.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
@@ -29,23 +29,9 @@ struct TreeWriterRig {
 
     void open() {
         auto root = ConfinedDir::open(temp.path().string());
-        TreeWriterCallbacks callbacks;
-        callbacks.delivered = [this](const Commit& c) {
-            const std::lock_guard lock(mutex);
-            delivered.push_back(c.path());
-        };
-        callbacks.failed = [this](std::uint64_t, const std::string& path, const Error& error) {
-            const std::lock_guard lock(mutex);
-            failed.push_back(path);
-            codes.push_back(error.code);
-        };
-        callbacks.fatal = [this](const Error&) { fatal = true; };
-        callbacks.unset = [this](EntryType, Belonging what, const std::string& path, int) {
-            unset.emplace_back(what, path);
-        };
         TreeWriterOptions options{preserve, HashAlgorithm::xxh3_128, 1};
         options.set_id = set_id;
-        writer.emplace(std::move(root).value(), options, callbacks);
+        writer.emplace(std::move(root).value(), options, report);
     }
 
     static Digest hash(const std::string& text) {
@@ -91,12 +77,12 @@ struct TreeWriterRig {
     TemporaryDirectory temp;
     bool preserve;
     bool set_id;
-    bool fatal = false;
-    std::vector<std::pair<Belonging, std::string>> unset;
-    std::mutex mutex;
-    std::vector<std::string> delivered;
-    std::vector<std::string> failed;
-    std::vector<ErrorCode> codes;
+    RecordingReport report;
+    bool& fatal = report.ended_early;
+    std::vector<std::pair<Belonging, std::string>>& unset = report.unset;
+    std::vector<std::string>& delivered = report.delivered;
+    std::vector<std::string>& failed = report.failures;
+    std::vector<ErrorCode>& codes = report.codes;
     std::uint64_t next = 0;
     std::uint32_t mode = 0755;
     std::optional<TreeWriter> writer;

@@ -36,13 +36,7 @@ struct stat state_of(const fs::path& path) {
 
 struct Rig {
     explicit Rig(TreeWriterOptions options = {}) {
-        TreeWriterCallbacks callbacks;
-        callbacks.delivered = [this](const Commit& c) { delivered.push_back(c.path()); };
-        callbacks.failed = [this](std::uint64_t, const std::string& path, const Error&) { failed.push_back(path); };
-        callbacks.fatal = [](const Error&) {};
-        callbacks.unchanged = [this](EntryType) { ++unchanged; };
-        callbacks.skipped = [this](EntryType) { ++skipped; };
-        writer.emplace(ConfinedDir::open(temp.path().string()).value(), options, callbacks);
+        writer.emplace(ConfinedDir::open(temp.path().string()).value(), options, report);
     }
     message::Answer ask(const std::string& path, std::uint64_t size, const FileTime& mtime = kTime) {
         message::Answer all;
@@ -82,10 +76,11 @@ struct Rig {
     }
 
     TemporaryDirectory temp;
-    std::vector<std::string> delivered;
-    std::vector<std::string> failed;
-    int unchanged = 0;
-    int skipped = 0;
+    RecordingReport report;
+    std::vector<std::string>& delivered = report.delivered;
+    std::vector<std::string>& failed = report.failures;
+    int& unchanged = report.unchanged;
+    int& skipped = report.skipped;
     std::optional<TreeWriter> writer;
 };
 

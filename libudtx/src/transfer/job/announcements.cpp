@@ -42,8 +42,8 @@ Result<void> check_name(const std::vector<std::string>& path) {
 }  // namespace
 
 Announcements::Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
-                             ReceiveFeedback& feedback, JobReport& report)
-    : options_(options), base_(base), rename_(options.rename), queue_(queue), feedback_(feedback), report_(report) {}
+                             LandingReport& report)
+    : options_(options), base_(base), rename_(options.rename), queue_(queue), report_(report) {}
 
 Result<void> Announcements::take(const Message& message) {
     auto handled = handle(message);
@@ -126,7 +126,7 @@ Result<void> Announcements::handle(const message::Plan& m) {
     if (auto checked = check_entry(entry.type, split_path(entry.path), entry.target); !checked) return checked;
     entry.path = join_path(renamed(split_path(entry.path)));
     if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
-    report_.edit([&](Progress& progress, Outcome& outcome) {
+    report_.job.edit([&](Progress& progress, Outcome& outcome) {
         count_planned(entry, progress, outcome);
         progress.files_total = std::max(progress.files_total, progress.files_done);
     });
@@ -136,7 +136,7 @@ Result<void> Announcements::handle(const message::Plan& m) {
 
 Result<void> Announcements::handle(const message::Note& m) {
     if (++notes_ > kMaxNotes) return broken("too many notes");
-    report_.warn("sender: " + escape_line(m.text));
+    report_.job.warn("sender: " + escape_line(m.text));
     return {};
 }
 
@@ -147,7 +147,7 @@ Result<void> Announcements::handle(const message::Unset& m) {
 }
 
 Result<void> Announcements::handle(const message::Found& m) {
-    report_.peer_worked();
+    report_.job.peer_worked();
     const bool counts = offer_->mode == TransferMode::tree && !offer_->dry_run;
     if (!counts && m != message::Found{}) return broken("totals of a dry run or of a stream");
     if (!counts) return {};
@@ -158,12 +158,12 @@ Result<void> Announcements::handle(const message::Found& m) {
 
 /// They also come after FINISH, when the last data is acknowledged.
 Result<void> Announcements::handle(const message::Paths& m) {
-    report_.edit([&](Progress& progress, Outcome&) { progress.sender = m.paths; });
+    report_.job.edit([&](Progress& progress, Outcome&) { progress.sender = m.paths; });
     return {};
 }
 
 void Announcements::tell_totals() {
-    report_.edit([this](Progress& progress, Outcome&) {
+    report_.job.edit([this](Progress& progress, Outcome&) {
         progress.files_total = std::max({progress.files_total, announced_.files, found_.files});
         progress.bytes_total = std::max(announced_.bytes, found_.bytes);
         progress.totals_final = found_.final;
@@ -209,7 +209,7 @@ Result<void> Announcements::handle(const message::Offer& m) {
     // Transfer numbers belong to a key: the same number under another key is another transfer.
     if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
     if (m.shard && options_.whose != 0) offer_->shard->job = key_of({m.shard->job, options_.whose}) | 1U;
-    report_.edit([&](Progress& progress, Outcome& outcome) {
+    report_.job.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
         outcome.dry_run = m.dry_run;
         if (m.mode == TransferMode::stream) progress.files_total = 1;
@@ -414,8 +414,7 @@ Result<void> Announcements::handle(const message::Finish& m) {
     finish_ = m;
     // Absent names must fail before anything is deleted.
     if (auto failed = fail_absent(AskedFor::Questions::open); !failed.empty()) {
-        feedback_.edit(
-            [&](ReceiveFeedback::News& news) { std::ranges::move(failed, std::back_inserter(news.failed)); });
+        report_.edit([&](LandingReport::News& news) { std::ranges::move(failed, std::back_inserter(news.failed)); });
     }
     // The totals are final after FINISH.
     found_ = {found_.files, 0, true};
@@ -453,11 +452,12 @@ std::vector<message::FileFailed> Announcements::fail_absent(AskedFor::Questions 
     if (!options_.pull || !finish_) return failed;
     for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
         if (absent.may_be_link) {
-            report_.warn("'" + escape_name(absent.name) + "' was not sent: it may be a link, and links are skipped");
+            report_.job.warn("'" + escape_name(absent.name) +
+                             "' was not sent: it may be a link, and links are skipped");
             continue;
         }
         constexpr const char* kWhy = "it was requested, and the sender did not send it";
-        report_.fail({absent.name, ErrorCode::partial, kWhy});
+        report_.job.fail({absent.name, ErrorCode::partial, kWhy});
         // The sender knows of the entries that it could not read; tell it only of the others.
         if (++absent_ > finish_->unsent) {
             failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});

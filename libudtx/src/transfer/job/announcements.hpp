@@ -29,7 +29,7 @@ class Announcements {
     /// All arguments outlive it. `base`: nullopt if no file is touched. In a pull it is opened once the server has
     /// answered with its sources.
     Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
-                  ReceiveFeedback& feedback, JobReport& report);
+                  LandingReport& report);
 
     /// refused, file_io: this receiver does not take it. Any other error: the sender breaks the protocol.
     Result<void> take(const Message& message);
@@ -109,8 +109,7 @@ class Announcements {
     std::optional<ConfinedDir>& base_;
     std::string rename_;
     ReceiveQueue& queue_;
-    ReceiveFeedback& feedback_;
-    JobReport& report_;
+    LandingReport& report_;
     bool placed_ = false;  // pull: the server has answered with SOURCES
     std::optional<message::Offer> offer_;
     PieceAssembler assembler_;

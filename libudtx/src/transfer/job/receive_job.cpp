@@ -11,9 +11,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/job/job.hpp"
-#include "transfer/landing/dry_landing.hpp"
-#include "transfer/landing/stream_landing.hpp"
-#include "transfer/landing/tree_landing.hpp"
+#include "transfer/landing/landing.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 
@@ -25,8 +23,8 @@ constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
 
 }  // namespace
 
-LandingTask::LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& report)
-    : options_(options), report_(report), feedback_(waker) {}
+LandingTask::LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& job)
+    : options_(options), report_(waker, queue_, job) {}
 
 LandingTask::~LandingTask() {
     stop();
@@ -49,15 +47,15 @@ void LandingTask::start(const ConfinedDir* base, const message::Offer& offer, st
         disk_pools().work, [this] { return step(); }, [this](Error error) { return keep_trouble(std::move(error)); });
     const auto wake = [this] { task_->wake(); };
     queue_.call(wake, nullptr);
-    feedback_.call(wake);
+    report_.call(wake);
     task_->wake();
 }
 
 DiskStep LandingTask::step() {
     const DiskStep next = work();
     const bool goes_on = next.then == DiskStep::Then::again;
-    if (goes_on && report_.worked()) feedback_.edit([](ReceiveFeedback::News&) {});
-    feedback_.tell_released();
+    if (goes_on && report_.job.worked()) report_.wake();
+    report_.tell_released();
     return next;
 }
 
@@ -77,7 +75,7 @@ DiskStep LandingTask::work() {
             landing_ = make_landing();
         }
         if (!landing_->begun()) return DiskStep::rest_for(kBeforeAnotherTry);
-        if (!feedback_.has_room()) return DiskStep::rest();
+        if (!report_.has_room()) return DiskStep::rest();
         const WorkClock::Shift shift(work_);
         if (!landing_->go_on()) {
             auto next = queue_.try_pop();
@@ -90,7 +88,7 @@ DiskStep LandingTask::work() {
     landing_.reset();
     look_.reset();
     landed_ = 0;
-    feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
+    report_.edit([](LandingReport::News& news) { news.worker_idle = true; });
     over_();
     return DiskStep::over();
 }
@@ -106,15 +104,14 @@ Result<bool> LandingTask::measure_quota(const DiskSlice& slice) {
 
 std::unique_ptr<Landing> LandingTask::make_landing() {
     const message::Offer& offer = *offer_;
-    const LandingLinks links{queue_, feedback_, report_};
     const TreeRights rights{
         options_.resume, options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
         options_.room,   options_.keep_base, options_.allow_set_id};
-    if (offer.mode == TransferMode::probe) return land_probe(links);
-    if (offer.dry_run) return land_nowhere(base_, offer, rights, links);
-    if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, links);
-    if (options_.to_stream) return land_pipe(options_.stream_fd, offer, *stop_, links);
-    return land_file(*base_, offer, rights, links);
+    if (offer.mode == TransferMode::probe) return land_probe(report_);
+    if (offer.dry_run) return land_nowhere(base_, offer, rights, report_);
+    if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, report_);
+    if (options_.to_stream) return land_pipe(options_.stream_fd, offer, *stop_, report_);
+    return land_file(*base_, offer, rights, report_);
 }
 
 DiskStep LandingTask::keep_trouble(Error error) noexcept {
@@ -130,7 +127,7 @@ void LandingTask::tell_trouble() {
     landing_.reset();
     look_.reset();
     if (trouble_told_) return;
-    feedback_.edit([this](ReceiveFeedback::News& news) { news.fatal = *trouble_; });
+    report_.edit([this](LandingReport::News& news) { news.fatal = *trouble_; });
     trouble_told_ = true;
 }
 
@@ -159,7 +156,7 @@ ReceiveJob::ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> bas
       base_(std::move(base)),
       done_(std::move(done)),
       landing_(options_, waker_, report_),
-      announcements_(options_, base_, landing_.queue(), landing_.feedback(), report_) {
+      announcements_(options_, base_, landing_.queue(), landing_.report()) {
     report_.tell_files(options_.on_file, FileEvent::Direction::receive);
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
@@ -180,7 +177,7 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
         on_reset(now, connection, reset->code);
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
-        waker_.wake();  // on_wake() sends what waits in the feedback, then advances as after any other event
+        waker_.wake();  // on_wake() sends what waits in the landing's report, then advances as after any other event
     } else {
         advance(now, connection);
     }
@@ -224,8 +221,7 @@ UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     const bool some = !ended_ && takes_answers(connection);
-    ReceiveFeedback::News news =
-        landing_.feedback().take(some ? ReceiveFeedback::Lists::some : ReceiveFeedback::Lists::none);
+    LandingReport::News news = landing_.report().take(some ? LandingReport::Lists::some : LandingReport::Lists::none);
     worker_idle_ = worker_idle_ || news.worker_idle;
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
@@ -268,7 +264,7 @@ void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
     send(now, connection, message::Cap{cap.is_infinite() ? 0 : static_cast<std::uint64_t>(std::max(1.0, cap.bps()))});
 }
 
-void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news) {
+void ReceiveJob::pass_on(Instant now, proto::Connection& connection, LandingReport::News& news) {
     MessageWriter out;
     if (news.resume) out.put(*news.resume);
     if (news.share) out.put(*news.share);
@@ -329,7 +325,7 @@ void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const st
     if (ended_ || winding_up_) return;
     if (!data_) data_ = id;
     if (*data_ != id) return;
-    landing_.feedback().note_arrived(bytes.size());
+    landing_.report().note_arrived(bytes.size());
     // Errors wait for the next event, since this call has no connection to close. Such an event always follows FINISH.
     if (announcements_.take_placed(offset, bytes) && announcements_.finished()) waker_.wake();
 }
@@ -439,7 +435,7 @@ void ReceiveJob::discard(proto::Connection& connection) {
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
     if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
     // Takes the rest of the lists, which is less than one turn's amount.
-    ReceiveFeedback::News last = landing_.feedback().take(ReceiveFeedback::Lists::all);
+    LandingReport::News last = landing_.report().take(LandingReport::Lists::all);
     pass_on(now, connection, last);
     tell_unset(now, connection);
     const auto code = static_cast<std::uint64_t>(close_code_for(winding_up_->code));

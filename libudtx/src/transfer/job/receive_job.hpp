@@ -33,13 +33,13 @@ struct ReceiveJobOptions;
 class LandingTask {
   public:
     /// All arguments outlive it.
-    LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& report);
+    LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& job);
     ~LandingTask();
     LandingTask(const LandingTask&) = delete;
     LandingTask& operator=(const LandingTask&) = delete;
 
     [[nodiscard]] ReceiveQueue& queue() noexcept { return queue_; }
-    [[nodiscard]] ReceiveFeedback& feedback() noexcept { return feedback_; }
+    [[nodiscard]] LandingReport& report() noexcept { return report_; }
 
     /// Call it once. `base`: null if no file is touched. The task calls `over` when it has tidied up.
     void start(const ConfinedDir* base, const message::Offer& offer, std::function<void()> over);
@@ -62,9 +62,8 @@ class LandingTask {
     void tell_trouble();
 
     const ReceiveJobOptions& options_;
-    JobReport& report_;
-    ReceiveFeedback feedback_;
-    ReceiveQueue queue_{SIZE_MAX};   // the stream's window bounds the pieces, Announcements the rest
+    ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, Announcements the rest
+    LandingReport report_;
     std::optional<StopEvent> stop_;  // ends a blocked write to a pipe
     WorkClock work_;
     const ConfinedDir* base_ = nullptr;
@@ -162,7 +161,7 @@ class ReceiveJob final : public Job {
     void send(Instant now, proto::Connection& connection, const Message& message);
     void send(Instant now, proto::Connection& connection, const MessageWriter& messages);
     /// Sends what the disk tasks report to the sender.
-    void pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news);
+    void pass_on(Instant now, proto::Connection& connection, LandingReport::News& news);
     /// Reports entries that were delivered without some of their attributes.
     void tell_unset(Instant now, proto::Connection& connection);
     void confirm(Instant now, proto::Connection& connection, message::Confirm message);

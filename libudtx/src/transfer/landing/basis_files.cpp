@@ -35,8 +35,8 @@ Error changed_here(const std::string& path) {
             "'" + escape_name(path) + "' was changed here by another program during the transfer: repeat the command"};
 }
 
-BasisFiles::BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked)
-    : root_(root), options_(options), checked_(std::move(checked)), hasher_(options.hash) {}
+BasisFiles::BasisFiles(const ConfinedDir& root, BasisOptions options, Report& report)
+    : root_(root), options_(options), report_(report), hasher_(options.hash) {}
 
 bool BasisFiles::look(const std::string& path, struct stat& st) {
     SplitName split = split_leaf(path);
@@ -97,7 +97,7 @@ void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::u
     int error = 0;
     const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
     if (fd) error = transfer::set_mode(fd.get(), wanted);
-    if (error != 0) mode_unset_(path, error);
+    if (error != 0) report_.lacks(EntryType::file, Belonging::mode, path, error);
 }
 
 void BasisFiles::begin_hashing(const std::string& path, const message::Query& query, std::uint64_t count) {
@@ -130,7 +130,7 @@ bool BasisFiles::hash_block(Hashing& file) {
     const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
     const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
     const auto digest = length > 0 ? hasher_.hash(file.fd.get(), offset, length) : std::nullopt;
-    if (!digest || !checked_(length)) return false;
+    if (!digest || !report_.checked(length)) return false;
     basis.blocks.push_back(*digest);
     file.out.pieces.push_back({offset, length, *digest});
     return true;

@@ -15,6 +15,7 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/file/quirks/disk_times.hpp"
+#include "transfer/landing/report.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
 
@@ -33,15 +34,11 @@ struct BasisOptions {
 
 class BasisFiles {
   public:
-    using Checked = std::function<bool(std::uint64_t bytes)>;
     using Reply = std::function<void(message::Answer)>;
 
-    /// `root` must outlive this object. `checked`: see ReceiveResume::Checked.
-    BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked);
-    /// Called if the mode of a file that is the same otherwise could not be set.
-    using ModeUnset = std::function<void(const std::string& path, int error_number)>;
-    void on_mode_unset(ModeUnset unset) { mode_unset_ = std::move(unset); }
-    /// Called with the mode that such a file is to get, if it has several names.
+    /// The references must outlive this object.
+    BasisFiles(const ConfinedDir& root, BasisOptions options, Report& report);
+    /// Called with the mode that a file that is the same otherwise is to get, if it has several names.
     using SharedMode = std::function<void(const std::string& path, std::uint32_t mode)>;
     void on_shared_mode(SharedMode shared) { shared_mode_ = std::move(shared); }
 
@@ -105,8 +102,7 @@ class BasisFiles {
 
     const ConfinedDir& root_;
     BasisOptions options_;
-    Checked checked_;
-    ModeUnset mode_unset_ = [](const std::string&, int) {};
+    Report& report_;
     SharedMode shared_mode_ = [](const std::string&, std::uint32_t) {};
     PieceHasher hasher_;
     DiskTimes times_;

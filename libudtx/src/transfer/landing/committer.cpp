@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -125,6 +127,41 @@ namespace {
 
 constexpr int kTries = 8;  // so many transfers may open a directory up and restore its mode, one after the other
 
+[[maybe_unused]] bool may_follow(CommitState from, CommitState to) {
+    using enum CommitState;
+    switch (from) {
+        case ordered:
+            return to == synced || to == part || to == failed;
+        case synced:
+            return to == named || to == skipped || to == failed;
+        case named:
+        case skipped:
+        case part:
+            return to == failed;  // the sync that covers several of them
+        case failed:
+            return false;
+    }
+    return false;
+}
+
+/// An order that is being carried out.
+struct Commit {
+    CommitOrder& order;
+    CommitState state = CommitState::ordered;
+    std::optional<Error> error{};
+    bool replaced = false;  // the temporary name refers to another file
+
+    void advance(CommitState to) {
+        assert(may_follow(state, to));
+        state = to;
+    }
+    void fail(Error why) {
+        advance(CommitState::failed);
+        error = std::move(why);
+    }
+    void fail(int error_number) { fail(io_error("cannot finish", order.path(), error_number)); }
+};
+
 int rename_replacing(int directory, const char* from, const char* to) {
     return again([&] { return ::renameat(directory, from, directory, to); }) == 0 ? 0 : errno;
 }
@@ -146,19 +183,31 @@ int rename_without_replacing(int directory, const char* from, const char* to) {
     return rename_replacing(directory, from, to);
 }
 
-/// Sets the time again: some disks set it to now when the file is closed.
-void keep_time(int directory, const Commit& commit) {
-    EntryFacts facts;
-    if (!commit.time || !commit.had) return;
-    if (look_at_entry(directory, commit.temporary.c_str(), facts) != 0) return;
-    if (FileTime{facts.seconds, facts.nanoseconds} == *commit.had) return;
-    static_cast<void>(set_link_time(directory, commit.temporary, *commit.time));
+/// Calls `op`, which returns 0 or an errno. Another transfer may have opened the directory up, and have restored its
+/// mode meanwhile.
+template <class Op>
+int with_rights(int directory, const Op& op) {
+    int error = op();
+    for (int left = kTries; error == EACCES && left > 0; --left) {
+        const BriefRights rights(directory);
+        error = op();
+    }
+    return error;
 }
 
-Error not_kept(const Commit& commit, const std::string& how) {
+/// Sets the time again: some disks set it to now when the file is closed.
+void keep_time(int directory, const CommitOrder& order) {
+    EntryFacts facts;
+    if (!order.time || !order.had) return;
+    if (look_at_entry(directory, order.temporary.c_str(), facts) != 0) return;
+    if (FileTime{facts.seconds, facts.nanoseconds} == *order.had) return;
+    static_cast<void>(set_link_time(directory, order.temporary, *order.time));
+}
+
+Error not_kept(const CommitOrder& order, const std::string& how) {
     return {
         ErrorCode::file_io,
-        "'" + escape_name(commit.path()) + "' " + how + ", although the disk accepted all: check the receiver's disk",
+        "'" + escape_name(order.path()) + "' " + how + ", although the disk accepted all: check the receiver's disk",
         EIO};
 }
 
@@ -166,208 +215,196 @@ Error not_kept(const Commit& commit, const std::string& how) {
 class ReadBack {
   public:
     enum class Amount : std::uint8_t { last, whole };
-    ReadBack(const Commit& commit, const CommitCallbacks& callbacks)
-        : commit_(commit), callbacks_(callbacks), hasher_(commit.last->hash) {}
+    ReadBack(const CommitOrder& order, Report& report)
+        : order_(order), proof_(*order.proof), report_(report), hasher_(proof_.hash) {}
 
     /// Reads the last piece. It reads the `whole` file if that takes less space than its bytes.
     [[nodiscard]] std::optional<Error> run(int directory, Amount amount) {
         const UniqueFd fd(
-            open_entry(directory, commit_.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+            open_entry(directory, order_.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
         struct stat st = {};
         if (!fd && errno == EACCES) return std::nullopt;  // its own mode forbids it
-        if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot read back", commit_.path(), errno);
-        bool same = holds(fd.get(), commit_.last->piece);
+        if (!fd || ::fstat(fd.get(), &st) != 0) return failure(errno);
+        bool same = holds(fd.get(), proof_.last);
         const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
-        const bool known = amount == Amount::whole && (commit_.whole || commit_.pieces || commit_.sequence);
-        if (same && known && held > 0 && held < commit_.length) same = is_whole(fd.get());
-        if (stopped_) return io_error("cannot read back", commit_.path(), ECANCELED);
-        if (hasher_.error() != 0 && hasher_.error() != ENODATA) {
-            return io_error("cannot read back", commit_.path(), hasher_.error());
-        }
-        return same ? std::nullopt : std::optional(not_kept(commit_, "reads back as other bytes"));
+        const bool known = amount == Amount::whole && (proof_.whole || proof_.pieces || proof_.sequence);
+        if (same && known && held > 0 && held < order_.length) same = is_whole(fd.get());
+        if (stopped_) return failure(ECANCELED);
+        if (hasher_.error() != 0 && hasher_.error() != ENODATA) return failure(hasher_.error());
+        return same ? std::nullopt : std::optional(not_kept(order_, "reads back as other bytes"));
     }
 
   private:
+    [[nodiscard]] Error failure(int error_number) const {
+        return io_error("cannot read back", order_.path(), error_number);
+    }
     [[nodiscard]] bool may_go_on() {
-        stopped_ = stopped_ || !callbacks_.worked();
+        stopped_ = stopped_ || !report_.checked(0);
         return !stopped_;
     }
     [[nodiscard]] bool holds(int fd, const ProvenPiece& piece) {
         return may_go_on() && hasher_.hash(fd, piece.offset, piece.length) == piece.digest;
     }
     [[nodiscard]] bool is_whole(int fd) {
-        if (commit_.pieces) {
-            const std::vector<ProvenPiece> pieces = commit_.pieces();
+        if (proof_.pieces) {
+            const std::vector<ProvenPiece> pieces = proof_.pieces();
             return !pieces.empty() &&
                    std::ranges::all_of(pieces, [&](const ProvenPiece& piece) { return holds(fd, piece); });
         }
-        Hasher sequence(commit_.last->hash);
-        FileDigest whole(commit_.last->hash, commit_.length);
-        for (std::uint64_t at = 0; at < commit_.length && hasher_.error() == 0 && may_go_on();) {
-            const std::uint64_t length = piece_length(at, commit_.length - at);
-            if (commit_.sequence) {
+        Hasher sequence(proof_.hash);
+        FileDigest whole(proof_.hash, order_.length);
+        for (std::uint64_t at = 0; at < order_.length && hasher_.error() == 0 && may_go_on();) {
+            const std::uint64_t length = piece_length(at, order_.length - at);
+            if (proof_.sequence) {
                 static_cast<void>(hasher_.add_to(sequence, fd, at, length));
             } else if (const auto digest = hasher_.hash(fd, at, length)) {
                 whole.add(at, length, *digest);
             }
             at += length;
         }
-        return commit_.sequence ? sequence.finish() == *commit_.sequence : whole.finish() == *commit_.whole;
+        return proof_.sequence ? sequence.finish() == *proof_.sequence : whole.finish() == *proof_.whole;
     }
 
-    const Commit& commit_;
-    const CommitCallbacks& callbacks_;
+    const CommitOrder& order_;
+    const FileProof& proof_;
+    Report& report_;
     PieceHasher hasher_;
     bool stopped_ = false;
 };
 
-std::optional<Error> read_back(int directory, const Commit& commit, const CommitCallbacks& callbacks,
-                               ReadBack::Amount amount) {
-    return commit.last ? ReadBack(commit, callbacks).run(directory, amount) : std::nullopt;
+std::optional<Error> read_back(int directory, const CommitOrder& order, Report& report, ReadBack::Amount amount) {
+    return order.proof ? ReadBack(order, report).run(directory, amount) : std::nullopt;
 }
 
-/// Records a part whose data is on disk. Returns 0 or an errno.
-int fill_part(const ConfinedDir& root, EntryClaims& claims, const CommitCallbacks& callbacks, Commit& commit) {
-    if (claims.may_fold(commit.directory)) {
+/// Records a part whose data is on disk. True: the file is complete.
+Result<bool> fill_part(const ConfinedDir& root, EntryClaims& claims, Report& report, const CommitOrder& order) {
+    if (claims.may_fold(order.directory)) {
         int error = 0;
-        const UniqueFd directory = root.open_directory(commit.directory, error);
-        commit.why = directory ? read_back(directory.get(), commit, callbacks, ReadBack::Amount::last)
-                               : io_error("cannot read back", commit.path(), error);
-        if (commit.why) return EIO;
+        const UniqueFd directory = root.open_directory(order.directory, error);
+        if (!directory) return io_error("cannot read back", order.path(), error);
+        if (auto why = read_back(directory.get(), order, report, ReadBack::Amount::last)) return *why;
     }
-    const auto whole = commit.fill(commit.fd.get());
-    if (!whole) {
-        commit.why = whole.error();
-        return EIO;
-    }
-    commit.part_only = !*whole;
-    return 0;
+    return order.fill(order.fd.get());
 }
 
-/// Syncs the contents of all files. Files that are already closed are on the root's mount. Sets an error for each
-/// commit that failed. Returns the errno of a disk that cannot sync, or 0.
-int sync_contents(const ConfinedDir& root, EntryClaims& claims, const CommitCallbacks& callbacks,
-                  std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
+/// Syncs the contents of all files. Files that are already closed are on the root's mount. Returns the errno of a disk
+/// that cannot sync, or 0.
+int sync_contents(const ConfinedDir& root, EntryClaims& claims, Report& report, std::vector<Commit>& batch) {
     bool any_closed = false;
     int unsynced = 0;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (batch[i].type != EntryType::file) continue;
-        int error = batch[i].closing_error;
-        if (batch[i].fd) {
-            error = sync_data(batch[i].fd.get());
+    for (Commit& commit : batch) {
+        CommitOrder& order = commit.order;
+        if (order.type != EntryType::file) continue;
+        int error = order.closing_error;
+        Result<bool> whole = true;
+        if (order.fd) {
+            error = sync_data(order.fd.get());
             if (knows_no_sync(error)) unsynced = std::exchange(error, 0);
-            if (error == 0 && batch[i].fill) error = fill_part(root, claims, callbacks, batch[i]);
-            if (const int closing = batch[i].fd.close(); error == 0) error = closing;
+            if (error == 0 && order.fill) whole = fill_part(root, claims, report, order);
+            if (const int closing = order.fd.close(); error == 0) error = closing;
         } else {
             any_closed = true;
         }
-        if (error != 0) errors[i] = error;
+        if (!whole) {
+            commit.fail(whole.error());
+        } else if (error != 0) {
+            commit.fail(error);
+        } else if (!*whole) {
+            commit.advance(CommitState::part);
+        }
     }
     const int error = any_closed ? sync_file_system(root.fd()) : 0;
-    for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;
+    for (Commit& commit : batch) {
+        if (error != 0 && commit.state != CommitState::failed) commit.fail(error);
+        if (commit.state == CommitState::ordered) commit.advance(CommitState::synced);
+    }
     return unsynced;
 }
 
 /// Looks whether the temporary name leads to the file that was written. Another program may have put a file there: data
 /// that was not verified must not get a final name. Or the disk lost data without an error.
-int examine(int directory, Commit& commit, EntryClaims& claims, const CommitCallbacks& callbacks) {
-    if (commit.type != EntryType::file && !commit.is) return 0;
+std::optional<Error> examine(int directory, Commit& commit, EntryClaims& claims, Report& report) {
+    const CommitOrder& order = commit.order;
+    if (order.type != EntryType::file && !order.is) return std::nullopt;
     // A file system that is not one of the system's own may make up inode numbers, which prove nothing then.
-    const bool own = !claims.may_fold(commit.directory);
+    const bool own = !claims.may_fold(order.directory);
     EntryFacts fresh;
-    if (!own) static_cast<void>(look_at_entry(directory, commit.temporary.c_str(), fresh));  // drops what is cached
+    if (!own) static_cast<void>(look_at_entry(directory, order.temporary.c_str(), fresh));  // drops what is cached
     struct stat st = {};
-    const auto look = [&] {
-        return ::fstatat(directory, commit.temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
-    };
-    int error = look();
-    for (int left = kTries; error == EACCES && left > 0; --left) {
-        // Another transfer had opened the directory up, and has restored its mode.
-        const BriefRights rights(directory);
-        error = look();
+    const int error = with_rights(directory, [&] {
+        return ::fstatat(directory, order.temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    });
+    if (error != 0) return io_error("cannot finish", order.path(), error);
+    commit.replaced = own && order.is && FileId::of(st) != *order.is;
+    if (commit.replaced) return io_error("another file took the place of", order.path(), ESTALE);
+    if (order.type != EntryType::file) return std::nullopt;
+    if (const auto size = static_cast<std::uint64_t>(st.st_size); size != order.length) {
+        return not_kept(order, "has " + std::to_string(size) + " of " + std::to_string(order.length) + " bytes");
     }
-    if (error != 0) return error;
-    commit.replaced = own && commit.is && FileId::of(st) != *commit.is;
-    if (commit.replaced) return ESTALE;
-    if (commit.type != EntryType::file) return 0;
-    if (const auto size = static_cast<std::uint64_t>(st.st_size); size != commit.length) {
-        commit.why =
-            not_kept(commit, "has " + std::to_string(size) + " of " + std::to_string(commit.length) + " bytes");
-    } else if (!own) {
-        commit.why = read_back(directory, commit, callbacks, ReadBack::Amount::whole);
-    }
-    return commit.why ? EIO : 0;
+    return own ? std::nullopt : read_back(directory, order, report, ReadBack::Amount::whole);
 }
 
-int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& claims, const CommitCallbacks& callbacks) {
+void give_name(Commit& commit, ChangedDirectories& directories, EntryClaims& claims, Report& report) {
+    const CommitOrder& order = commit.order;
     int error = 0;
-    const int fd = directories.open(commit.directory, error);
-    if (fd < 0 || commit.temporary.empty()) return error;
-    const auto there = claims.take(fd, commit.directory, commit.name);
-    commit.taken = !there;
-    if (commit.taken) return EEXIST;
-    if (claims.may_fold(commit.directory)) keep_time(fd, commit);
-    if (error = examine(fd, commit, claims, callbacks); error != 0) return error;
-    const char* from = commit.temporary.c_str();
-    const char* to = commit.name.c_str();
-    const auto rename = [&] {
-        if (commit.keep_existing) return rename_without_replacing(fd, from, to);
+    const int fd = directories.open(order.directory, error);
+    if (fd < 0) return commit.fail(error);
+    if (order.temporary.empty()) return commit.advance(CommitState::named);
+    const auto there = claims.take(fd, order.directory, order.name);
+    if (!there) return commit.fail(falls_together(order.path()));
+    if (claims.may_fold(order.directory)) keep_time(fd, order);
+    if (auto why = examine(fd, commit, claims, report)) return commit.fail(*std::move(why));
+    const char* from = order.temporary.c_str();
+    const char* to = order.name.c_str();
+    error = with_rights(fd, [&] {
+        if (order.keep_existing) return rename_without_replacing(fd, from, to);
         const int failed = rename_replacing(fd, from, to);
-        return failed == EISDIR && commit.remove_replaced ? replace_directory(fd, from, to, commit.remove_replaced)
-                                                          : failed;
-    };
-    error = rename();
-    for (int left = kTries; error == EACCES && left > 0; --left) {
-        // Another transfer had opened the directory up, and has restored its mode.
-        const BriefRights rights(fd);
-        error = rename();
-    }
-    commit.skipped = commit.keep_existing && error == EEXIST;
-    if (error == 0) claims.note_made(fd, commit.directory, commit.name, *there);
+        return failed == EISDIR && order.remove_replaced ? replace_directory(fd, from, to, order.remove_replaced)
+                                                         : failed;
+    });
+    const bool skipped = order.keep_existing && error == EEXIST;
+    if (error == 0) claims.note_made(fd, order.directory, order.name, *there);
     // If both names refer to one file, a rename leaves both.
-    if (commit.skipped || commit.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
-    return commit.skipped ? 0 : error;
+    if (skipped || order.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
+    if (error != 0 && !skipped) return commit.fail(error);
+    commit.advance(skipped ? CommitState::skipped : CommitState::named);
 }
 
-void remove_temporary(const Commit& commit, ChangedDirectories& directories) {
+void remove_temporary(const CommitOrder& order, ChangedDirectories& directories) {
     int error = 0;
-    const int fd = directories.open(commit.directory, error);
-    if (fd >= 0 && !commit.temporary.empty()) remove_from(fd, commit.temporary);
-}
-
-Error why_not(const Commit& commit, int error) {
-    if (commit.why) return *commit.why;
-    if (commit.taken) return falls_together(commit.path());
-    return io_error(commit.replaced ? "another file took the place of" : "cannot finish", commit.path(), error);
+    const int fd = directories.open(order.directory, error);
+    if (fd >= 0 && !order.temporary.empty()) remove_from(fd, order.temporary);
 }
 
 }  // namespace
 
-void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
-                  const CommitCallbacks& callbacks) {
-    std::vector<std::optional<int>> errors(batch.size());
-    if (const int unsynced = sync_contents(root, claims, callbacks, batch, errors); unsynced != 0) {
-        callbacks.unsynced("this disk cannot sync (" + std::generic_category().message(unsynced) +
-                           "): delivered data may be lost if the machine fails now");
+CommittedBatch commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<CommitOrder>& orders,
+                            Report& report) {
+    std::vector<Commit> batch;
+    batch.reserve(orders.size());
+    for (CommitOrder& order : orders) batch.push_back({order});
+    CommittedBatch out;
+    if (const int unsynced = sync_contents(root, claims, report, batch); unsynced != 0) {
+        out.warning = "this disk cannot sync (" + std::generic_category().message(unsynced) +
+                      "): delivered data may be lost if the machine fails now";
     }
 
     ChangedDirectories directories(root);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (errors[i] || batch[i].part_only) continue;
-        static_cast<void>(callbacks.worked());
-        if (const int error = rename_one(batch[i], directories, claims, callbacks); error != 0) errors[i] = error;
+    for (Commit& commit : batch) {
+        if (commit.state != CommitState::synced) continue;
+        static_cast<void>(report.checked(0));
+        give_name(commit, directories, claims, report);
     }
     const int sync_error = directories.sync();
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        const Commit& commit = batch[i];
-        if (!errors[i] && sync_error == 0) {
-            callbacks.delivered(commit);
-            continue;
+    for (Commit& commit : batch) {
+        if (commit.state != CommitState::failed) {
+            if (sync_error != 0) commit.fail(sync_error);
+        } else if (!commit.replaced && !commit.order.fill) {
+            remove_temporary(commit.order, directories);
         }
-        if (errors[i] && !commit.replaced && !commit.fill) remove_temporary(commit, directories);
-        callbacks.failed(commit, why_not(commit, errors[i].value_or(sync_error)));
+        out.results.push_back({commit.state, std::move(commit.error)});
     }
-    callbacks.batch_over();
+    return out;
 }
 
 namespace {
@@ -383,10 +420,11 @@ constexpr std::uint64_t kLargeFile = 8U << 20U;
 
 }  // namespace
 
-Committer::Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbacks callbacks)
+Committer::Committer(const ConfinedDir& root, EntryClaims& claims, Report& report, Committed committed)
     : root_(root),
       claims_(claims),
-      callbacks_(std::move(callbacks)),
+      report_(report),
+      committed_(std::move(committed)),
       mount_(synced_mount_of(root.fd())),
       task_(
           disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
@@ -399,30 +437,30 @@ Committer::~Committer() {
     }
 }
 
-void Committer::submit(Commit commit) {
+void Committer::submit(CommitOrder order) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
         const std::uint64_t unproven = unproven_ + busy_unproven_;
         return broken_ || (pending_.size() < kMaxPending && pending_fds_ < descriptor_share() &&
-                           (unproven == 0 || unproven + commit.unproven <= kMaxUnproven));
+                           (unproven == 0 || unproven + order.unproven <= kMaxUnproven));
     });
     check_well();
     const bool few = pending_.size() < kFewFiles && pending_fds_ + 1 < descriptor_share();
-    if (commit.size < kLargeFile && !commit.fill && !few && is_synced_with_root(commit)) {
-        commit.closing_error = commit.fd.close();
+    if (order.size < kLargeFile && !order.fill && !few && is_synced_with_root(order)) {
+        order.closing_error = order.fd.close();
     }
-    if (commit.fd) ++pending_fds_;
-    add_up(pending_bytes_, commit.size);
-    unproven_ += commit.unproven;
-    pending_.push_back(std::move(commit));
+    if (order.fd) ++pending_fds_;
+    add_up(pending_bytes_, order.size);
+    unproven_ += order.unproven;
+    pending_.push_back(std::move(order));
     if (pending_.size() == 1) first_pending_ = std::chrono::steady_clock::now();
     if (pending_.size() == 1 || batch_is_due()) task_.wake();
 }
 
 // syncfs() covers one mount. Before Linux 5.8 it did not report failed writes, and those kernels have no mount numbers
 // either.
-bool Committer::is_synced_with_root(const Commit& commit) const {
-    return commit.fd && mount_ && mount_of(commit.fd.get()) == mount_;
+bool Committer::is_synced_with_root(const CommitOrder& order) const {
+    return order.fd && mount_ && mount_of(order.fd.get()) == mount_;
 }
 
 void Committer::flush() {
@@ -450,14 +488,14 @@ DiskStep Committer::step() {
     if (!batch_is_due() && waited < kBatchWait) {
         return DiskStep::rest_for(std::chrono::ceil<std::chrono::milliseconds>(kBatchWait - waited));
     }
-    std::vector<Commit> batch = std::exchange(pending_, {});
+    std::vector<CommitOrder> batch = std::exchange(pending_, {});
     pending_fds_ = 0;
     pending_bytes_ = 0;
     busy_unproven_ = std::exchange(unproven_, 0);
     busy_ = true;
     changed_.notify_all();
     lock.unlock();
-    commit_batch(root_, claims_, batch, callbacks_);
+    committed_(batch, commit_batch(root_, claims_, batch, report_));
     batch.clear();
     lock.lock();
     busy_ = false;

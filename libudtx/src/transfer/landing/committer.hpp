@@ -20,6 +20,7 @@
 #include "transfer/file/journal.hpp"
 #include "transfer/file/quirks/folded_names.hpp"
 #include "transfer/landing/eraser.hpp"
+#include "transfer/landing/report.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
@@ -76,14 +77,18 @@ struct FileId {
     friend bool operator==(const FileId&, const FileId&) noexcept = default;
 };
 
-/// The last bytes of a file, which show whether a disk has kept what it accepted.
-struct LastPiece {
+/// What shows whether a disk has kept the bytes that it accepted.
+struct FileProof {
     HashAlgorithm hash{};
-    ProvenPiece piece{};
+    ProvenPiece last{};                ///< at the end of the file
+    std::optional<Digest> whole{};     ///< of a file without holes
+    std::optional<Digest> sequence{};  ///< of all bytes, for a stream
+    /// All pieces of a file that other shards filled too.
+    std::function<std::vector<ProvenPiece>()> pieces{};
 };
 
 /// An entry that is complete except for its final name.
-struct Commit {
+struct CommitOrder {
     std::uint64_t index = 0;
     EntryType type = EntryType::file;
     std::string directory;  ///< directory of both names, below the root
@@ -93,12 +98,8 @@ struct Commit {
     UniqueFd fd;  ///< a file that needs its own sync; none: it is closed, and the root's file system is synced
     int closing_error = 0;  ///< errno of a file that is already closed
     std::uint64_t size = 0;
-    std::uint64_t length = 0;          ///< of the finished file: `size` may be that of a part
-    std::optional<LastPiece> last{};   ///< where it is worth reading back
-    std::optional<Digest> whole{};     ///< of a file without holes
-    std::optional<Digest> sequence{};  ///< of all bytes, for a stream
-    /// All pieces of a file that other shards filled too.
-    std::function<std::vector<ProvenPiece>()> pieces{};
+    std::uint64_t length = 0;            ///< of the finished file: `size` may be that of a part
+    std::optional<FileProof> proof{};    ///< of a file that is worth reading back
     bool counted = false;                ///< the file existed and was reported before: it only gets another inode
     std::optional<FileTime> time{};      ///< time that the file is to have
     std::optional<FileTime> had{};       ///< time that the disk stored for it, read before the file was closed
@@ -108,37 +109,43 @@ struct Commit {
     /// and gets its name.
     std::function<Result<bool>(int fd)> fill{};
     DeleteReplaced remove_replaced{};  ///< a directory of that name may be replaced, and this deletes it
-    std::optional<Error> why{};        ///< error of `fill`
-    bool part_only = false;            ///< other parts of the file are still missing
     bool keep_existing = false;        ///< an existing entry of that name stays
-    bool kept = false;                 ///< the file existed before, as a journal proves
-    bool skipped = false;              ///< with keep_existing: an existing entry stayed
-    bool replaced = false;             ///< the temporary name refers to another file
-    bool taken = false;                ///< the file system treats the name as that of another entry of this transfer
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 
-/// Called in the committer's task. Each commit is reported once: as delivered or as failed.
-struct CommitCallbacks {
-    std::function<void(const Commit&)> delivered;
-    std::function<void(const Commit&, Error)> failed;
-    std::function<void()> batch_over = [] {};
-    std::function<void(const std::string& warning)> unsynced = [](const std::string&) {};  ///< at most once a batch
-    std::function<bool()> worked = [] { return true; };  ///< a piece is read back; false: stop
+/// The life of a commit. It ends as `named`, `skipped`, `part` or `failed`.
+enum class CommitState : std::uint8_t {
+    ordered,
+    synced,   ///< its content is durable
+    named,    ///< it has its final name
+    skipped,  ///< an existing entry stayed
+    part,     ///< other parts of the file are still missing
+    failed,
 };
 
-/// Syncs contents, renames, syncs directories, and only then reports entries as delivered. Removes the temporary files
-/// of failed commits, except files of other programs and files that other shards fill too.
-void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
-                  const CommitCallbacks& callbacks);
+struct CommitResult {
+    CommitState state = CommitState::ordered;
+    std::optional<Error> error{};  ///< if it failed
+};
+struct CommittedBatch {
+    std::vector<CommitResult> results;     ///< of each order
+    std::optional<std::string> warning{};  ///< the disk cannot sync
+};
+
+/// Syncs contents, renames, syncs directories. Removes the temporary files of failed commits, except files of other
+/// programs and files that other shards fill too. It stops reading back when `report` says that there is no time.
+[[nodiscard]] CommittedBatch commit_batch(const ConfinedDir& root, EntryClaims& claims,
+                                          std::vector<CommitOrder>& orders, Report& report);
 
 // A task that makes finished temporary files durable and gives them their final names, in groups. One sync of the file
 // system covers a thousand small files, and the writer continues meanwhile.
 
 class Committer {
   public:
-    /// `root` and `claims` must outlive the committer.
-    Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbacks callbacks);
+    /// Called in the committer's task, when the results are durable.
+    using Committed = std::function<void(const std::vector<CommitOrder>& orders, const CommittedBatch& batch)>;
+    /// The references must outlive the committer.
+    Committer(const ConfinedDir& root, EntryClaims& claims, Report& report, Committed committed);
     /// Commits everything that was submitted.
     ~Committer();
     Committer(const Committer&) = delete;
@@ -146,7 +153,7 @@ class Committer {
 
     /// Waits while too much is pending. Keeps the descriptor of a small file only while few files are pending.
     /// std::runtime_error: a commit threw an exception, and the committer has stopped.
-    void submit(Commit commit);
+    void submit(CommitOrder order);
     /// Waits until everything submitted has been reported. Throws as submit() does.
     void flush();
 
@@ -154,20 +161,21 @@ class Committer {
     [[nodiscard]] DiskStep step();
     [[nodiscard]] DiskStep give_up(Error error) noexcept;
     [[nodiscard]] bool batch_is_due() const;
-    [[nodiscard]] bool is_synced_with_root(const Commit& commit) const;
+    [[nodiscard]] bool is_synced_with_root(const CommitOrder& order) const;
     void check_well() const;
 
     const ConfinedDir& root_;
     EntryClaims& claims_;
-    CommitCallbacks callbacks_;
+    Report& report_;
+    Committed committed_;
     const std::optional<std::uint64_t> mount_;  // mount of the root, if one sync makes all files on it durable
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Commit> pending_;
+    std::vector<CommitOrder> pending_;
     std::size_t pending_fds_ = 0;
     std::uint64_t pending_bytes_ = 0;
-    std::uint64_t unproven_ = 0;       // Commit::unproven of all in pending_
-    std::uint64_t busy_unproven_ = 0;  // Commit::unproven of the batch being committed
+    std::uint64_t unproven_ = 0;       // CommitOrder::unproven of all in pending_
+    std::uint64_t busy_unproven_ = 0;  // CommitOrder::unproven of the batch being committed
     std::chrono::steady_clock::time_point first_pending_;
     bool busy_ = false;
     bool hurry_ = false;

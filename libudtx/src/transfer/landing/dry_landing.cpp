@@ -1,13 +1,12 @@
-#include "transfer/landing/dry_landing.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <map>
 #include <optional>
-#include <system_error>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -16,40 +15,82 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/basis_files.hpp"
-#include "transfer/landing/disk_links.hpp"
 #include "transfer/landing/eraser.hpp"
+#include "transfer/landing/landing.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
 namespace {
 
+/// The errors that making a link meets; 0: it works, or this is unknown.
+struct LinkErrors {
+    int hard = 0;
+    int symbolic = 0;
+};
+
+LinkErrors try_links(int directory, const struct stat& st) {
+#ifdef O_TMPFILE
+    // Every file system with unnamed files has links.
+    if (UniqueFd(open_entry(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600))) return {};
+#endif
+    std::array<std::string, 3> names;
+    for (std::string& name : names) name = temp_name(random_number());
+    const UniqueFd file(
+        open_entry(directory, names[0].c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return {};
+    LinkErrors out;
+    out.hard = ::linkat(directory, names[0].c_str(), directory, names[1].c_str(), 0) == 0 ? 0 : errno;
+    out.symbolic = ::symlinkat("target", directory, names[2].c_str()) == 0 ? 0 : errno;
+    for (const std::string& name : names) ::unlinkat(directory, name.c_str(), 0);
+    static_cast<void>(set_file_time(directory, mtime_of(st)));
+    return out;
+}
+
+/// Finds out whether a file system has hard and symbolic links.
+class DiskLinks {
+  public:
+    /// On a file system without unnamed files, it makes links under temporary names and removes them. The directory
+    /// keeps its time.
+    [[nodiscard]] LinkErrors in(int directory) {
+        struct stat st = {};
+        if (::fstat(directory, &st) != 0) return {};
+        const auto known = known_.find(st.st_dev);
+        if (known != known_.end()) return known->second;
+        return known_[st.st_dev] = try_links(directory, st);
+    }
+
+  private:
+    std::map<dev_t, LinkErrors> known_;
+};
+
 /// True if a hard link would be a copy because of this error. Reports that.
-bool is_copied(const LandingLinks& links, int error, const std::string& path) {
-    if (error != 0) links.report.lacks({Belonging::hard_link, 1, 0, 0, path, std::generic_category().message(error)});
+bool is_copied(LandingReport& report, int error, const std::string& path) {
+    if (error != 0) report.lacks(EntryType::hard_link, Belonging::hard_link, path, error);
     return error != 0;
 }
 
 /// Reports what would happen to each file, and changes nothing.
 class DryLanding final : public Landing {
   public:
-    DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, const LandingLinks& links)
+    DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, LandingReport& report)
         : root_(std::move(root)),
-          links_(links),
+          report_(report),
           erase_(offer.erase),
           preserve_(offer.preserve),
           set_id_(rights.keeps_set_id(offer)),
           owner_(offer.owner && ::geteuid() == 0),
           counts_(!rights.plan_told),
           hash_(offer.hash),
-          basis_(root_, rights.basis_options(offer),
-                 [&links = links_](std::uint64_t bytes) { return links.checked(bytes); }),
+          basis_(root_, rights.basis_options(offer), report),
           claims_(root_),
-          eraser_(
-              root_, true, claims_,
-              {[&links = links_](const std::string& path) { links.erased(path); },
-               [&links = links_](const std::string& path, const Error& error) { links.failed(kNoEntry, path, error); },
-               [&links = links_] { return links.checked(0); }}) {}
+          eraser_(root_, true, claims_,
+                  {[&report](const std::string& path) {
+                       report.ended(Ended::erased, path.ends_with('/') ? EntryType::directory : EntryType::file, path,
+                                    0);
+                   },
+                   [&report](const std::string& path, const Error& error) { report.failed(kNoEntry, path, error); },
+                   [&report] { return report.checked(0); }}) {}
 
     void take(ReceiveOp op) override { std::visit(*this, std::move(op)); }
     bool go_on() override {
@@ -57,7 +98,7 @@ class DryLanding final : public Landing {
         if (!hashed_) return false;
         const bool any = basis_.go_on([this](message::Answer answer) {
             answer.changes = hashed_->second;
-            links_.answer(std::move(answer));
+            report_.answer(std::move(answer));
         });
         if (!any) basis_.forget(std::exchange(hashed_, std::nullopt)->first);
         return any;
@@ -74,7 +115,7 @@ class DryLanding final : public Landing {
         const EntryType type = of_entry ? latest_->type : EntryType::file;
         const std::uint8_t changes = changes_of(type, path, o.query);
         const auto say = [&](Holding has) {
-            links_.answer({o.query.number, has, 0, {}, changes});
+            report_.answer({o.query.number, has, 0, {}, changes});
             return has;
         };
         std::optional<Holding> has;
@@ -87,13 +128,13 @@ class DryLanding final : public Landing {
         } else {
             has = basis_.answer(o.query, [this, changes](message::Answer answer) {
                 answer.changes = changes;
-                links_.answer(std::move(answer));
+                report_.answer(std::move(answer));
             });
         }
         if (has == Holding::same || has == Holding::exists) claims_.note_kept(path);
         const bool is_directory = type == EntryType::directory;
-        if (has == Holding::same && counts_ && !is_directory) links_.unchanged(type);
-        if (has == Holding::exists && counts_) links_.skipped(type);
+        if (has == Holding::same && counts_ && !is_directory) report_.ended(Ended::unchanged, type, path, 0);
+        if (has == Holding::exists && counts_) report_.ended(Ended::skipped, type, path, 0);
         if (!has) hashed_.emplace(path, changes);
         latest_.reset();  // a second query about a link asks for a file in its place
     }
@@ -102,14 +143,14 @@ class DryLanding final : public Landing {
         for (const std::string& path : o.unsent.paths) eraser_.keep_unsent(path);
     }
     void operator()(const op::Rules& o) {
-        if (auto added = eraser_.add(o.rules); !added) links_.fatal(added.error());
+        if (auto added = eraser_.add(o.rules); !added) report_.fatal(added.error());
     }
     void operator()(const op::Finish& o) {
-        if (erase_ && (o.finish.unsent != 0 || links_.report.outcome().failed_count != 0)) {
-            links_.report.warn("nothing would be deleted, because not everything would arrive");
+        if (erase_ && (o.finish.unsent != 0 || report_.job.outcome().failed_count != 0)) {
+            report_.job.warn("nothing would be deleted, because not everything would arrive");
         } else if (erase_) {
             auto begun = eraser_.begin();
-            if (!begun) links_.failed(kNoEntry, ".", begun.error());
+            if (!begun) report_.failed(kNoEntry, ".", begun.error());
             erase_ = begun.ok();
         }
         finish_ = true;
@@ -122,8 +163,8 @@ class DryLanding final : public Landing {
     bool finish_more() {
         if (erase_ && eraser_.go_on()) return true;
         finish_ = false;
-        const message::Confirm confirm{totals_of(links_.report), RootDigest(hash_).finish()};
-        links_.confirm(confirm);
+        const message::Confirm confirm{totals_of(report_.job), RootDigest(hash_).finish()};
+        report_.confirm(confirm);
         return false;
     }
     /// What exists of a directory or a link.
@@ -136,7 +177,7 @@ class DryLanding final : public Landing {
         if (basis_.must_stay(path)) return Holding::exists;
         if (!directory && is_blocked(path)) return Holding::blocked;
         if (cannot_be_made(entry.type, path, query)) return Holding::blocked;
-        const bool copied = entry.type == EntryType::hard_link && is_copied(links_, links_made_in(path).hard, path);
+        const bool copied = entry.type == EntryType::hard_link && is_copied(report_, links_made_in(path).hard, path);
         if (!copied) return Holding::nothing;
         // A run gives the copy the time that the disk has made of the file's.
         struct stat of = {};
@@ -170,7 +211,7 @@ class DryLanding final : public Landing {
         if (error == EACCES && ::fstat(fd.get(), &st) == 0 && st.st_uid == ::geteuid()) error = 0;
         if (error == 0 && fd && there) error = bars_removal(fd.get(), split_leaf(path).leaf);
         if (error == 0 && fd && type == EntryType::symlink) error = disk_links_.in(fd.get()).symbolic;
-        if (error != 0) links_.failed(kNoEntry, path, io_error("cannot create", path, error));
+        if (error != 0) report_.failed(kNoEntry, path, io_error("cannot create", path, error));
         return error != 0;
     }
     /// True if the file system treats the name and another one as the same. Two directories become one.
@@ -181,7 +222,7 @@ class DryLanding final : public Landing {
         auto free = claims_.take(path);
         const bool same = !free && !of_entry && basis_.is_same(path, query.size, query.mtime);
         if (same) free = claims_.take(path, EntryClaims::For::keeping);
-        if (!free) links_.failed(kNoEntry, path, free.error());
+        if (!free) report_.failed(kNoEntry, path, free.error());
         return !free;
     }
     /// What a run would change in the existing entry: flags of namespace change.
@@ -218,7 +259,7 @@ class DryLanding final : public Landing {
     bool is_blocked(const std::string& path) {
         if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
         const auto way = check_way(root_, path, erase_ ? &eraser_ : nullptr);
-        if (!way) links_.failed(kNoEntry, path, way.error());
+        if (!way) report_.failed(kNoEntry, path, way.error());
         if (way && erase_ && cleared_.insert(path_key(path)).second) {
             const SplitName split = split_leaf(path);
             int error = 0;
@@ -229,7 +270,7 @@ class DryLanding final : public Landing {
     }
 
     const ConfinedDir root_;
-    const LandingLinks links_;
+    LandingReport& report_;
     std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // the file being hashed for an answer
     std::optional<message::Entry> latest_;                        // a directory or a link: its query follows at once
     std::unordered_set<std::uint64_t> cleared_;  // directories that are counted as deleted, by path key
@@ -250,44 +291,44 @@ class DryLanding final : public Landing {
 class EmptyDryLanding final : public Landing {
   public:
     /// `root`: empty if the destination does not exist.
-    EmptyDryLanding(std::optional<ConfinedDir> root, const message::Offer& offer, const LandingLinks& links)
-        : root_(std::move(root)), hash_(offer.hash), links_(links) {}
+    EmptyDryLanding(std::optional<ConfinedDir> root, const message::Offer& offer, LandingReport& report)
+        : root_(std::move(root)), hash_(offer.hash), report_(report) {}
     void take(ReceiveOp op) override {
         if (const auto* begun = std::get_if<op::BeginEntry>(&op); begun != nullptr && root_) begin(begun->entry);
         if (!std::holds_alternative<op::Finish>(op)) return;
         const message::Confirm confirm{{}, RootDigest(hash_).finish()};
-        links_.confirm(confirm);
+        report_.confirm(confirm);
     }
 
   private:
     void begin(const message::Entry& entry) {
         const std::string path = join_path(entry.path);
-        if (entry.type == EntryType::hard_link) is_copied(links_, disk_links_.in(root_->fd()).hard, path);
+        if (entry.type == EntryType::hard_link) is_copied(report_, disk_links_.in(root_->fd()).hard, path);
         const int error = entry.type == EntryType::symlink ? disk_links_.in(root_->fd()).symbolic : 0;
-        if (error != 0) links_.failed(kNoEntry, path, io_error("cannot make link", path, error));
+        if (error != 0) report_.failed(kNoEntry, path, io_error("cannot make link", path, error));
     }
 
     const std::optional<ConfinedDir> root_;
     HashAlgorithm hash_;
-    const LandingLinks links_;
+    LandingReport& report_;
     DiskLinks disk_links_;
 };
 
 }  // namespace
 
 std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
-                                      const LandingLinks& links) {
+                                      LandingReport& report) {
     auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
                                 : base->subdirectory(join_path(offer.destination));
     const bool active = root.ok() && holds_anything(*root);
-    links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, {}}; });
+    report.edit([&](LandingReport::News& news) { news.resume = message::Resume{active, {}}; });
     if (!active) {
         // What the run makes the destination of is probably on the same file system.
         if (!root && base != nullptr) root = base->subdirectory("");
         auto there = root ? std::optional(std::move(root).value()) : std::nullopt;
-        return std::make_unique<EmptyDryLanding>(std::move(there), offer, links);
+        return std::make_unique<EmptyDryLanding>(std::move(there), offer, report);
     }
-    return std::make_unique<DryLanding>(std::move(root).value(), offer, rights, links);
+    return std::make_unique<DryLanding>(std::move(root).value(), offer, rights, report);
 }
 
 }  // namespace udtx::transfer

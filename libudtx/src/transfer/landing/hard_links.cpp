@@ -175,7 +175,7 @@ void HardLinks::give_up() {
         if (is_same_file(tree_.root, link->path, join_path(split_path(link->target)))) {
             tree_.note_unchanged(EntryType::hard_link, link->path);
         } else if (tree_.basis.must_stay(link->path)) {
-            tree_.callbacks.skipped(EntryType::hard_link);
+            tree_.report.ended(Ended::skipped, EntryType::hard_link, link->path, 0);
         }
     }
 }
@@ -191,7 +191,7 @@ void HardLinks::make(const WaitingLink& link) {
     const SplitName other = split_leaf(join_path(split_path(link.target)));
     if (is_same_file(tree_.root, path, join_path(split_path(link.target))))
         return tree_.note_unchanged(EntryType::hard_link, path);
-    if (tree_.basis.must_stay(path)) return tree_.callbacks.skipped(EntryType::hard_link);
+    if (tree_.basis.must_stay(path)) return tree_.report.ended(Ended::skipped, EntryType::hard_link, path, 0);
     int error = 0;
     const UniqueFd parent = tree_.root.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? tree_.root.open_directory(other.directory, error) : UniqueFd();
@@ -215,7 +215,7 @@ void HardLinks::make(const WaitingLink& link) {
         });
     });
     if (!linked) return begin_copy(link, st, linked.error().system_error);
-    Commit commit;
+    CommitOrder commit;
     commit.index = link.index;
     commit.type = EntryType::hard_link;
     commit.is = is;
@@ -229,7 +229,7 @@ void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int e
     const std::string& path = link.path;
     const auto size = static_cast<std::uint64_t>(of.st_size);
     if (tree_.basis.is_same(path, size, mtime_of(of))) {
-        tree_.callbacks.unset(EntryType::file, Belonging::hard_link, path, error_number);
+        tree_.report.lacks(EntryType::file, Belonging::hard_link, path, error_number);
         return tree_.note_unchanged(EntryType::hard_link, path);
     }
     FileAttributes attributes;
@@ -264,7 +264,7 @@ void HardLinks::copy_more() {
     std::vector<message::Attribute> extended;
     static_cast<void>(read_attributes(copy.from.get(), extended));
     const int failed = done && !extended.empty() ? copy.file.set_attributes(extended) : 0;
-    if (failed != 0) tree_.callbacks.unset(EntryType::file, Belonging::attributes, copy.path, failed);
+    if (failed != 0) tree_.report.lacks(EntryType::file, Belonging::attributes, copy.path, failed);
     if (done) done = copy.file.complete(copy.size, copy.attributes, tree_.unset_of(copy.path));
     Copy over = std::move(*copying_);
     copying_.reset();
@@ -274,8 +274,8 @@ void HardLinks::copy_more() {
         over.file.remove(tree_.root);
         return tree_.fail(over.index, over.path, way.error());
     }
-    tree_.callbacks.unset(EntryType::file, Belonging::hard_link, over.path, over.error_number);
-    Commit commit = over.file.into_commit(over.index, over.size, true);
+    tree_.report.lacks(EntryType::file, Belonging::hard_link, over.path, over.error_number);
+    CommitOrder commit = over.file.into_commit(over.index, over.size, true);
     tree_.submit(std::move(commit), *way);
 }
 

@@ -138,7 +138,7 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
     }
     if (has == Holding::exists) {
         note_stays(query, path, *has);
-        tree_.callbacks.skipped(EntryType::file);
+        tree_.report.ended(Ended::skipped, EntryType::file, path, 0);
     }
 }
 

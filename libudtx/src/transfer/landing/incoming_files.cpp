@@ -81,7 +81,7 @@ bool IncomingFiles::set_meta(const message::Meta& meta) {
         return true;
     }
     const int error = file->file->set_attributes(meta.attributes);
-    if (error != 0) tree_.callbacks.unset(EntryType::file, Belonging::attributes, file->path, error);
+    if (error != 0) tree_.report.lacks(EntryType::file, Belonging::attributes, file->path, error);
     return true;
 }
 
@@ -128,7 +128,7 @@ void IncomingFiles::keep_pieces(std::uint64_t index, const Extent& extent, std::
     }
     if (too_much_unfinished(index, file)) return;
     go_on(file);
-    tree_.callbacks.kept(extent.length);
+    tree_.report.kept(extent.length);
     settle_if_complete(index, file);
 }
 
@@ -366,7 +366,7 @@ Result<void> IncomingFiles::complete(File& file) {
     bool timed = true;
     auto done = file.file->complete(file.size, file.attributes, [&](Belonging what, int error_number) {
         timed = timed && what != Belonging::time;
-        tree_.callbacks.unset(EntryType::file, what, file.path, error_number);
+        tree_.report.lacks(EntryType::file, what, file.path, error_number);
     });
     struct stat st = {};
     if (done && timed && file.file->look(st) == 0) {
@@ -409,7 +409,7 @@ Result<void> IncomingFiles::check_others(const JobFile::Version& version, const 
     if (others->empty()) return {};
     const std::string temporary = temp_name(job.temporary_for(version.path));
     const auto bad = changed_parts(tree_.root, path_in(split_leaf(version.path).directory, temporary),
-                                   tree_.options.hash, *others, [this] { return tree_.callbacks.checked(0); });
+                                   tree_.options.hash, *others, [this] { return tree_.report.checked(0); });
     return bad ? job.judge(version, *bad) : Result<void>(bad.error());
 }
 
@@ -439,14 +439,16 @@ std::function<Result<bool>(int)> IncomingFiles::fill_of(const File& file) {
 
 void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_directory) {
     const std::uint64_t bytes = file.part ? file.part->length : file.size;
-    Commit commit = file.file->into_commit(index, bytes, file.holes || is_sparse(file));
+    CommitOrder commit = file.file->into_commit(index, bytes, file.holes || is_sparse(file));
     commit.length = file.size;
-    if (file.last) commit.last = LastPiece{tree_.options.hash, std::move(*file.last)};
-    if (!file.part && !file.holes) commit.whole = file.end->digest;
-    if (file.part) {
-        commit.pieces = [job = tree_.options.job, version = version_of(file)] {
-            return job->claimed(version, {0, version.size});
-        };
+    if (file.last) {
+        commit.proof = FileProof{tree_.options.hash, std::move(*file.last)};
+        if (!file.part && !file.holes) commit.proof->whole = file.end->digest;
+        if (file.part) {
+            commit.proof->pieces = [job = tree_.options.job, version = version_of(file)] {
+                return job->claimed(version, {0, version.size});
+            };
+        }
     }
     commit.fill = fill_of(file);
     commit.time = file.attributes.mtime;
@@ -483,20 +485,14 @@ std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const Fi
         return std::nullopt;
     }
     tree_.claims.note_kept(path);
-    SplitName split = split_leaf(path);
-    Commit commit;
-    commit.index = index;
-    commit.directory = std::move(split.directory);
-    commit.name = std::move(split.leaf);
-    commit.size = file.size;
-    commit.kept = true;
+    const std::uint64_t size = file.size;
     const bool delivered = resumed != nullptr;
     forget(index);
     if (delivered) {
-        tree_.unsynced.note(commit.directory);
+        tree_.unsynced.note(split_leaf(path).directory);
         tree_.note_own(path);
-        tree_.callbacks.kept(commit.size);
-        tree_.callbacks.delivered(commit);
+        tree_.report.kept(size);
+        tree_.report.ended(Ended::kept, EntryType::file, path, size);
     } else {
         tree_.note_unchanged(EntryType::file, path);
     }

@@ -18,60 +18,137 @@
 
 namespace udtx::transfer {
 
-void LandingLinks::answer(message::Answer answer) const {
-    feedback.edit([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); });
+namespace {
+
+// An answer may have a thousand pieces. Erased paths are small, so thousands of them are taken.
+constexpr std::size_t kMaxAnswers = 256;
+constexpr std::size_t kMaxErased = 4096;
+// Each holds names and reasons of some kilobytes.
+constexpr std::size_t kMaxFailed = 256;
+constexpr std::uint64_t kReleasedAtOnce = 64U << 10U;
+
+/// Moves a list back to the news, except the first `most` of it.
+template <class List>
+void leave(List& news, List& out, std::size_t most) {
+    news.swap(out);
+    for (; most > 0 && !news.empty(); --most, news.pop_front()) out.push_back(std::move(news.front()));
 }
 
-void LandingLinks::erased(const std::string& path) const {
-    report.edit([](Progress&, Outcome& outcome) { ++outcome.erased; });
-    feedback.edit([&](ReceiveFeedback::News& news) { news.erased.push_back(path); });
+}  // namespace
+
+void LandingReport::ended(Ended how, EntryType type, const std::string& path, std::uint64_t size) {
+    const bool directory = type == EntryType::directory;
+    const bool arrived = how == Ended::delivered || how == Ended::part || how == Ended::kept;
+    // An earlier run has reported what was kept.
+    if (how == Ended::delivered && !directory) job.landed(path, size);
+    job.edit([&](Progress& progress, Outcome& outcome) {
+        if (how == Ended::unchanged) ++(directory ? outcome.unchanged_directories : outcome.unchanged);
+        if (how == Ended::skipped) ++outcome.skipped;
+        if (how == Ended::erased) ++outcome.erased;
+        if (how == Ended::updated) --outcome.unchanged_directories;
+        if (how == Ended::kept) {
+            ++outcome.kept_files;
+            add_up(outcome.kept_file_bytes, size);
+        }
+        if (has_content(type) && how != Ended::erased) ++progress.files_done;
+        if (has_content(type) && arrived) {
+            ++outcome.files;
+            add_up(outcome.bytes, size);
+        }
+        if (directory && (arrived || how == Ended::updated)) ++outcome.directories;
+        if (type == EntryType::symlink && arrived) ++outcome.links;
+    });
+    if (how == Ended::erased) edit([&](News& news) { news.erased.push_back(path); });
+    if (arrived) wake();
 }
 
-void LandingLinks::note(const std::string& text) const {
-    report.warn(text);
-    feedback.edit([&](ReceiveFeedback::News& news) { news.notes.push_back(text); });
-}
-
-void LandingLinks::failed(std::uint64_t index, const std::string& path, const Error& error) const {
-    report.fail({path, error.code, error.message});
+void LandingReport::failed(std::uint64_t index, const std::string& path, const Error& error) {
+    job.fail({path, error.code, error.message});
     // The sender knows its own failures.
     if (error.code == ErrorCode::partial) return;
-    feedback.edit([&](ReceiveFeedback::News& news) {
-        const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
-        news.failed.push_back({index, code, path, error.message});
-    });
+    const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
+    edit([&](News& news) { news.failed.push_back({index, code, path, error.message}); });
 }
 
-void LandingLinks::unchanged(EntryType type) const {
-    report.edit([type](Progress& progress, Outcome& outcome) {
-        ++(type == EntryType::directory ? outcome.unchanged_directories : outcome.unchanged);
-        if (has_content(type)) ++progress.files_done;
-    });
+void LandingReport::lacks(EntryType type, Belonging what, const std::string& path, int error_number) {
+    job.lacks({what, has_content(type) ? 1U : 0U, type == EntryType::directory ? 1U : 0U,
+               type == EntryType::symlink ? 1U : 0U, path.empty() ? "." : path,
+               std::generic_category().message(error_number)});
 }
 
-void LandingLinks::skipped(EntryType type) const {
-    report.edit([type](Progress& progress, Outcome& outcome) {
-        ++outcome.skipped;
-        if (has_content(type)) ++progress.files_done;
-    });
+void LandingReport::kept(std::uint64_t bytes) {
+    job.edit([&](Progress&, Outcome& outcome) { add_up(outcome.kept_bytes, bytes); });
 }
 
-bool LandingLinks::checked(std::uint64_t bytes) const {
-    report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
-    if (report.worked()) wake();
-    return !queue.closed();
+bool LandingReport::checked(std::uint64_t bytes) {
+    job.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
+    if (job.worked()) wake();
+    return !stopped();
 }
 
-void LandingLinks::wake() const {
-    feedback.edit([](ReceiveFeedback::News&) {});
+void LandingReport::warn(const std::string& text) {
+    job.warn(text);
+    edit([&](News& news) { news.notes.push_back(text); });
 }
 
-void LandingLinks::confirm(const message::Confirm& confirm) const {
-    feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+void LandingReport::fatal(const Error& error) {
+    edit([&](News& news) { news.fatal = error; });
 }
 
-void LandingLinks::fatal(const Error& error) const {
-    feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
+void LandingReport::answer(message::Answer answer) {
+    edit([&](News& news) { news.answers.push_back(std::move(answer)); });
+}
+
+void LandingReport::confirm(const message::Confirm& confirm) {
+    edit([&](News& news) { news.confirm = confirm; });
+}
+
+void LandingReport::note_released(std::uint64_t bytes) {
+    bool worth_telling = false;
+    {
+        const std::lock_guard lock(mutex_);
+        news_.released_bytes += bytes;
+        worth_telling = news_.released_bytes >= kReleasedAtOnce;
+    }
+    if (worth_telling) wake();
+}
+
+void LandingReport::tell_released() {
+    const bool any = [this] {
+        const std::lock_guard lock(mutex_);
+        return news_.released_bytes > 0;
+    }();
+    if (any) wake();
+}
+
+bool LandingReport::room_for_more() const {
+    return news_.answers.size() < kMaxAnswers && news_.erased.size() < kMaxErased && news_.failed.size() < kMaxFailed &&
+           news_.notes.size() < kMaxFailed;
+}
+
+LandingReport::News LandingReport::take(Lists lists) {
+    News out;
+    bool room = false;
+    {
+        const std::lock_guard lock(mutex_);
+        const bool had_room = room_for_more();
+        woken_ = false;
+        out = std::exchange(news_, {});
+        if (lists != Lists::all) {
+            const bool some = lists == Lists::some;
+            leave(news_.answers, out.answers, some ? kMaxAnswers : 0);
+            leave(news_.erased, out.erased, some ? kMaxErased : 0);
+            leave(news_.failed, out.failed, some ? kMaxFailed : 0);
+            leave(news_.notes, out.notes, some ? kMaxFailed : 0);
+            const bool empty =
+                news_.answers.empty() && news_.erased.empty() && news_.failed.empty() && news_.notes.empty();
+            out.more = some && !empty;
+            if (!empty) news_.confirm.swap(out.confirm);
+        }
+        room = !had_room && room_for_more();
+    }
+    if (room && room_) room_();
+    return out;
 }
 
 BasisOptions TreeRights::basis_options(const message::Offer& offer) const {

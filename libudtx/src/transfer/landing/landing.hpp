@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,11 +15,13 @@
 #include <vector>
 
 #include "transfer/bounded_queue.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/disk_quota.hpp"
 #include "transfer/landing/piece_assembler.hpp"
+#include "transfer/landing/report.hpp"
 #include "transfer/message/messages.hpp"
 
 namespace udtx::transfer {
@@ -72,7 +75,13 @@ using ReceiveQueue = BoundedQueue<ReceiveOp>;
 
 // What the disk tasks of the receiver report to the protocol thread.
 
-class ReceiveFeedback {
+/// True for a file or another name of one.
+[[nodiscard]] constexpr bool has_content(EntryType type) noexcept {
+    return type == EntryType::file || type == EntryType::hard_link;
+}
+
+/// Counts what happens in the job's report, and keeps what the sender must be told until the protocol thread takes it.
+class LandingReport final : public Report {
   public:
     struct News {
         std::uint64_t released_bytes = 0;       ///< since the last take()
@@ -89,7 +98,25 @@ class ReceiveFeedback {
         bool worker_idle = false;  ///< once: the worker has cleaned up and ends
     };
 
-    explicit ReceiveFeedback(LateWaker& waker) : waker_(waker) {}
+    /// All arguments outlive it. It asks `queue` whether there is time to continue.
+    LandingReport(LateWaker& waker, const ReceiveQueue& queue, JobReport& report)
+        : job(report), waker_(waker), queue_(queue) {}
+
+    void ended(Ended how, EntryType type, const std::string& path, std::uint64_t size) override;
+    void failed(std::uint64_t index, const std::string& path, const Error& error) override;
+    void lacks(EntryType type, Belonging what, const std::string& path, int error_number) override;
+    void kept(std::uint64_t bytes) override;
+    bool checked(std::uint64_t bytes) override;
+    void warn(const std::string& text) override;
+    void fatal(const Error& error) override;
+    void answer(message::Answer answer);
+    void confirm(const message::Confirm& confirm);
+    /// Wakes the protocol thread: DELIVERED may have grown, or there is room for more.
+    void wake() {
+        edit([](News&) {});
+    }
+    /// True if the job ends early: nothing more is taken.
+    [[nodiscard]] bool stopped() const { return queue_.closed(); }
 
     /// Counts bytes of the data stream that arrived. Any thread may call it.
     void note_arrived(std::uint64_t bytes) noexcept { arrived_.fetch_add(bytes, std::memory_order_relaxed); }
@@ -100,23 +127,9 @@ class ReceiveFeedback {
 
     /// Counts bytes of the data stream that have left memory. Wakes the protocol thread once for several small files.
     /// tell_released() reports the rest.
-    void note_released(std::uint64_t bytes) {
-        bool worth_telling = false;
-        {
-            const std::lock_guard lock(mutex_);
-            news_.released_bytes += bytes;
-            worth_telling = news_.released_bytes >= kReleasedAtOnce;
-        }
-        if (worth_telling) edit([](News&) {});
-    }
+    void note_released(std::uint64_t bytes);
     /// Call it before the thread that calls note_released() becomes idle.
-    void tell_released() {
-        const bool any = [this] {
-            const std::lock_guard lock(mutex_);
-            return news_.released_bytes > 0;
-        }();
-        if (any) edit([](News&) {});
-    }
+    void tell_released();
 
     /// Calls fn(News&) under the lock. Wakes the protocol thread, unless it was woken and has not called take() yet.
     template <class Fn>
@@ -145,50 +158,15 @@ class ReceiveFeedback {
         some,  ///< at most what the stream should get at once
         all,   ///< nothing follows
     };
-    [[nodiscard]] News take(Lists lists) {
-        News out;
-        bool room = false;
-        {
-            const std::lock_guard lock(mutex_);
-            const bool had_room = room_for_more();
-            woken_ = false;
-            out = std::exchange(news_, {});
-            if (lists != Lists::all) leave_lists(out, lists == Lists::some);
-            room = !had_room && room_for_more();
-        }
-        if (room && room_) room_();
-        return out;
-    }
+    [[nodiscard]] News take(Lists lists);
+
+    JobReport& job;
 
   private:
-    // An answer may have a thousand pieces. Erased paths are small, so thousands of them are taken.
-    static constexpr std::size_t kMaxAnswers = 256;
-    static constexpr std::size_t kMaxErased = 4096;
-    static constexpr std::uint64_t kReleasedAtOnce = 64U << 10U;
-    // Each holds names and reasons of some kilobytes.
-    static constexpr std::size_t kMaxFailed = 256;
-
-    [[nodiscard]] bool room_for_more() const {
-        return news_.answers.size() < kMaxAnswers && news_.erased.size() < kMaxErased &&
-               news_.failed.size() < kMaxFailed && news_.notes.size() < kMaxFailed;
-    }
-    /// Moves the lists back to news_. With `some`, the first items of each list stay in `out`.
-    void leave_lists(News& out, bool some) {
-        leave(news_.answers, out.answers, some ? kMaxAnswers : 0);
-        leave(news_.erased, out.erased, some ? kMaxErased : 0);
-        leave(news_.failed, out.failed, some ? kMaxFailed : 0);
-        leave(news_.notes, out.notes, some ? kMaxFailed : 0);
-        const bool empty = news_.answers.empty() && news_.erased.empty() && news_.failed.empty() && news_.notes.empty();
-        out.more = some && !empty;
-        if (!empty) news_.confirm.swap(out.confirm);
-    }
-    template <class List>
-    static void leave(List& news, List& out, std::size_t most) {
-        news.swap(out);
-        for (; most > 0 && !news.empty(); --most, news.pop_front()) out.push_back(std::move(news.front()));
-    }
+    [[nodiscard]] bool room_for_more() const;
 
     LateWaker& waker_;
+    const ReceiveQueue& queue_;
     std::atomic<std::uint64_t> arrived_{0};
     std::function<void()> room_;
     mutable std::mutex mutex_;
@@ -197,28 +175,6 @@ class ReceiveFeedback {
 };
 
 // Takes the received data. The protocol thread requests one operation after the other.
-
-/// The parts of its job that a landing uses. The job outlives it. Results are reported here and to the sender.
-struct LandingLinks {
-    const ReceiveQueue& queue;  ///< used to ask whether it is closed
-    ReceiveFeedback& feedback;
-    JobReport& report;
-
-    void answer(message::Answer answer) const;
-    void erased(const std::string& path) const;
-    /// Warns the users at both ends.
-    void note(const std::string& text) const;
-    void failed(std::uint64_t index, const std::string& path, const Error& error) const;
-    void unchanged(EntryType type) const;
-    void skipped(EntryType type) const;
-    /// Counts existing bytes that were read. False: there is no time to continue.
-    bool checked(std::uint64_t bytes) const;
-    /// Wakes the protocol thread: DELIVERED may have grown, or there is room for more.
-    void wake() const;
-    void confirm(const message::Confirm& confirm) const;
-    /// Ends the job: the landing cannot take any more.
-    void fatal(const Error& error) const;
-};
 
 /// The destination of a transfer. One thread at a time may use it, and no call waits for the sender. The destructor
 /// cleans up.
@@ -254,10 +210,6 @@ struct TreeRights {
     [[nodiscard]] BasisOptions basis_options(const message::Offer& offer) const;
 };
 
-/// True for a file or another name of one.
-[[nodiscard]] constexpr bool has_content(EntryType type) noexcept {
-    return type == EntryType::file || type == EntryType::hard_link;
-}
 /// A random number for names of temporary files.
 [[nodiscard]] std::uint64_t random_number();
 /// True if there are entries besides this program's own files, or if the directory cannot be read.
@@ -265,5 +217,23 @@ struct TreeRights {
 [[nodiscard]] bool holds_anything(const std::vector<std::string>& names);
 /// What the receiver has at the end, for CONFIRM.
 [[nodiscard]] message::Totals totals_of(const JobReport& report);
+
+// The destinations. All arguments outlive them, except that the offer is copied.
+
+/// Writes a tree below `base`, as the offer says.
+[[nodiscard]] std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer,
+                                                 const TreeRights& rights, LandingReport& report);
+/// A dry run: reports what would happen to each entry, and changes nothing. `base`: null if the directory does not
+/// exist.
+[[nodiscard]] std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer,
+                                                    const TreeRights& rights, LandingReport& report);
+/// Writes a stream to the file that the offer names. Refuses it if an existing entry must stay.
+[[nodiscard]] std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer,
+                                                 const TreeRights& rights, LandingReport& report);
+/// Writes a stream to a descriptor and waits for its reader until `stop`.
+[[nodiscard]] std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
+                                                 LandingReport& report);
+/// Drops a stream: the sender measures the path.
+[[nodiscard]] std::unique_ptr<Landing> land_probe(LandingReport& report);
 
 }  // namespace udtx::transfer

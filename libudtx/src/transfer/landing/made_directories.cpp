@@ -48,7 +48,7 @@ MadeDirectories::Stands MadeDirectories::make(const message::Entry& entry, const
         if (made.error().system_error == EEXIST) {
             tree_.fail(entry.index, path, falls_together(path));
         } else if (tree_.stays(made.error().system_error)) {
-            tree_.callbacks.skipped(entry.type);
+            tree_.report.ended(Ended::skipped, entry.type, path, 0);
         } else {
             tree_.fail(entry.index, path, made.error());
         }
@@ -63,7 +63,7 @@ MadeDirectories::Stands MadeDirectories::make(const message::Entry& entry, const
         tree_.note_unchanged(EntryType::directory, path);
         return Stands::unchanged;
     }
-    Commit commit;
+    CommitOrder commit;
     commit.index = entry.index;
     commit.type = EntryType::directory;
     commit.directory = std::move(split.directory);
@@ -125,8 +125,8 @@ void MadeDirectories::remember(Made directory) {
     if (bytes_ <= kMaxDirectoryBytes) return made_.push_back(std::move(directory));
     bytes_ -= sizeof directory + directory.path.size();
     if (!tree_.options.preserve) return;
-    tree_.callbacks.unset(EntryType::directory, Belonging::mode, directory.path, ENOMEM);
-    tree_.callbacks.unset(EntryType::directory, Belonging::time, directory.path, ENOMEM);
+    tree_.report.lacks(EntryType::directory, Belonging::mode, directory.path, ENOMEM);
+    tree_.report.lacks(EntryType::directory, Belonging::time, directory.path, ENOMEM);
 }
 
 bool MadeDirectories::finish_next() {
@@ -146,7 +146,7 @@ void MadeDirectories::finish_all() {
     }
     // These were not sent, or an earlier run opened them up.
     tree_.lent.give_back([this](const std::string& path, int error_number) {
-        tree_.callbacks.unset(EntryType::directory, Belonging::mode, path, error_number);
+        tree_.report.lacks(EntryType::directory, Belonging::mode, path, error_number);
     });
 }
 
@@ -156,7 +156,7 @@ void MadeDirectories::finish_top() {
 
 void MadeDirectories::finish(const Made& directory) {
     const auto unset = [&](Belonging what, int error_number) {
-        tree_.callbacks.unset(EntryType::directory, what, directory.path, error_number);
+        tree_.report.lacks(EntryType::directory, what, directory.path, error_number);
     };
     int error = 0;
     struct stat st = {};

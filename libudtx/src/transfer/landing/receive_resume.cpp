@@ -96,14 +96,8 @@ bool is_file_of(const UniqueFd& fd, std::uint64_t size, struct stat& st) {
 }  // namespace
 
 ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, JobFile* job,
-                             Checked checked)
-    : root_(root),
-      hash_(hash),
-      journal_(journal),
-      job_(job),
-      checked_(std::move(checked)),
-      hasher_(hash),
-      syncer_(journal) {
+                             Report& report)
+    : root_(root), hash_(hash), journal_(journal), job_(job), report_(report), hasher_(hash), syncer_(journal) {
     for (const auto& [key, partial] : journal.earlier().partials) {
         partials_[key] = {partial.path, partial.pieces, partial.shared};
     }
@@ -187,7 +181,7 @@ void ReceiveResume::prove_piece(const Reply& reply) {
     }
     const ProvenPiece& piece = proving.claimed[proving.next++];
     const auto there = proving.fd ? hasher_.hash(proving.fd.get(), piece.offset, piece.length) : std::nullopt;
-    if (!checked_(there ? piece.length : 0)) return proving_pieces_.reset();
+    if (!report_.checked(there ? piece.length : 0)) return proving_pieces_.reset();
     if (there != piece.digest) {
         ++out.damaged;
         return;
@@ -202,7 +196,7 @@ void ReceiveResume::prove_block(const Reply& reply) {
     if (file.whole && file.offset < file.done.size) {
         const std::uint64_t length = piece_length(file.offset, file.done.size - file.offset);
         const auto block = hasher_.hash(file.fd.get(), file.offset, length);
-        file.whole = block && checked_(length);
+        file.whole = block && report_.checked(length);
         if (block) file.digest.add(file.offset, length, *block);
         file.offset += length;
         if (file.whole && file.offset < file.done.size) return;

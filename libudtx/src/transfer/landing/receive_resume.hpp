@@ -15,6 +15,7 @@
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/journal.hpp"
 #include "transfer/file/pieces.hpp"
+#include "transfer/landing/report.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
@@ -74,12 +75,10 @@ struct UnsyncedPieces {
 
 class ReceiveResume {
   public:
-    /// Called with the size of each piece that was read and hashed. False: stop reading.
-    using Checked = std::function<bool(std::uint64_t bytes)>;
     using Reply = std::function<void(message::Answer)>;
 
     /// All references must outlive this object. `job`: the job's file for a shard, or null.
-    ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, JobFile* job, Checked checked);
+    ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, JobFile* job, Report& report);
 
     /// True if the journal knows the file. For a part of a file, the job's file may know it too.
     [[nodiscard]] bool knows(const std::string& path, const message::Query& query);
@@ -150,7 +149,7 @@ class ReceiveResume {
     HashAlgorithm hash_;
     ResumeJournal& journal_;
     JobFile* job_;
-    Checked checked_;
+    Report& report_;
     PieceHasher hasher_;
     std::unordered_map<std::uint64_t, Partial> partials_;          // by path key
     std::unordered_map<std::uint64_t, struct stat> proven_files_;  // state before it was read, by path key

@@ -88,7 +88,7 @@ bool SharedInodes::differs(const std::string& path, int fd, const struct stat& s
 void SharedInodes::set(EntryType type, const std::string& path, int fd, const struct stat& st,
                        const Change& change) const {
     const auto check = [&](Belonging what, int error) {
-        if (error != 0) tree_.callbacks.unset(type, what, path, error);
+        if (error != 0) tree_.report.lacks(type, what, path, error);
         return error == 0;
     };
     std::uint32_t mode = st.st_mode & mode_bits::kAll;
@@ -126,7 +126,7 @@ Result<void> SharedInodes::replace(const std::string& path, const Change& change
     if (!copy) return copy.error();
     struct stat now = {};
     if (copy->look(now) == 0 && change.mtime) tree_.lost_times.look(now, path, *change.mtime);
-    Commit commit = copy->into_commit(kNoEntry, static_cast<std::uint64_t>(st.st_size), true);
+    CommitOrder commit = copy->into_commit(kNoEntry, static_cast<std::uint64_t>(st.st_size), true);
     commit.counted = true;
     commit.time = attributes.mtime;
     tree_.submit(std::move(commit));

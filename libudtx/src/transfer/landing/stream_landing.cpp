@@ -1,5 +1,3 @@
-#include "transfer/landing/stream_landing.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,6 +14,8 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/committer.hpp"
+#include "transfer/landing/landing.hpp"
+#include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
 #include "transfer/old/leftovers.hpp"
 
@@ -26,17 +26,17 @@ namespace {
 /// Measures size and digest of a stream as it passes.
 class StreamCheck {
   public:
-    explicit StreamCheck(const LandingLinks& links, HashAlgorithm hash) : links_(links), hasher_(hash) {}
+    explicit StreamCheck(LandingReport& report, HashAlgorithm hash) : report_(report), hasher_(hash) {}
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     void passed(std::span<const std::byte> data) {
         hasher_.update(data);
         bytes_ += data.size();
-        links_.report.edit([&](Progress& progress, Outcome& outcome) {
+        report_.job.edit([&](Progress& progress, Outcome& outcome) {
             progress.bytes_done = bytes_;
             outcome.sent_bytes = bytes_;
         });
-        links_.wake();
+        report_.wake();
     }
     Result<Digest> compare(const message::Finish& finish) {
         const Digest digest = hasher_.finish();
@@ -45,15 +45,15 @@ class StreamCheck {
         return digest;
     }
     void confirm(const Digest& digest, std::uint64_t files) {
-        links_.report.edit([&](Progress& progress, Outcome& outcome) {
+        report_.job.edit([&](Progress& progress, Outcome& outcome) {
             outcome.files = progress.files_done = files;
             outcome.bytes = bytes_;
         });
-        links_.confirm({{files, 0, 0, bytes_, bytes_, 0}, digest});
+        report_.confirm({{files, 0, 0, bytes_, bytes_, 0}, digest});
     }
 
   private:
-    const LandingLinks& links_;
+    LandingReport& report_;
     Hasher hasher_;
     std::uint64_t bytes_ = 0;
 };
@@ -119,22 +119,22 @@ Error stays(const std::string& name) {
 
 class ProbeLanding final : public Landing {
   public:
-    explicit ProbeLanding(const LandingLinks& links) : links_(links) {}
-    void take(ReceiveOp /*op*/) override { links_.wake(); }
+    explicit ProbeLanding(LandingReport& report) : report_(report) {}
+    void take(ReceiveOp /*op*/) override { report_.wake(); }
 
   private:
-    const LandingLinks links_;
+    LandingReport& report_;
 };
 
 /// Writes a stream's bytes until a write fails.
 class StreamLanding : public Landing {
   public:
-    StreamLanding(const LandingLinks& links, HashAlgorithm hash, std::string name)
-        : links_(links), check_(links_, hash), name_(std::move(name)) {}
+    StreamLanding(LandingReport& report, HashAlgorithm hash, std::string name)
+        : report_(report), check_(report, hash), name_(std::move(name)) {}
     ~StreamLanding() override {
         if (over_) return;
         try {
-            links_.report.cut_off(name_, {ErrorCode::interrupted, "the transfer ended before the stream was complete"});
+            report_.job.cut_off(name_, {ErrorCode::interrupted, "the transfer ended before the stream was complete"});
         } catch (const std::exception&) {
             // There is no memory for it, and the job reports its end as well.
         }
@@ -159,14 +159,14 @@ class StreamLanding : public Landing {
     virtual void complete(const Digest& digest) = 0;
     void fail(const Error& error) {
         over_ = true;
-        links_.report.cut_off(name_, error);
-        links_.fatal(error);
+        report_.job.cut_off(name_, error);
+        report_.fatal(error);
     }
     void arrived(const Digest& digest) {
-        links_.report.landed(name_, check_.bytes());
+        report_.job.landed(name_, check_.bytes());
         check_.confirm(digest, 1);
     }
-    const LandingLinks links_;
+    LandingReport& report_;
     StreamCheck check_;
     const std::string name_;
     Chunk last_;  // the bytes at the end
@@ -177,8 +177,8 @@ class StreamLanding : public Landing {
 
 class PipeLanding final : public StreamLanding {
   public:
-    PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, const LandingLinks& links)
-        : StreamLanding(links, offer.hash, "-"), fd_(fd), writer_(fd, stop) {}
+    PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, LandingReport& report)
+        : StreamLanding(report, offer.hash, "-"), fd_(fd), writer_(fd, stop) {}
 
   private:
     Result<void> write(std::span<const std::byte> bytes, std::uint64_t /*offset*/) override {
@@ -209,9 +209,8 @@ class PipeLanding final : public StreamLanding {
 
 class FileLanding final : public StreamLanding {
   public:
-    FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                const LandingLinks& links)
-        : StreamLanding(links, offer.hash, offer.destination.back()), hash_(offer.hash), room_(rights.room) {
+    FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights, LandingReport& report)
+        : StreamLanding(report, offer.hash, offer.destination.back()), hash_(offer.hash), room_(rights.room) {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
     ~FileLanding() override {
@@ -222,7 +221,7 @@ class FileLanding final : public StreamLanding {
     Result<void> begin(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights) {
         std::vector<std::string> directory = offer.destination;
         directory.pop_back();
-        links_.report.set_place([place = join_path(directory)](const auto&, auto) { return place; });
+        report_.job.set_place([place = join_path(directory)](const auto&, auto) { return place; });
         auto root = base.make_subdirectory(join_path(directory));
         if (!root) return root.error();
         root_ = std::move(root).value();
@@ -245,26 +244,22 @@ class FileLanding final : public StreamLanding {
         return file_->write(offset, bytes);
     }
     void complete(const Digest& digest) override {
-        std::vector<Commit> batch;
-        batch.push_back(file_->into_commit(0, check_.bytes(), false));
+        std::vector<CommitOrder> orders;
+        orders.push_back(file_->into_commit(0, check_.bytes(), false));
         file_.reset();
         Hasher hasher(hash_);
         const auto end = last_.bytes();
         hasher.update(end);
-        batch.back().last = LastPiece{hash_, {check_.bytes() - end.size(), end.size(), hasher.finish()}};
-        batch.back().sequence = digest;
-        batch.back().keep_existing = keep_existing_;
-        CommitCallbacks callbacks;
-        callbacks.delivered = [&](const Commit& commit) {
-            if (commit.skipped) return fail(stays(name_));
-            arrived(digest);
-        };
-        callbacks.failed = [&](const Commit&, const Error& error) { fail(error); };
-        callbacks.unsynced = [&](const std::string& warning) { links_.note(warning); };
-        callbacks.worked = [&] { return links_.checked(0); };
+        orders.back().proof = FileProof{hash_, {check_.bytes() - end.size(), end.size(), hasher.finish()}, {}, digest};
+        orders.back().keep_existing = keep_existing_;
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);
-        commit_batch(*root_, claims, batch, callbacks);
+        const CommittedBatch batch = commit_batch(*root_, claims, orders, report_);
+        if (batch.warning) report_.warn(*batch.warning);
+        const CommitResult& result = batch.results.front();
+        if (result.error) return fail(*result.error);
+        if (result.state == CommitState::skipped) return fail(stays(name_));
+        arrived(digest);
     }
 
     const HashAlgorithm hash_;
@@ -276,16 +271,15 @@ class FileLanding final : public StreamLanding {
 
 }  // namespace
 
-std::unique_ptr<Landing> land_probe(const LandingLinks& links) { return std::make_unique<ProbeLanding>(links); }
+std::unique_ptr<Landing> land_probe(LandingReport& report) { return std::make_unique<ProbeLanding>(report); }
 
-std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
-                                   const LandingLinks& links) {
-    return std::make_unique<PipeLanding>(fd, offer, stop, links);
+std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop, LandingReport& report) {
+    return std::make_unique<PipeLanding>(fd, offer, stop, report);
 }
 
 std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                                   const LandingLinks& links) {
-    return std::make_unique<FileLanding>(base, offer, rights, links);
+                                   LandingReport& report) {
+    return std::make_unique<FileLanding>(base, offer, rights, report);
 }
 
 }  // namespace udtx::transfer

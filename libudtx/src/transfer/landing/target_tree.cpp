@@ -63,12 +63,12 @@ std::uint32_t bits_to_set(const TreeWriterOptions& options) {
     return options.set_id ? mode_bits::kAll : mode_bits::kPermissions;
 }
 
-TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, TreeWriterCallbacks tell)
+TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, Report& tell)
     : root(std::move(root_directory)),
       claims(root),
       options(how),
-      callbacks(std::move(tell)),
-      basis(root, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false}, callbacks.checked),
+      report(tell),
+      basis(root, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false}, report),
       own_files(claims),
       shared(*this),
       lent(root, options.journal),
@@ -79,62 +79,64 @@ TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, TreeWr
         change.mode = mode;
         shared.defer(path, std::move(change));
     });
-    basis.on_mode_unset([this](const std::string& path, int error_number) {
-        callbacks.unset(EntryType::file, Belonging::mode, path, error_number);
-    });
     if (options.erase) {
         eraser.emplace(
             root, false, claims,
             EraseCallbacks{[this](const std::string& path) { note_erased(path); },
                            [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
-                           [this] { return callbacks.checked(0); },
+                           [this] { return report.checked(0); },
                            [this](const std::string& directory) { return lent.lend(directory); }});
     }
     if (options.journal != nullptr) {
-        resume.emplace(root, options.hash, *options.journal, options.job, callbacks.checked);
+        resume.emplace(root, options.hash, *options.journal, options.job, report);
     }
-    committer_.emplace(root, claims, on_commit());
+    committer_.emplace(root, claims, report,
+                       [this](const auto& orders, const auto& batch) { on_committed(orders, batch); });
 }
 
-CommitCallbacks TargetTree::on_commit() {
-    CommitCallbacks out;
-    out.worked = [this] { return callbacks.checked(0); };
-    out.delivered = [this](const Commit& commit) {
-        if (commit.type == EntryType::file) under_way.end(commit.path());
-        if (commit.fill && !commit.part_only) options.job->named(commit.path());
-        if (commit.is && !commit.skipped && !commit.part_only) own_files.add(commit.path(), *commit.is);
-        if (resume && commit.done && !commit.skipped) resume->delivered(*commit.done);
-        commits_.succeeded();
-        if (commit.skipped) return callbacks.skipped(commit.type);
-        if (!commit.counted) callbacks.delivered(commit);
-    };
-    out.failed = [this](const Commit& commit, const Error& error) {
-        if (commit.type == EntryType::file) under_way.end(commit.path());
-        callbacks.failed(commit.index, commit.path(), error);
-        if (const auto fatal = commits_.failed(error)) callbacks.fatal(*fatal);
-    };
-    out.unsynced = [this, told = false](const std::string& warning) mutable {
-        if (!std::exchange(told, true)) callbacks.noted(warning);
-    };
-    if (resume) out.batch_over = [this] { resume->flush_delivered(); };
-    return out;
+void TargetTree::on_committed(const std::vector<CommitOrder>& orders, const CommittedBatch& batch) {
+    if (batch.warning && !std::exchange(sync_warned_, true)) report.warn(*batch.warning);
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+        const CommitOrder& order = orders[i];
+        const auto& [state, error] = batch.results[i];
+        if (order.type == EntryType::file) under_way.end(order.path());
+        if (state == CommitState::failed) {
+            report.failed(order.index, order.path(), *error);
+            if (const auto fatal = commits_.failed(*error)) report.fatal(*fatal);
+        } else {
+            commits_.succeeded();
+            on_named(order, state);
+        }
+    }
+    if (resume) resume->flush_delivered();
+}
+
+void TargetTree::on_named(const CommitOrder& order, CommitState state) {
+    const std::string path = order.path();
+    if (state == CommitState::named) {
+        if (order.fill) options.job->named(path);
+        if (order.is) own_files.add(path, *order.is);
+    }
+    if (state == CommitState::skipped) return report.ended(Ended::skipped, order.type, path, 0);
+    if (resume && order.done) resume->delivered(*order.done);
+    const Ended how = state == CommitState::part ? Ended::part : Ended::delivered;
+    if (!order.counted) report.ended(how, order.type, path, order.size);
 }
 
 void TargetTree::fail(std::uint64_t index, const std::string& path, const Error& error) {
     failed_here_ = failed_here_ || error.code != ErrorCode::partial;
-    callbacks.failed(index, path, error);
-    if (const auto fatal = disk_.failed(error)) callbacks.fatal(*fatal);
+    report.failed(index, path, error);
+    if (const auto fatal = disk_.failed(error)) report.fatal(*fatal);
 }
 
 OnUnset TargetTree::unset_of(const std::string& path) {
-    return
-        [this, &path](Belonging what, int error_number) { callbacks.unset(EntryType::file, what, path, error_number); };
+    return [this, &path](Belonging what, int error_number) { report.lacks(EntryType::file, what, path, error_number); };
 }
 
 void TargetTree::note_unchanged(EntryType type, const std::string& path) {
     unsynced.note(split_leaf(path).directory);
     if (type == EntryType::file) note_own(path);
-    callbacks.unchanged(type);
+    report.ended(Ended::unchanged, type, path, 0);
 }
 
 void TargetTree::note_own(const std::string& path) {
@@ -144,7 +146,7 @@ void TargetTree::note_own(const std::string& path) {
 
 void TargetTree::note_erased(const std::string& path) {
     unsynced.note(split_leaf(path.substr(0, path.find_last_not_of('/') + 1)).directory);
-    callbacks.erased(path);
+    report.ended(Ended::erased, path.ends_with('/') ? EntryType::directory : EntryType::file, path, 0);
 }
 
 bool TargetTree::stays(int error_number) const {
@@ -175,7 +177,7 @@ DeleteReplaced TargetTree::remove_replaced(const std::string& path) {
     };
 }
 
-void TargetTree::submit_link(Commit commit, int parent) {
+void TargetTree::submit_link(CommitOrder commit, int parent) {
     const std::string path = commit.path();
     const auto way = make_way(path, [&]() -> Result<void> {
         const int error = try_rename(parent, commit.temporary, "." + commit.temporary);
@@ -186,7 +188,7 @@ void TargetTree::submit_link(Commit commit, int parent) {
     fail(commit.index, path, way.error());
 }
 
-void TargetTree::submit(Commit commit, bool replaces_directory) {
+void TargetTree::submit(CommitOrder commit, bool replaces_directory) {
     commit.keep_existing = options.overwrite == Overwrite::never;
     if (replaces_directory) commit.remove_replaced = remove_replaced(commit.path());
     committer_->submit(std::move(commit));
@@ -212,12 +214,12 @@ Result<TempFile> TargetTree::copy_standing(const std::string& path, std::uint64_
     for (Extent next; done && next.offset < size; next.offset += next.length) {
         next.length = std::min(size - next.offset, kPieceBytes);
         done = file->copy_from(from, next);
-        if (done && !callbacks.checked(0)) done = io_error("cannot copy", path, ECANCELED);
+        if (done && !report.checked(0)) done = io_error("cannot copy", path, ECANCELED);
     }
     struct stat now = {};
     if (done && (::fstat(from, &now) != 0 || !same_content(st, now))) done = changed_here(path);
     const auto check = [&](int error) {
-        if (error != 0) callbacks.unset(EntryType::file, Belonging::attributes, path, error);
+        if (error != 0) report.lacks(EntryType::file, Belonging::attributes, path, error);
     };
     if (done && keep) {
         std::vector<message::Attribute> kept;
@@ -264,7 +266,7 @@ void TargetTree::sync_names() {
 }
 
 void TargetTree::tell_lost_times() {
-    if (const std::string text = lost_times.take(); !text.empty()) callbacks.noted(text);
+    if (const std::string text = lost_times.take(); !text.empty()) report.warn(text);
 }
 
 void TargetTree::close_journal(bool complete) {

@@ -135,35 +135,11 @@ struct TreeWriterOptions {
 /// The bits of a file's mode that are set.
 [[nodiscard]] std::uint32_t bits_to_set(const TreeWriterOptions& options);
 
-struct TreeWriterCallbacks {
-    /// Called in the committer's task, and for failures also in the writer's. Each entry gets at most one of the two
-    /// calls.
-    std::function<void(const Commit&)> delivered;
-    std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
-    /// An entry was delivered without this property.
-    std::function<void(EntryType type, Belonging what, const std::string& path, int error_number)> unset =
-        [](EntryType, Belonging, const std::string&, int) {};
-    /// Nothing more can be written.
-    std::function<void(const Error&)> fatal;
-    /// Bytes that existed before this run, mostly from an earlier run, and that are used.
-    std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
-    /// `unchanged`: an entry was the same already. `skipped`: an entry existed and must not be overwritten.
-    std::function<void(EntryType type)> unchanged = [](EntryType) {};
-    /// A directory that was reported as unchanged gets another owner or other attributes after all.
-    std::function<void()> directory_changed = [] {};
-    std::function<void(EntryType type)> skipped = [](EntryType) {};
-    /// An entry was deleted.
-    std::function<void(const std::string& path)> erased = [](const std::string&) {};
-    /// A warning for the user.
-    std::function<void(const std::string& text)> noted = [](const std::string&) {};
-    /// Existing bytes that were read and hashed. False: there is no time to continue.
-    ReceiveResume::Checked checked = [](std::uint64_t) { return true; };
-};
-
-/// For the writer's task, except what the committer's callbacks use.
+/// For the writer's task, except what on_committed() uses.
 class TargetTree {
   public:
-    TargetTree(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
+    /// `report` must outlive this object.
+    TargetTree(ConfinedDir root, TreeWriterOptions options, Report& report);
     TargetTree(const TargetTree&) = delete;
     TargetTree& operator=(const TargetTree&) = delete;
 
@@ -186,9 +162,9 @@ class TargetTree {
     /// rest will most likely succeed. True: the commit has to replace the directory.
     Result<bool> make_way(const std::string& path, const std::function<Result<void>()>& ready);
     /// Submits a commit. Waits for it if it replaces a directory.
-    void submit(Commit commit, bool replaces_directory = false);
+    void submit(CommitOrder commit, bool replaces_directory = false);
     /// Makes way and submits a link that has its temporary name in `parent`.
-    void submit_link(Commit commit, int parent);
+    void submit_link(CommitOrder commit, int parent);
     /// Waits until everything submitted has its name or has failed.
     void flush() { committer_->flush(); }
 
@@ -224,7 +200,7 @@ class TargetTree {
     const ConfinedDir root;
     EntryClaims claims;
     const TreeWriterOptions options;
-    const TreeWriterCallbacks callbacks;
+    Report& report;
     BasisFiles basis;
     OwnFiles own_files;
     SharedInodes shared;
@@ -236,7 +212,8 @@ class TargetTree {
     std::optional<ReceiveResume> resume;
 
   private:
-    [[nodiscard]] CommitCallbacks on_commit();
+    void on_committed(const std::vector<CommitOrder>& orders, const CommittedBatch& batch);
+    void on_named(const CommitOrder& order, CommitState state);
     void note_erased(const std::string& path);
     /// Deletes the directory that a commit has replaced.
     [[nodiscard]] DeleteReplaced remove_replaced(const std::string& path);
@@ -246,6 +223,7 @@ class TargetTree {
     bool failed_here_ = false;  // the receiver itself caused a failure
     bool journal_closed_ = false;
     bool names_synced_ = false;
+    bool sync_warned_ = false;            // on the committer's thread
     std::optional<Committer> committer_;  // last: its task uses the members above
 };
 

@@ -406,14 +406,14 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
     return {};
 }
 
-Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool holes) {
+CommitOrder TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool holes) {
     struct stat st = {};
     if (fd_ && (charge_ || !is_) && look(st) == 0 && charge_) {
         // Some file systems count blocks only when they have been written out.
         charge_->settle(std::max(static_cast<std::uint64_t>(st.st_blocks) * 512, holes ? 0 : size));
     }
     charge_.reset();
-    Commit commit;
+    CommitOrder commit;
     commit.is = is_;
     commit.index = index;
     commit.directory = std::move(directory_);

@@ -88,7 +88,7 @@ class TempFile {
     /// Reads the file's present state and remembers its identity. Returns 0 or an errno.
     [[nodiscard]] int look(struct stat& st);
     /// Hands over the descriptor and the names. `holes`: part of its size may have no blocks on disk.
-    [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size, bool holes);
+    [[nodiscard]] CommitOrder into_commit(std::uint64_t index, std::uint64_t size, bool holes);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
     /// Closes the descriptor; the file stays. reopen() or the commit reports an error of that.
     void rest();

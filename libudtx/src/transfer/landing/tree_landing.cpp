@@ -1,77 +1,194 @@
-#include "transfer/landing/tree_landing.hpp"
-
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "transfer/disk_pool.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/journal.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/landing/shard_pulse.hpp"
+#include "transfer/landing/landing.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
 #include "transfer/old/leftovers.hpp"
 #include "transfer/shard/job_file.hpp"
+#include "transfer/shard/job_rate.hpp"
 
 namespace udtx::transfer {
 
 namespace {
 
-/// Counts for the final confirmation. Two threads call these, so the counts are kept in the report and the feedback,
-/// under their locks.
-TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
-    TreeWriterCallbacks out;
-    out.delivered = [&links](const Commit& commit) {
-        // An earlier run has reported what was kept.
-        if (commit.type != EntryType::directory && !commit.kept && !commit.part_only) {
-            links.report.landed(commit.path(), commit.size);
+Instant pulse_now() {
+    return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+/// The seconds that a shard still needs.
+double left_of(const ShardSlot& slot) {
+    const std::uint64_t bytes = slot.bytes_total - std::min(slot.bytes_total, slot.bytes_done);
+    return static_cast<double>(bytes) * 8 / static_cast<double>(std::max<std::uint64_t>(slot.rate, 1));
+}
+
+/// Exchanges the state of a shard with the other shards of its job. It finds the shard's part of the job's rate and the
+/// progress of all shards.
+class ShardPulse {
+  public:
+    /// `report` and `job` must outlive this object. `run`: not 0, and different for each run.
+    ShardPulse(JobFile& job, const JobShard& shard, LandingReport& report, std::uint64_t run);
+    /// Reports to the others that this run is over.
+    ~ShardPulse();
+    ShardPulse(const ShardPulse&) = delete;
+    ShardPulse& operator=(const ShardPulse&) = delete;
+
+    /// Reports that everything has been delivered. Must not be called within its own task.
+    void finish();
+
+  private:
+    [[nodiscard]] DiskStep step();
+    void fill_in(ShardSlot& own);
+    void turn(std::vector<ShardSlot>& slots);
+    void tell(const std::vector<ShardSlot>& slots, const std::vector<bool>& alive);
+    void measure(Instant now);
+    void end(ShardSlot::State state);
+
+    JobFile& job_;
+    const JobShard shard_;
+    LandingReport& report_;
+    const std::uint64_t run_;
+    ShardLives lives_;
+    std::optional<RateClaim> claim_;
+    std::uint64_t beat_ = 0;
+    std::uint64_t share_ = 0;  // as reported last
+    std::uint64_t arrived_ = 0;
+    std::optional<Instant> measured_;
+    double bits_per_second_ = 0;
+    bool ended_ = false;
+    DiskTask task_;  // last: it uses the members above
+};
+
+ShardPulse::ShardPulse(JobFile& job, const JobShard& shard, LandingReport& report, std::uint64_t run)
+    : job_(job),
+      shard_(shard),
+      report_(report),
+      run_(run),
+      task_(
+          disk_pools().sync, [this] { return step(); },
+          [this](const Error& error) {
+              report_.fatal(error);
+              return DiskStep::over();
+          }) {
+    if (shard.bits_per_second > 0) claim_.emplace(shard);
+    task_.wake();
+}
+
+ShardPulse::~ShardPulse() {
+    try {
+        end(ShardSlot::State::failed);
+    } catch (const std::exception&) {
+        // The others notice that this shard no longer reports.
+    }
+}
+
+void ShardPulse::finish() { end(ShardSlot::State::done); }
+
+void ShardPulse::end(ShardSlot::State state) {
+    if (std::exchange(ended_, true)) return;
+    task_.end();
+    static_cast<void>(job_.exchange([&](std::vector<ShardSlot>& slots) {
+        ShardSlot& own = slots[shard_.index];
+        // A newer run of this shard may have begun.
+        if (own.run != run_ && own.run != 0) return;
+        fill_in(own);
+        own.state = state;
+        own.claim = own.demand = own.rate = 0;
+        tell(slots, lives_.look(pulse_now(), slots));
+    }));
+}
+
+void ShardPulse::fill_in(ShardSlot& own) {
+    own.run = run_;
+    own.beat = ++beat_;
+    own.state = ShardSlot::State::running;
+    own.rate = static_cast<std::uint64_t>(bits_per_second_);
+    report_.job.edit([&](const Progress& progress, const Outcome& outcome) {
+        own.bytes_done = progress.bytes_done + outcome.kept_bytes;
+        own.bytes_total = progress.bytes_total + outcome.kept_bytes;
+        own.files_done = outcome.files + outcome.unchanged + outcome.skipped;
+        own.failures = outcome.failed_count;
+    });
+}
+
+void ShardPulse::measure(Instant now) {
+    const std::uint64_t arrived = report_.arrived();
+    if (measured_ && now > *measured_) {
+        const double passed = to_seconds(now - *measured_);
+        const double rate = static_cast<double>(arrived - arrived_) * 8 / passed;
+        const double weight = 1 - std::exp(-passed / to_seconds(kShardRateTime));
+        bits_per_second_ += weight * (rate - bits_per_second_);
+    }
+    measured_ = now;
+    arrived_ = arrived;
+}
+
+DiskStep ShardPulse::step() {
+    const auto exchanged = job_.exchange([this](std::vector<ShardSlot>& slots) { turn(slots); });
+    // A shard that does not know the rates of the others must not continue to use the job's rate.
+    if (!exchanged && claim_) report_.fatal(exchanged.error());
+    const auto next = std::chrono::duration_cast<std::chrono::milliseconds>(kShardTurn);
+    return DiskStep::rest_for(claim_ ? next : 4 * next);
+}
+
+void ShardPulse::turn(std::vector<ShardSlot>& slots) {
+    const Instant now = pulse_now();
+    measure(now);
+    fill_in(slots[shard_.index]);
+    const std::vector<bool> alive = lives_.look(now, slots);
+    if (claim_) {
+        const std::uint64_t share = claim_->turn(now, slots, alive, static_cast<std::uint64_t>(bits_per_second_));
+        if (share != share_) {
+            share_ = share;
+            report_.edit([&](LandingReport::News& news) { news.share = message::Share{share}; });
         }
-        links.report.edit([&](Progress& progress, Outcome& outcome) {
-            if (commit.type == EntryType::directory) ++outcome.directories;
-            if (commit.type == EntryType::symlink) ++outcome.links;
-            if (!has_content(commit.type)) return;
-            ++outcome.files;
-            add_up(outcome.bytes, commit.size);
-            if (commit.kept) ++outcome.kept_files;
-            if (commit.kept) add_up(outcome.kept_file_bytes, commit.size);
-            ++progress.files_done;
-        });
-        links.wake();
-    };
-    out.failed = [&links](std::uint64_t index, const std::string& path, const Error& error) {
-        links.failed(index, path, error);
-    };
-    out.kept = [&links](std::uint64_t bytes) {
-        links.report.edit([&](Progress&, Outcome& outcome) { add_up(outcome.kept_bytes, bytes); });
-    };
-    out.unchanged = [&links](EntryType type) { links.unchanged(type); };
-    out.directory_changed = [&links] {
-        links.report.edit([](Progress&, Outcome& outcome) {
-            --outcome.unchanged_directories;
-            ++outcome.directories;
-        });
-    };
-    out.skipped = [&links](EntryType type) { links.skipped(type); };
-    out.erased = [&links](const std::string& path) { links.erased(path); };
-    out.noted = [&links](const std::string& text) { links.note(text); };
-    out.checked = [&links](std::uint64_t bytes) { return links.checked(bytes); };
-    out.unset = [&links](EntryType type, Belonging what, const std::string& path, int error_number) {
-        Unset unset{what,
-                    has_content(type) ? 1U : 0U,
-                    type == EntryType::directory ? 1U : 0U,
-                    type == EntryType::symlink ? 1U : 0U,
-                    path.empty() ? "." : path,
-                    std::generic_category().message(error_number)};
-        links.report.lacks(unset);
-    };
-    out.fatal = [&links](const Error& error) { links.fatal(error); };
-    return out;
+    }
+    tell(slots, alive);
+}
+
+void ShardPulse::tell(const std::vector<ShardSlot>& slots, const std::vector<bool>& alive) {
+    JobProgress all;
+    all.job = shard_.job;
+    all.index = shard_.index;
+    all.count = shard_.count;
+    double longest = -1;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        const ShardSlot& slot = slots[i];
+        if (slot.run == 0) continue;
+        if (slot.state == ShardSlot::State::done) {
+            ++all.done;
+        } else if (alive[i]) {
+            ++all.running;
+            all.bits_per_second += slot.rate;
+            if (left_of(slot) > longest) {
+                longest = left_of(slot);
+                all.slowest = i;
+            }
+        } else {
+            ++all.failed;
+        }
+        add_up(all.bytes_done, slot.bytes_done);
+        add_up(all.bytes_total, slot.bytes_total);
+        all.files_done += slot.files_done;
+        all.failures += slot.failures;
+    }
+    report_.job.edit([&](Progress& progress, Outcome&) { progress.job = all; });
 }
 
 // Sources are few. The content of one may have many directories, of which some suffice.
@@ -79,8 +196,8 @@ constexpr std::size_t kMostTops = 16;
 
 class TreeLanding final : public Landing {
   public:
-    TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, const LandingLinks& links)
-        : base_(base), offer_(std::move(offer)), rights_(rights), links_(links) {}
+    TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, LandingReport& report)
+        : base_(base), offer_(std::move(offer)), rights_(rights), report_(report) {}
     ~TreeLanding() override {
         if (!writer_) {
             if (root_ && root_mode_) static_cast<void>(set_mode(root_->fd(), *root_mode_));
@@ -120,13 +237,13 @@ class TreeLanding final : public Landing {
     void write(const op::WritePiece& o) {
         const std::uint64_t length = o.piece.piece.length;
         writer_->write_piece(o.piece);
-        links_.report.edit([&](Progress& progress, Outcome& outcome) {
+        report_.job.edit([&](Progress& progress, Outcome& outcome) {
             progress.bytes_done = outcome.sent_bytes = writer_->written();
             if (std::string name = writer_->path_of(o.piece.piece.file); !name.empty()) {
                 progress.current_name = std::move(name);
             }
         });
-        links_.feedback.note_released(length);
+        report_.note_released(length);
     }
     void operator()(const op::CheckDigests& o) { writer_->check_digests(o.digests); }
     void operator()(const op::Query& o) {
@@ -142,7 +259,7 @@ class TreeLanding final : public Landing {
     void operator()(const op::EndFile& o) { writer_->end_file(o.end, o.pieces); }
     void operator()(const op::StreamBytes& /*o*/) {}
     void operator()(const op::Finish& o) {
-        links_.report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
+        report_.job.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         finish_ = o.finish;
     }
 
@@ -166,7 +283,7 @@ class TreeLanding final : public Landing {
     bool has_looked() {
         const auto over = look_->go_on(base_);
         if (over && !*over) return false;
-        if (!over && !std::exchange(look_failed_, true)) links_.note(over.error().message);
+        if (!over && !std::exchange(look_failed_, true)) report_.warn(over.error().message);
         look_.reset();
         return looked_ = true;
     }
@@ -194,22 +311,22 @@ class TreeLanding final : public Landing {
         if (!root) return true;
         tell_written();
         const bool same = *root == std::exchange(finish_, std::nullopt)->root;
-        const message::Confirm confirm{totals_of(links_.report), *root};
+        const message::Confirm confirm{totals_of(report_.job), *root};
         if (same && unfinished_) {
-            links_.fatal(*unfinished_);
+            report_.fatal(*unfinished_);
         } else if (same) {
-            links_.confirm(confirm);
+            report_.confirm(confirm);
         } else {
-            links_.fatal({ErrorCode::integrity, "the root digests of the two ends differ"});
+            report_.fatal({ErrorCode::integrity, "the root digests of the two ends differ"});
         }
         return false;
     }
     /// Reports to the other shards that this one has delivered everything.
     void finish_job(const Digest& root) {
-        const bool whole = root == finish_->root && finish_->unsent == 0 && links_.report.outcome().failed_count == 0;
+        const bool whole = root == finish_->root && finish_->unsent == 0 && report_.job.outcome().failed_count == 0;
         if (!job_) return;
         job_->add_tops(tops_);
-        const Outcome outcome = links_.report.outcome();
+        const Outcome outcome = report_.job.outcome();
         const bool unchanged = outcome.files + outcome.links + outcome.directories + outcome.erased == 0;
         const auto state = whole ? job_->finish(unchanged) : job_->state();
         if (!state) {
@@ -222,34 +339,32 @@ class TreeLanding final : public Landing {
         job_->remove();
     }
     void tell_job(const JobState& state) {
-        links_.report.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
-        links_.feedback.edit([&](ReceiveFeedback::News& news) {
-            news.job = message::Job{state.run, state.done, state.waiting};
-        });
+        report_.job.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
+        report_.edit([&](LandingReport::News& news) { news.job = message::Job{state.run, state.done, state.waiting}; });
     }
     void tell(message::Answer answer) {
-        if (answering_) links_.answer(std::move(answer));
+        if (answering_) report_.answer(std::move(answer));
     }
     void tell_written() {
-        links_.report.edit([this](Progress& progress, Outcome& outcome) {
+        report_.job.edit([this](Progress& progress, Outcome& outcome) {
             progress.bytes_done = outcome.sent_bytes = writer_->written();
         });
     }
 
     /// False if something failed: a sender that could not read a directory does not know what is in it.
     [[nodiscard]] bool may_erase(const message::Finish& finish) const {
-        const Outcome outcome = links_.report.outcome();
-        const bool well = finish.unsent == 0 && outcome.failed_count == 0 && !links_.queue.closed();
+        const Outcome outcome = report_.job.outcome();
+        const bool well = finish.unsent == 0 && outcome.failed_count == 0 && !report_.stopped();
         // Directories were emptied before, if files arrived in their place.
         const std::string what = outcome.erased == 0 ? "nothing" : "nothing else";
-        if (!well) links_.report.warn(what + " was deleted, because not everything arrived");
+        if (!well) report_.job.warn(what + " was deleted, because not everything arrived");
         return well;
     }
 
     const ConfinedDir& base_;
     const message::Offer offer_;
     const TreeRights rights_;
-    const LandingLinks links_;
+    LandingReport& report_;
     bool opened_ = false;
     bool barred_ = false;  // the other shards of its job do not allow it
     bool answering_ = false;
@@ -281,7 +396,7 @@ bool TreeLanding::begun() {
         auto root = base_.make_subdirectory(join_path(offer_.destination));
         if (root) {
             root_ = std::move(root).value();
-            links_.report.set_place([place = join_path(offer_.destination)](const auto&, auto) { return place; });
+            report_.job.set_place([place = join_path(offer_.destination)](const auto&, auto) { return place; });
             // Open the root up first, because the journal is created in it.
             root_mode_ = open_up(root_->fd());
             mark_in_use(*root_);
@@ -289,7 +404,7 @@ bool TreeLanding::begun() {
             barred_ = !may_join();
             if (!barred_) open_journal();
         } else {
-            links_.fatal(root.error());
+            report_.fatal(root.error());
         }
     }
     if (!root_ || barred_) return true;
@@ -313,8 +428,8 @@ void TreeLanding::open_journal() {
     } else if (!rights_.resume) {
         notes_ = "no resume: the receiver runs with --no-resume";
     } else {
-        opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&links = links_] {
-            links.fatal({ErrorCode::superseded, "a newer run of the same transfer has taken over"});
+        opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&report = report_] {
+            report.fatal({ErrorCode::superseded, "a newer run of the same transfer has taken over"});
         });
     }
 }
@@ -324,7 +439,7 @@ bool TreeLanding::may_join() {
     auto own_root = root_->make_subdirectory("");
     if (!own_root) return true;
     const auto checked = JobFile::check(std::move(own_root).value(), *offer_.shard, offer_.hash);
-    if (!checked) links_.fatal(checked.error());
+    if (!checked) report_.fatal(checked.error());
     return checked.ok();
 }
 
@@ -341,12 +456,12 @@ bool TreeLanding::open_job() {
     if (opened) {
         tell_job(*state);
         job_ = std::move(opened).value();
-        pulse_.emplace(*job_, *offer_.shard, links_, random_number() | 1U);
+        pulse_.emplace(*job_, *offer_.shard, report_, random_number() | 1U);
         return true;
     }
     const bool needed = opened.error().code == ErrorCode::refused || offer_.shard->bits_per_second > 0;
     if (needed) {
-        links_.fatal(opened.error());
+        report_.fatal(opened.error());
     } else {
         say(notes_, opened.error().message + ": files that are divided between shards fail");
     }
@@ -363,14 +478,14 @@ void TreeLanding::begin() {
     }
     const bool stricter = basis.overwrite < offer_.overwrite;
     if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
-    if (!notes_.empty()) links_.report.warn(notes_);
+    if (!notes_.empty()) report_.job.warn(notes_);
     const bool resumes = journal_ && (!journal_->earlier().empty() || (job_ && job_->has_parts()));
     int error = 0;
     const std::vector<std::string> names = names_in(root_->fd(), error);
     if (const auto old = remove_old_journals(*root_, names, kKeepLeftoversDays); old > 0) {
-        links_.report.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
-                           " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
-                           " days ago");
+        report_.job.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
+                         " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
+                         " days ago");
     }
     const bool occupied = error != 0 || holds_anything(names);  // an unreadable directory may have entries
     answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
@@ -391,16 +506,16 @@ void TreeLanding::begin() {
                                     !rights_.keep_base || !offer_.destination.empty(),
                                     rights_.announce_all,
                                     root_mode_};
-    writer_.emplace(std::move(*root_), options, callbacks_for(links_));
-    links_.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
-    links_.feedback.edit([&](ReceiveFeedback::News& news) {
+    writer_.emplace(std::move(*root_), options, report_);
+    report_.job.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
+    report_.edit([&](LandingReport::News& news) {
         news.resume = message::Resume{answering_, notes_, rights_.announce_all, keeps};
     });
 }
 
 std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                                   const LandingLinks& links) {
-    return std::make_unique<TreeLanding>(base, offer, rights, links);
+                                   LandingReport& report) {
+    return std::make_unique<TreeLanding>(base, offer, rights, report);
 }
 
 }  // namespace udtx::transfer

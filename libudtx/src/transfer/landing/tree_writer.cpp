@@ -15,8 +15,8 @@
 
 namespace udtx::transfer {
 
-TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks)
-    : tree_(std::move(root), options, std::move(callbacks)),
+TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, Report& report)
+    : tree_(std::move(root), options, report),
       holdings_(tree_),
       files_(tree_, holdings_),
       directories_(tree_),
@@ -58,7 +58,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     SplitName split = split_leaf(path);
     int error = 0;
     const UniqueFd parent = tree_.root.open_directory(split.directory, error);
-    if (tree_.stays(error)) return tree_.callbacks.skipped(entry.type);
+    if (tree_.stays(error)) return tree_.report.ended(Ended::skipped, entry.type, path, 0);
     if (!parent) return tree_.fail(entry.index, path, io_error("cannot make link", path, error));
     if (const auto free = tree_.claims.take(path); !free) return tree_.fail(entry.index, path, free.error());
     if (is_link_to(tree_.root, path, entry.target)) {
@@ -74,11 +74,11 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     struct stat st = {};
     error = tree_.options.preserve ? set_link_time(parent.get(), temporary, entry.mtime) : 0;
     if (error != 0) {
-        tree_.callbacks.unset(EntryType::symlink, Belonging::time, path, error);
+        tree_.report.lacks(EntryType::symlink, Belonging::time, path, error);
     } else if (tree_.options.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
         tree_.lost_times.look(st, path, entry.mtime);
     }
-    Commit commit;
+    CommitOrder commit;
     commit.index = entry.index;
     commit.type = EntryType::symlink;
     commit.directory = std::move(split.directory);
@@ -102,15 +102,15 @@ void TreeWriter::update_meta(const message::Meta& meta, Standing& entry) {
     Change change;
     if (tree_.options.owner && meta.has_owner) change.owner = Owner{meta.user, meta.group};
     if (error != 0) {
-        if (change.owner) tree_.callbacks.unset(type, Belonging::owner, path, error);
+        if (change.owner) tree_.report.lacks(type, Belonging::owner, path, error);
         // The owner may have no right to read it, which does not matter if there is nothing to set.
-        if (!meta.attributes.empty()) tree_.callbacks.unset(type, Belonging::attributes, path, error);
+        if (!meta.attributes.empty()) tree_.report.lacks(type, Belonging::attributes, path, error);
         return;
     }
     change.attributes = meta.attributes;
     change.all_attributes = meta.has_attributes;
     if (!tree_.shared.differs(path, fd.get(), st, change)) return;
-    if (std::exchange(unchanged, false)) tree_.callbacks.directory_changed();
+    if (std::exchange(unchanged, false)) tree_.report.ended(Ended::updated, type, path, 0);
     if (type == EntryType::file && st.st_nlink > 1) return tree_.shared.defer(path, std::move(change));
     tree_.shared.set(type, path, fd.get(), st, change);
 }
@@ -122,7 +122,7 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
 
 void TreeWriter::add_rules(const message::Rules& rules) {
     if (!tree_.eraser) return;
-    if (auto added = tree_.eraser->add(rules); !added) tree_.callbacks.fatal(added.error());
+    if (auto added = tree_.eraser->add(rules); !added) tree_.report.fatal(added.error());
 }
 
 void TreeWriter::note_unsent(const message::Unsent& unsent) {

@@ -19,7 +19,7 @@ namespace udtx::transfer {
 /// in any order. At the end finish() until it is done, or abandon().
 class TreeWriter {
   public:
-    TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
+    TreeWriter(ConfinedDir root, TreeWriterOptions options, Report& report);
     ~TreeWriter();
 
     void begin_entry(const message::Entry& entry);
