@@ -11,7 +11,7 @@ QUOTED = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])'|"(?:\\.|[^"\\])*\"""
 FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")
 # Messages for the other end. If both ends are the tools, they know each other's flags.
 SAID_TO_THE_PEER = {
-    "job/announcements.cpp": {"--delete", "--allow-delete", "--set-id", "--allow-set-id"},
+    "job/incoming.cpp": {"--delete", "--allow-delete", "--set-id", "--allow-set-id"},
     "landing/eraser.cpp": {"--delete"},
     "landing/incoming_files.cpp": {"--no-resume"},
     "landing/stream_landing.cpp": {"--overwrite"},

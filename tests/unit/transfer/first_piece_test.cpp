@@ -21,8 +21,8 @@ TEST_CASE("the first piece of a file counts as written when it is known that the
         rig.digests(0, first);
     };
     const auto piece = [](TreeWriterRig& rig, std::uint64_t ordinal, const std::string& content) {
-        rig.writer->write_piece({{0, ordinal, ordinal * kPieceBytes, content.size(), 0},
-                                 Chunk::copy_of(std::as_bytes(std::span(content)))});
+        rig.writer->files().write_piece({{0, ordinal, ordinal * kPieceBytes, content.size(), 0},
+                                         Chunk::copy_of(std::as_bytes(std::span(content)))});
     };
     SECTION("it was there") {
         TreeWriterRig rig;
@@ -32,16 +32,16 @@ TEST_CASE("the first piece of a file counts as written when it is known that the
         begin(rig);
         rig.writer->end_file({0, FileStatus::kept, {}}, 1);
         piece(rig, 0, first);  // its data arrives after the decision
-        CHECK(rig.writer->written() == 0);
+        CHECK(rig.writer->files().written() == 0);
         finish(*rig.writer);
-        CHECK(rig.writer->written() == 0);
+        CHECK(rig.writer->files().written() == 0);
     }
     SECTION("it goes on") {
         TreeWriterRig rig;
         begin(rig);
-        CHECK(rig.writer->written() == 0);
+        CHECK(rig.writer->files().written() == 0);
         piece(rig, 1, "12345");
-        CHECK(rig.writer->written() == kPieceBytes + 5);
+        CHECK(rig.writer->files().written() == kPieceBytes + 5);
     }
     SECTION("its pieces come in another order") {
         TreeWriterRig rig;
@@ -51,14 +51,14 @@ TEST_CASE("the first piece of a file counts as written when it is known that the
         m.size = first.size() + 5;
         rig.writer->begin_entry(m);
         piece(rig, 1, "12345");
-        CHECK(rig.writer->written() == 5);
+        CHECK(rig.writer->files().written() == 5);
         piece(rig, 0, first);
-        CHECK(rig.writer->written() == kPieceBytes + 5);
+        CHECK(rig.writer->files().written() == kPieceBytes + 5);
     }
     SECTION("it is cut off") {
         TreeWriterRig rig;
         begin(rig);
         rig.writer->abandon();
-        CHECK(rig.writer->written() == kPieceBytes);
+        CHECK(rig.writer->files().written() == kPieceBytes);
     }
 }

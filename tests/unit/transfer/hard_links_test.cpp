@@ -1,4 +1,4 @@
-#include "transfer/landing/hard_links.hpp"
+#include "transfer/landing/tree_writer.hpp"
 
 #include <algorithm>
 #include <cstdint>

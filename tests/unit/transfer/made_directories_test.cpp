@@ -1,4 +1,4 @@
-#include "transfer/landing/made_directories.hpp"
+#include "transfer/landing/tree_writer.hpp"
 
 #include <sys/stat.h>
 

@@ -71,7 +71,7 @@ TEST_CASE("a file of pieces whose digests are withheld fails before it has fille
     const std::uint64_t index = rig.entry(EntryType::file, "f", kPieces);
     for (std::uint64_t i = 0; i < kPieces && rig.failed.empty(); ++i) {
         const Piece piece{index, i, i, 1, i};
-        rig.writer->write_piece({piece, Chunk::copy_of(std::as_bytes(std::span("x", 1)))});
+        rig.writer->files().write_piece({piece, Chunk::copy_of(std::as_bytes(std::span("x", 1)))});
     }
     check_grown(before, 100 * kMiB);
     REQUIRE(rig.failed.size() == 1);

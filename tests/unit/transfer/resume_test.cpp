@@ -56,8 +56,8 @@ struct Run {
             all.damaged += answer.damaged;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
         };
-        writer->answer(query, hear);
-        while (writer->go_on_answering(hear)) {
+        writer->holdings().answer(query, hear);
+        while (writer->holdings().go_on(hear)) {
         }
         return all;
     }
@@ -72,10 +72,10 @@ struct Run {
     }
     void send(std::uint64_t ordinal, std::uint8_t version = 0, std::uint64_t index = 0) {
         const auto bytes = content(ordinal, version);
-        writer->write_piece({{index, ordinal, ordinal * kPieceBytes, bytes.size(), 0}, Chunk::copy_of(bytes)});
+        writer->files().write_piece({{index, ordinal, ordinal * kPieceBytes, bytes.size(), 0}, Chunk::copy_of(bytes)});
     }
     void keep(std::uint64_t ordinal) {
-        writer->keep_pieces(0, {ordinal * kPieceBytes, content(ordinal).size()}, ordinal);
+        writer->files().keep_pieces(0, {ordinal * kPieceBytes, content(ordinal).size()}, ordinal);
     }
     void end(const std::vector<std::uint8_t>& versions) {
         FileDigest digest(HashAlgorithm::xxh3_128, kSize);
@@ -85,7 +85,7 @@ struct Run {
             digests.digests.push_back(hash(bytes));
             digest.add(i * kPieceBytes, bytes.size(), digests.digests.back());
         }
-        writer->check_digests(digests);
+        writer->files().check_digests(digests);
         writer->end_file({0, FileStatus::ok, digest.finish()}, kPieces);
     }
     void cut_off() {
@@ -230,10 +230,10 @@ TEST_CASE("a part that has become a hole reads as zeros when the file is continu
     REQUIRE(run.ask("big", kSize).pieces.size() == kPieces);
     run.begin();
     run.keep(0);
-    run.writer->make_hole(0, {kPieceBytes, kSize - kPieceBytes});
+    run.writer->files().make_hole(0, {kPieceBytes, kSize - kPieceBytes});
     FileDigest digest(HashAlgorithm::xxh3_128, kSize);
     digest.add(0, kPieceBytes, hash(content(0)));
-    run.writer->check_digests({0, 0, {hash(content(0))}});
+    run.writer->files().check_digests({0, 0, {hash(content(0))}});
     run.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);
     finish(*run.writer);
     const std::string text = file_text(temp / "big");

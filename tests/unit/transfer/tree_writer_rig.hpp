@@ -55,10 +55,10 @@ struct TreeWriterRig {
     }
     void piece(std::uint64_t index, const std::string& content) {
         Piece p{index, 0, 0, content.size(), 0};
-        writer->write_piece({p, Chunk::copy_of(std::as_bytes(std::span(content)))});
+        writer->files().write_piece({p, Chunk::copy_of(std::as_bytes(std::span(content)))});
     }
     void digests(std::uint64_t index, const std::string& content) {
-        writer->check_digests({index, 0, {hash(content)}});
+        writer->files().check_digests({index, 0, {hash(content)}});
     }
     void end(std::uint64_t index, const std::string& content, FileStatus status = FileStatus::ok) {
         FileDigest digest(HashAlgorithm::xxh3_128, content.size());

@@ -144,16 +144,17 @@ TEST_CASE("files whose rest is withheld do not use up the descriptors") {
             m.size = kPieceBytes + second.size();
             m.sparse = true;
             rig.writer->begin_entry(m);
-            rig.writer->write_piece({{i, 0, 0, first.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(first)))});
+            rig.writer->files().write_piece(
+                {{i, 0, 0, first.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(first)))});
         }
         CHECK(rig.failed.empty());
         digest.add(0, first.size(), Rig::hash(first));
         digest.add(kPieceBytes, second.size(), Rig::hash(second));
         const Digest whole = digest.finish();
         for (std::uint64_t i = 0; i < kFiles; ++i) {
-            rig.writer->write_piece(
+            rig.writer->files().write_piece(
                 {{i, 1, kPieceBytes, second.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(second)))});
-            rig.writer->check_digests({i, 0, {Rig::hash(first), Rig::hash(second)}});
+            rig.writer->files().check_digests({i, 0, {Rig::hash(first), Rig::hash(second)}});
             rig.writer->end_file({i, FileStatus::ok, whole}, 2);
         }
         finish(*rig.writer);
@@ -314,8 +315,8 @@ TEST_CASE("a sparse file keeps its holes and its size") {
     rig.writer->begin_entry(m);
     const std::string content = random_content(4096, 1);
     const std::uint64_t at = 1ULL << 32U;
-    rig.writer->write_piece({{0, 0, at, content.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(content)))});
-    rig.writer->check_digests({0, 0, {Rig::hash(content)}});
+    rig.writer->files().write_piece({{0, 0, at, content.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(content)))});
+    rig.writer->files().check_digests({0, 0, {Rig::hash(content)}});
     FileDigest digest(HashAlgorithm::xxh3_128, m.size);
     digest.add(at, content.size(), Rig::hash(content));
     rig.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);

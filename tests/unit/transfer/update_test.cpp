@@ -45,8 +45,8 @@ struct Rig {
             all.has = answer.has;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
         };
-        writer->answer(query, hear);
-        while (writer->go_on_answering(hear)) {
+        writer->holdings().answer(query, hear);
+        while (writer->holdings().go_on(hear)) {
         }
         return all;
     }
@@ -60,7 +60,8 @@ struct Rig {
         writer->begin_entry(entry);
     }
     void send(std::uint64_t offset, std::uint64_t ordinal, const std::string& bytes) {
-        writer->write_piece({{0, ordinal, offset, bytes.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(bytes)))});
+        writer->files().write_piece(
+            {{0, ordinal, offset, bytes.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(bytes)))});
     }
     void end(const std::vector<std::string>& blocks) {
         std::uint64_t size = 0;
@@ -71,7 +72,7 @@ struct Rig {
             digests.digests.push_back(hash(blocks[i]));
             digest.add(i * kPieceBytes, blocks[i].size(), digests.digests.back());
         }
-        writer->check_digests(digests);
+        writer->files().check_digests(digests);
         writer->end_file({0, FileStatus::ok, digest.finish()}, blocks.size());
     }
 
@@ -95,9 +96,9 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
     CHECK(answer.pieces[1].digest == hash(block(1, 'b')));
     rig.begin("f", kSize);
     SECTION("the others are taken from the older version") {
-        rig.writer->keep_pieces(0, {0, kPieceBytes}, 0);
+        rig.writer->files().keep_pieces(0, {0, kPieceBytes}, 0);
         rig.send(kPieceBytes, 1, block(1, 'x'));
-        rig.writer->keep_pieces(0, {2 * kPieceBytes, 1000}, 2);
+        rig.writer->files().keep_pieces(0, {2 * kPieceBytes, 1000}, 2);
         rig.end({block(0, 'a'), block(1, 'x'), block(2, 'c')});
         finish(*rig.writer);
         CHECK(rig.delivered == std::vector<std::string>{"f"});
@@ -109,22 +110,22 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
         write_file(shorter.temp / "f", block(0, 'a') + block(1, 'b') + block(2, 'c'));
         CHECK(shorter.ask("f", 2 * kPieceBytes).has == Holding::last_pieces);
         shorter.begin("f", 2 * kPieceBytes);
-        shorter.writer->make_hole(0, {0, kPieceBytes});
-        shorter.writer->keep_pieces(0, {kPieceBytes, kPieceBytes}, 0);
+        shorter.writer->files().make_hole(0, {0, kPieceBytes});
+        shorter.writer->files().keep_pieces(0, {kPieceBytes, kPieceBytes}, 0);
         FileDigest digest(HashAlgorithm::xxh3_128, 2 * kPieceBytes);
         digest.add(kPieceBytes, kPieceBytes, hash(block(1, 'b')));
-        shorter.writer->check_digests({0, 0, {hash(block(1, 'b'))}});
+        shorter.writer->files().check_digests({0, 0, {hash(block(1, 'b'))}});
         shorter.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);
         finish(*shorter.writer);
         CHECK(read_file(shorter.temp / "f") == block(0, '\0') + block(1, 'b'));
     }
     SECTION("a block that was not answered is not to be left out") {
-        rig.writer->keep_pieces(0, {kPieceBytes / 2, kPieceBytes / 2}, 0);
+        rig.writer->files().keep_pieces(0, {kPieceBytes / 2, kPieceBytes / 2}, 0);
         CHECK(rig.failed == std::vector<std::string>{"f"});
     }
     SECTION("an older version that changes meanwhile is not copied") {
         write_file(rig.temp / "f", block(0, 'z') + block(1, 'b'));
-        rig.writer->keep_pieces(0, {0, kPieceBytes}, 0);
+        rig.writer->files().keep_pieces(0, {0, kPieceBytes}, 0);
         CHECK(rig.failed == std::vector<std::string>{"f"});
         CHECK(read_file(rig.temp / "f").front() == 'z');
     }

@@ -12,6 +12,7 @@
 #include "base/chunk.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace udtx::transfer {
 
@@ -34,6 +35,11 @@ struct Piece {
     std::uint64_t length = 0;         ///< 1 .. kPieceBytes
     std::uint64_t stream_offset = 0;  ///< where the piece starts in the data stream
     friend bool operator==(const Piece&, const Piece&) noexcept = default;
+};
+
+struct WholePiece {
+    Piece piece;
+    Chunk data;
 };
 
 /// Keeps the extents that are not complete yet.

@@ -156,7 +156,7 @@ ReceiveJob::ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> bas
       base_(std::move(base)),
       done_(std::move(done)),
       landing_(options_, waker_, report_),
-      announcements_(options_, base_, landing_.queue(), landing_.report()) {
+      incoming_(options_, base_, landing_.queue(), landing_.report()) {
     report_.tell_files(options_.on_file, FileEvent::Direction::receive);
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
@@ -168,8 +168,8 @@ ReceiveJob::~ReceiveJob() {
 
 void ReceiveJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) return on_closed(closed->reason);
-    if (ended_) return;
-    if (winding_up_) return discard(connection);
+    if (stage_ == Stage::ended) return;
+    if (!runs()) return discard(connection);
     if (std::holds_alternative<proto::event::Connected>(event)) {
         if (options_.role == Role::client && !control_) begin(now, connection);
     } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
@@ -179,7 +179,7 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
         waker_.wake();  // on_wake() sends what waits in the landing's report, then advances as after any other event
     } else {
-        advance(now, connection);
+        read_on(now, connection);
     }
 }
 
@@ -192,8 +192,8 @@ void ReceiveJob::begin(Instant now, proto::Connection& connection) {
         for (const Message& message : options_.pull->request) out.put(message);
     }
     out.put(message::Accept{});  // makes the stream known to the sender, and ends a request
+    advance(Stage::accepted);
     send(now, connection, out);
-    accepted_sent_ = true;
 }
 
 void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId id) {
@@ -204,14 +204,14 @@ void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId 
     } else {
         return end(now, connection, broken("the sender opened a second data stream"));
     }
-    advance(now, connection);
+    read_on(now, connection);
 }
 
 UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
     int error = ENOENT;
     UniqueFd fd;
-    if (base_ && announcements_.offer()) {
-        std::vector<std::string> whole = announcements_.offer()->destination;
+    if (base_ && incoming_.offer()) {
+        std::vector<std::string> whole = incoming_.offer()->destination;
         whole.push_back(path);
         fd = base_->open_at(join_path(whole), O_RDONLY, 0, error);
     }
@@ -220,10 +220,10 @@ UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
 }
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
-    const bool some = !ended_ && takes_answers(connection);
+    const bool some = stage_ != Stage::ended && takes_answers(connection);
     LandingReport::News news = landing_.report().take(some ? LandingReport::Lists::some : LandingReport::Lists::none);
     worker_idle_ = worker_idle_ || news.worker_idle;
-    if (ended_) return;
+    if (stage_ == Stage::ended) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
     pass_on(now, connection, news);
     if (news.fatal && is_shortage(*news.fatal) && report_.outcome().files == 0) {
@@ -232,10 +232,10 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     } else if (news.fatal) {
         fail(now, connection, *news.fatal);
     }
-    if (ended_) return;
-    if (winding_up_) return say_stopped(now, connection);
+    if (stage_ == Stage::ended) return;
+    if (!runs()) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
-    const bool works = !confirm_sent_ && now >= next_step_ && report_.steps() != told_steps_;
+    const bool works = stage_ < Stage::confirmed && now >= next_step_ && report_.steps() != told_steps_;
     if (now >= next_delivered_ || works) {
         if (const message::Totals so_far = totals_of(report_); so_far != told_ || works) {
             next_delivered_ = now + report_pace(connection, kDeliveredInterval);
@@ -245,12 +245,12 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
             send(now, connection, message::Delivered{so_far});
         }
     }
-    if (!ended_ && now >= next_load_) {
+    if (stage_ != Stage::ended && now >= next_load_) {
         next_load_ = now + report_pace(connection, kLoadInterval);
         if (const auto load = load_.look(now, landing_.busy())) send(now, connection, *load);
     }
     if (news.more) waker_.wake();
-    advance(now, connection);
+    read_on(now, connection);
 }
 
 bool ReceiveJob::takes_answers(proto::Connection& connection) const {
@@ -259,7 +259,7 @@ bool ReceiveJob::takes_answers(proto::Connection& connection) const {
 
 void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
     cap_ = cap;
-    if (ended_ || winding_up_ || !control_ || !accepted_sent_) return;
+    if (!runs() || stage_ == Stage::opening) return;
     cap_.reset();
     send(now, connection, message::Cap{cap.is_infinite() ? 0 : static_cast<std::uint64_t>(std::max(1.0, cap.bps()))});
 }
@@ -298,20 +298,20 @@ void ReceiveJob::tell_unset(Instant now, proto::Connection& connection) {
     MessageWriter out;
     for (const Unset& unset : report_.outcome().unset) out.put(message::Unset{unset});
     if (!out.empty()) send(now, connection, out);
-    for (const Unset& unset : announcements_.take_sender_lacks()) report_.lacks(unset);
+    for (const Unset& unset : incoming_.take_sender_lacks()) report_.lacks(unset);
 }
 
 void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Confirm message) {
-    for (message::FileFailed& failed : announcements_.fail_absent(AskedFor::Questions::over)) {
+    for (message::FileFailed& failed : incoming_.fail_absent(AskedFor::Questions::over)) {
         send(now, connection, std::move(failed));
         ++message.totals.failures;
     }
-    if (const std::uint64_t unnamed = announcements_.unnamed(); unnamed > 0) {
+    if (const std::uint64_t unnamed = incoming_.unnamed(); unnamed > 0) {
         report_.warn("the sender did not send " + std::to_string(unnamed) +
                      " of its entries: it cannot read or name them, or they do not exist");
         report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unnamed; });
     }
-    confirm_sent_ = true;
+    if (stage_ < Stage::confirmed) advance(Stage::confirmed);
     tell_unset(now, connection);
     set_status(status_from_failures(report_.outcome()));
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
@@ -322,19 +322,19 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Co
 }
 
 void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    if (ended_ || winding_up_) return;
+    if (!runs()) return;
     if (!data_) data_ = id;
     if (*data_ != id) return;
     landing_.report().note_arrived(bytes.size());
     // Errors wait for the next event, since this call has no connection to close. Such an event always follows FINISH.
-    if (announcements_.take_placed(offset, bytes) && announcements_.finished()) waker_.wake();
+    if (incoming_.take_placed(offset, bytes) && incoming_.finished()) waker_.wake();
 }
 
-void ReceiveJob::advance(Instant now, proto::Connection& connection) {
-    if (!ended_ && control_) read_control(now, connection);
-    if (!ended_ && !winding_up_ && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
-    if (ended_ || winding_up_) return;
-    if (auto handed = announcements_.hand_over(); !handed) end(now, connection, handed.error());
+void ReceiveJob::read_on(Instant now, proto::Connection& connection) {
+    if (stage_ != Stage::ended && control_) read_control(now, connection);
+    if (runs() && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
+    if (!runs()) return;
+    if (auto handed = incoming_.hand_over(); !handed) end(now, connection, handed.error());
 }
 
 void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
@@ -342,29 +342,32 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
     for (;;) {
         for (;;) {
             // If the sender does not read our answers, its next messages stay unread.
-            if (announcements_.too_far_ahead() || !takes_answers(connection)) return;
-            auto next = incoming_.next();
+            if (incoming_.too_far_ahead() || !takes_answers(connection)) return;
+            auto next = reader_.next();
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
-            if (auto taken = announcements_.take(**next); !taken) return give_answer(now, connection, taken.error());
-            if (announcements_.offer()) go_along(now, connection);
-            if (ended_ || winding_up_) return;
+            if (auto taken = incoming_.take(**next); !taken) return give_answer(now, connection, taken.error());
+            if (incoming_.offer()) go_along(now, connection);
+            if (!runs()) return;
         }
         const auto got = connection.read(*control_, block);
         if (got.bytes == 0) return;
-        incoming_.feed(std::span(block).first(got.bytes));
+        reader_.feed(std::span(block).first(got.bytes));
     }
 }
 
 void ReceiveJob::go_along(Instant now, proto::Connection& connection) {
     if (!landing_.started()) {
-        probe_ = announcements_.offer()->mode == TransferMode::probe;
-        if (announcements_.offer()->dry_run) report_.tell_files({}, FileEvent::Direction::receive);
+        probe_ = incoming_.offer()->mode == TransferMode::probe;
+        if (incoming_.offer()->dry_run) report_.tell_files({}, FileEvent::Direction::receive);
         worker_idle_ = false;
         worker_over_ = false;  // no other thread looks at it yet
-        landing_.start(base_ ? &*base_ : nullptr, *announcements_.offer(), [this] { settle_if_over(false, true); });
+        landing_.start(base_ ? &*base_ : nullptr, *incoming_.offer(), [this] { settle_if_over(false, true); });
     }
-    if (!std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
+    if (stage_ == Stage::opening) {
+        advance(Stage::accepted);
+        send(now, connection, message::Accept{});
+    }
     if (cap_) set_cap(now, connection, *cap_);
 }
 
@@ -375,13 +378,13 @@ void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const E
 }
 
 void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
-    while (announcements_.takes_stream()) {
-        if (announcements_.offer()->mode == TransferMode::tree) {
+    while (incoming_.takes_stream()) {
+        if (incoming_.offer()->mode == TransferMode::tree) {
             return end(now, connection, broken("the data of a tree came on an ordered stream"));
         }
         auto got = connection.read_chunk(*data_);
         const bool all = got.chunk.empty();
-        announcements_.take_stream(std::move(got.chunk), got.end);
+        incoming_.take_stream(std::move(got.chunk), got.end);
         if (all) return;
     }
 }
@@ -400,7 +403,7 @@ void ReceiveJob::send(Instant now, proto::Connection& connection, const MessageW
 
 void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};
-    if (winding_up_ || confirm_sent_) return end(now, connection, winding_up_.value_or(cause));
+    if (stage_ >= Stage::confirmed) return end(now, connection, winding_up_.value_or(cause));
     fail(now, connection, cause);
 }
 
@@ -415,8 +418,9 @@ void ReceiveJob::on_reset(Instant now, proto::Connection& connection, std::uint6
 }
 
 void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error& cause) {
-    if (ended_ || winding_up_) return;
+    if (!runs()) return;
     if (!control_) return end(now, connection, cause);
+    advance(Stage::winding_up);
     winding_up_ = cause;
     landing_.stop();
     discard(connection);
@@ -433,7 +437,8 @@ void ReceiveJob::discard(proto::Connection& connection) {
 }
 
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
-    if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
+    if (!worker_idle_ || stage_ >= Stage::stopped) return;
+    advance(Stage::stopped);
     // Takes the rest of the lists, which is less than one turn's amount.
     LandingReport::News last = landing_.report().take(LandingReport::Lists::all);
     pass_on(now, connection, last);
@@ -443,8 +448,8 @@ void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
 }
 
 void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& error) {
-    if (ended_) return;
-    ended_ = true;
+    if (stage_ == Stage::ended) return;
+    advance(Stage::ended);
     set_status(error);
     connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
     // Tidies up now, before the connection has drained.
@@ -452,7 +457,7 @@ void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& er
 }
 
 void ReceiveJob::on_closed(const proto::CloseReason& reason) {
-    ended_ = true;
+    stage_ = Stage::ended;
     const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const std::string who = reason.application && reason.by_peer ? "sender: " : "";
     if (reason.orderly() && reason.by_peer) {

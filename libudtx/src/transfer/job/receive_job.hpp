@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,8 +15,8 @@
 
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/job/announcements.hpp"
 #include "transfer/job/asked_for.hpp"
+#include "transfer/job/incoming.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/landing/landing.hpp"
 #include "transfer/message/message_codec.hpp"
@@ -62,7 +63,7 @@ class LandingTask {
     void tell_trouble();
 
     const ReceiveJobOptions& options_;
-    ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, Announcements the rest
+    ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, Incoming the rest
     LandingReport report_;
     std::optional<StopEvent> stop_;  // ends a blocked write to a pipe
     WorkClock work_;
@@ -121,7 +122,7 @@ class ReceiveJob final : public Job {
     ~ReceiveJob() override;
 
     /// Call it before the first event, with the part of the control stream that was already read.
-    void begin_with(MessageReader read) { incoming_ = std::move(read); }
+    void begin_with(MessageReader read) { reader_ = std::move(read); }
 
     /// Opens a file of this transfer by its path below the destination. On failure it returns none and sets errno.
     [[nodiscard]] UniqueFd open_delivered(const std::string& path) const;
@@ -135,20 +136,35 @@ class ReceiveJob final : public Job {
     /// Any thread: how long the writer has worked.
     [[nodiscard]] Duration written_for() const noexcept { return landing_.busy(); }
     /// Any thread: memory that the sender makes us hold, without the connection's own.
-    [[nodiscard]] std::uint64_t held() const { return landing_.held() + announcements_.held(); }
+    [[nodiscard]] std::uint64_t held() const { return landing_.held() + incoming_.held(); }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
+    /// The life of the job on the protocol thread. It only goes forward, and may skip steps.
+    enum class Stage : std::uint8_t {
+        opening,
+        accepted,    ///< the sender knows that its offer is accepted
+        confirmed,   ///< everything was confirmed
+        winding_up,  ///< nothing more is taken; the worker tidies up
+        stopped,     ///< the sender knows what was delivered
+        ended,       ///< the connection is closed
+    };
+    void advance(Stage to) {
+        assert(to > stage_);
+        stage_ = to;
+    }
+    /// True if the job takes messages and data.
+    [[nodiscard]] bool runs() const noexcept { return stage_ < Stage::winding_up; }
     ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> base, DoneCallback done);
 
     void on_stream(Instant now, proto::Connection& connection, StreamId id);
     /// Opens the control stream of a connection that we made, and sends our request.
     void begin(Instant now, proto::Connection& connection);
     /// Reads both ordered streams as far as the writer keeps up, then hands over complete pieces.
-    void advance(Instant now, proto::Connection& connection);
+    void read_on(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);
     void read_data(Instant now, proto::Connection& connection);
     /// After an accepted offer: starts the disk work and tells the sender.
@@ -188,13 +204,10 @@ class ReceiveJob final : public Job {
 
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
-    MessageReader incoming_;
-    bool accepted_sent_ = false;
-    bool confirm_sent_ = false;
+    MessageReader reader_;
+    Stage stage_ = Stage::opening;
     std::optional<Error> winding_up_;  // why
     bool worker_idle_ = true;          // has tidied up, or never started
-    bool stopped_sent_ = false;
-    bool ended_ = false;
     Instant next_delivered_;
     message::Totals told_;
     std::uint64_t told_steps_ = 0;
@@ -211,7 +224,7 @@ class ReceiveJob final : public Job {
     bool settled_ = false;
 
     LandingTask landing_;  // its task uses the members above
-    Announcements announcements_;
+    Incoming incoming_;
 };
 
 }  // namespace udtx::transfer

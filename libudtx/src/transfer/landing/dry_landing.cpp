@@ -14,9 +14,9 @@
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/eraser.hpp"
 #include "transfer/landing/landing.hpp"
+#include "transfer/landing/old_content.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -82,7 +82,7 @@ class DryLanding final : public Landing {
           owner_(offer.owner && ::geteuid() == 0),
           counts_(!rights.plan_told),
           hash_(offer.hash),
-          basis_(root_, rights.basis_options(offer), report),
+          old_(root_, rights.old_options(offer), report),
           claims_(root_),
           eraser_(root_, true, claims_,
                   {[&report](const std::string& path) {
@@ -96,37 +96,37 @@ class DryLanding final : public Landing {
     bool go_on() override {
         if (finish_) return finish_more();
         if (!hashed_) return false;
-        const bool any = basis_.go_on([this](message::Answer answer) {
+        const bool any = old_.go_on([this](message::Answer answer) {
             answer.changes = hashed_->second;
             report_.answer(std::move(answer));
         });
-        if (!any) basis_.forget(std::exchange(hashed_, std::nullopt)->first);
+        if (!any) old_.forget(std::exchange(hashed_, std::nullopt)->first);
         return any;
     }
 
-    void operator()(const op::BeginEntry& o) {
-        latest_ = o.entry;
-        if (erase_) eraser_.keep(join_path(o.entry.path), o.entry.type == EntryType::directory);
+    void operator()(const message::Entry& entry) {
+        latest_ = entry;
+        if (erase_) eraser_.keep(join_path(entry.path), entry.type == EntryType::directory);
     }
-    void operator()(const op::Query& o) {
-        const std::string path = join_path(o.query.path);
-        const bool of_entry = latest_ && latest_->path == o.query.path;
+    void operator()(const message::Query& query) {
+        const std::string path = join_path(query.path);
+        const bool of_entry = latest_ && latest_->path == query.path;
         if (erase_ && !of_entry) eraser_.keep(path, false);
         const EntryType type = of_entry ? latest_->type : EntryType::file;
-        const std::uint8_t changes = changes_of(type, path, o.query);
+        const std::uint8_t changes = changes_of(type, path, query);
         const auto say = [&](Holding has) {
-            report_.answer({o.query.number, has, 0, {}, changes});
+            report_.answer({query.number, has, 0, {}, changes});
             return has;
         };
         std::optional<Holding> has;
-        if (falls_together_with_another(o.query, path, of_entry) || (!of_entry && is_blocked(path))) {
+        if (falls_together_with_another(query, path, of_entry) || (!of_entry && is_blocked(path))) {
             has = say(Holding::blocked);
         } else if (of_entry) {
-            has = say(holding_of(*latest_, path, o.query));
-        } else if (cannot_be_made(EntryType::file, path, o.query)) {
+            has = say(holding_of(*latest_, path, query));
+        } else if (cannot_be_made(EntryType::file, path, query)) {
             has = say(Holding::blocked);
         } else {
-            has = basis_.answer(o.query, [this, changes](message::Answer answer) {
+            has = old_.answer(query, [this, changes](message::Answer answer) {
                 answer.changes = changes;
                 report_.answer(std::move(answer));
             });
@@ -138,15 +138,15 @@ class DryLanding final : public Landing {
         if (!has) hashed_.emplace(path, changes);
         latest_.reset();  // a second query about a link asks for a file in its place
     }
-    void operator()(const op::Unsent& o) {
+    void operator()(const message::Unsent& unsent) {
         if (!erase_) return;
-        for (const std::string& path : o.unsent.paths) eraser_.keep_unsent(path);
+        for (const std::string& path : unsent.paths) eraser_.keep_unsent(path);
     }
-    void operator()(const op::Rules& o) {
-        if (auto added = eraser_.add(o.rules); !added) report_.fatal(added.error());
+    void operator()(const message::Rules& rules) {
+        if (auto added = eraser_.add(rules); !added) report_.fatal(added.error());
     }
-    void operator()(const op::Finish& o) {
-        if (erase_ && (o.finish.unsent != 0 || report_.job.outcome().failed_count != 0)) {
+    void operator()(const message::Finish& finish) {
+        if (erase_ && (finish.unsent != 0 || report_.job.outcome().failed_count != 0)) {
             report_.job.warn("nothing would be deleted, because not everything would arrive");
         } else if (erase_) {
             auto begun = eraser_.begin();
@@ -174,15 +174,15 @@ class DryLanding final : public Landing {
         const bool directory = entry.type == EntryType::directory;
         const bool there = directory && occupant_of(root_, path) == Occupant::directory;
         if (there) return Holding::same;
-        if (basis_.must_stay(path)) return Holding::exists;
+        if (old_.must_stay(path)) return Holding::exists;
         if (!directory && is_blocked(path)) return Holding::blocked;
         if (cannot_be_made(entry.type, path, query)) return Holding::blocked;
         const bool copied = entry.type == EntryType::hard_link && is_copied(report_, links_made_in(path).hard, path);
         if (!copied) return Holding::nothing;
         // A run gives the copy the time that the disk has made of the file's.
         struct stat of = {};
-        const bool stays = basis_.is_same(entry.target, query.size, query.mtime) && basis_.look(entry.target, of);
-        return basis_.is_same(path, query.size, stays ? mtime_of(of) : query.mtime) ? Holding::same : Holding::nothing;
+        const bool stays = old_.is_same(entry.target, query.size, query.mtime) && old_.look(entry.target, of);
+        return old_.is_same(path, query.size, stays ? mtime_of(of) : query.mtime) ? Holding::same : Holding::nothing;
     }
     /// The directory in which a run would make the entry.
     UniqueFd nearest_directory(const std::string& path) {
@@ -201,10 +201,10 @@ class DryLanding final : public Landing {
     /// True if a run could not make or replace the entry. Reports that.
     bool cannot_be_made(EntryType type, const std::string& path, const message::Query& query) {
         struct stat st = {};
-        const bool there = basis_.look(path, st);
+        const bool there = old_.look(path, st);
         // If its content is the same, it stays where it is.
         const bool stays = there && S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == query.size;
-        if (basis_.must_stay(path) || (type == EntryType::file && stays)) return false;
+        if (old_.must_stay(path) || (type == EntryType::file && stays)) return false;
         const UniqueFd fd = nearest_directory(path);
         int error = fd ? bars_changes(fd.get()) : 0;
         // A run opens up a directory of its own user.
@@ -220,7 +220,7 @@ class DryLanding final : public Landing {
             return false;
         }
         auto free = claims_.take(path);
-        const bool same = !free && !of_entry && basis_.is_same(path, query.size, query.mtime);
+        const bool same = !free && !of_entry && old_.is_same(path, query.size, query.mtime);
         if (same) free = claims_.take(path, EntryClaims::For::keeping);
         if (!free) report_.failed(kNoEntry, path, free.error());
         return !free;
@@ -228,7 +228,7 @@ class DryLanding final : public Landing {
     /// What a run would change in the existing entry: flags of namespace change.
     std::uint8_t changes_of(EntryType type, const std::string& path, const message::Query& query) {
         struct stat st = {};
-        if (!basis_.look(path, st)) return change::kNew;
+        if (!old_.look(path, st)) return change::kNew;
         const bool directory = type == EntryType::directory;
         if (type == EntryType::symlink && is_link_to(root_, path, latest_->target)) return 0;
         if (type == EntryType::hard_link && is_same_file(root_, path, latest_->target)) return 0;
@@ -237,7 +237,7 @@ class DryLanding final : public Landing {
         if (directory ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode)) return change::kNew;
         std::uint8_t out = 0;
         if (!directory && static_cast<std::uint64_t>(st.st_size) != query.size) out |= change::kSize;
-        if ((preserve_ || !directory) && !basis_.has_time(st, query.mtime)) out |= change::kTime;
+        if ((preserve_ || !directory) && !old_.has_time(st, query.mtime)) out |= change::kTime;
         const std::uint32_t bits = set_id_     ? mode_bits::kAll
                                    : directory ? mode_bits::kOfDirectory
                                                : mode_bits::kPermissions;
@@ -257,7 +257,7 @@ class DryLanding final : public Landing {
     }
     /// True if a directory cannot make way for a file or a link. Reports that.
     bool is_blocked(const std::string& path) {
-        if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
+        if (old_.must_stay(path) || !old_.is_directory(path)) return false;
         const auto way = check_way(root_, path, erase_ ? &eraser_ : nullptr);
         if (!way) report_.failed(kNoEntry, path, way.error());
         if (way && erase_ && cleared_.insert(path_key(path)).second) {
@@ -281,7 +281,7 @@ class DryLanding final : public Landing {
     bool counts_;
     bool finish_ = false;  // no more queries arrive
     HashAlgorithm hash_;
-    BasisFiles basis_;
+    OldContent old_;
     EntryClaims claims_;
     Eraser eraser_;
     DiskLinks disk_links_;
@@ -294,8 +294,8 @@ class EmptyDryLanding final : public Landing {
     EmptyDryLanding(std::optional<ConfinedDir> root, const message::Offer& offer, LandingReport& report)
         : root_(std::move(root)), hash_(offer.hash), report_(report) {}
     void take(ReceiveOp op) override {
-        if (const auto* begun = std::get_if<op::BeginEntry>(&op); begun != nullptr && root_) begin(begun->entry);
-        if (!std::holds_alternative<op::Finish>(op)) return;
+        if (const auto* begun = std::get_if<message::Entry>(&op); begun != nullptr && root_) begin(*begun);
+        if (!std::holds_alternative<message::Finish>(op)) return;
         const message::Confirm confirm{{}, RootDigest(hash_).finish()};
         report_.confirm(confirm);
     }

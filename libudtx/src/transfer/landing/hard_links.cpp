@@ -1,5 +1,3 @@
-#include "transfer/landing/hard_links.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,8 +13,8 @@
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/file/pieces.hpp"
 #include "transfer/landing/landing.hpp"
+#include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -174,7 +172,7 @@ void HardLinks::give_up() {
         if (!link) continue;
         if (is_same_file(tree_.root, link->path, join_path(split_path(link->target)))) {
             tree_.note_unchanged(EntryType::hard_link, link->path);
-        } else if (tree_.basis.must_stay(link->path)) {
+        } else if (tree_.old.must_stay(link->path)) {
             tree_.report.ended(Ended::skipped, EntryType::hard_link, link->path, 0);
         }
     }
@@ -191,7 +189,7 @@ void HardLinks::make(const WaitingLink& link) {
     const SplitName other = split_leaf(join_path(split_path(link.target)));
     if (is_same_file(tree_.root, path, join_path(split_path(link.target))))
         return tree_.note_unchanged(EntryType::hard_link, path);
-    if (tree_.basis.must_stay(path)) return tree_.report.ended(Ended::skipped, EntryType::hard_link, path, 0);
+    if (tree_.old.must_stay(path)) return tree_.report.ended(Ended::skipped, EntryType::hard_link, path, 0);
     int error = 0;
     const UniqueFd parent = tree_.root.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? tree_.root.open_directory(other.directory, error) : UniqueFd();
@@ -228,7 +226,7 @@ void HardLinks::make(const WaitingLink& link) {
 void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int error_number) {
     const std::string& path = link.path;
     const auto size = static_cast<std::uint64_t>(of.st_size);
-    if (tree_.basis.is_same(path, size, mtime_of(of))) {
+    if (tree_.old.is_same(path, size, mtime_of(of))) {
         tree_.report.lacks(EntryType::file, Belonging::hard_link, path, error_number);
         return tree_.note_unchanged(EntryType::hard_link, path);
     }

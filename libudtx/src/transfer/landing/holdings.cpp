@@ -91,7 +91,7 @@ Result<std::vector<std::uint64_t>> changed_parts(const ConfinedDir& root, const 
 
 bool Holdings::may_come(const message::Query& query, const std::string& path) {
     auto free = tree_.claims.take(path);
-    if (!free && tree_.basis.is_same(path, query.size, query.mtime)) {
+    if (!free && tree_.old.is_same(path, query.size, query.mtime)) {
         free = tree_.claims.take(path, EntryClaims::For::keeping);
     }
     if (!free) {
@@ -100,20 +100,20 @@ bool Holdings::may_come(const message::Query& query, const std::string& path) {
         return false;
     }
     // If --delete must empty a directory first, that happens when the file has arrived.
-    if (tree_.eraser || tree_.basis.must_stay(path) || !tree_.basis.is_directory(path)) return true;
+    if (tree_.eraser || tree_.old.must_stay(path) || !tree_.old.is_directory(path)) return true;
     const auto way = check_way(tree_.root, path, nullptr);
     if (!way) tree_.fail(kNoEntry, path, way.error());
     return way.ok();
 }
 
 bool Holdings::is_journaled(const message::Query& query, const std::string& path) {
-    if (!tree_.resume || tree_.basis.must_stay(path)) return false;
+    if (tree_.options.journal == nullptr || tree_.old.must_stay(path)) return false;
     // If the right file was put there meanwhile, it is not sent again to complete what an earlier run left.
-    const bool stands = tree_.resume->has_partial(path) && tree_.options.overwrite != Overwrite::always &&
-                        tree_.basis.is_same(path, query.size, query.mtime);
-    if (stands || !tree_.resume->knows(path, query)) return false;
+    const bool stands = tree_.old.has_partial(path) && tree_.options.overwrite != Overwrite::always &&
+                        tree_.old.is_same(path, query.size, query.mtime);
+    if (stands || !tree_.old.is_journaled(path, query)) return false;
     // What was delivered before has the size and time of the source, and may differ from it all the same.
-    return !tree_.options.by_digest || !tree_.resume->knows_whole(path, query);
+    return !tree_.options.by_digest || !tree_.old.was_delivered(path, query);
 }
 
 void Holdings::answer(const message::Query& query, const Reply& reply) {
@@ -126,10 +126,10 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
     }
     if (is_journaled(query, path)) {
         // The file of the earlier run stays: a name with another spelling must not claim it because it looks the same.
-        if (tree_.resume->knows_whole(path, query)) tree_.claims.note_kept(path);
-        return tree_.resume->answer(query, reply);
+        if (tree_.old.was_delivered(path, query)) tree_.claims.note_kept(path);
+        return tree_.old.answer_from_journal(query, reply);
     }
-    const auto has = tree_.basis.answer(query, reply);
+    const auto has = tree_.old.answer(query, reply);
     if (has == Holding::same || has == Holding::exists) tree_.claims.note_kept(path);
     // With a receipt each file is announced, if only as kept, and is counted then.
     if (has == Holding::same && !tree_.options.announce_all) {
@@ -153,10 +153,6 @@ bool Holdings::stays(const message::Entry& entry, const std::string& path) const
     if (at == stays_.end()) return false;
     // If the file changed after the query, the answer was not about this version.
     return at->second.has != Holding::same || (at->second.size == entry.size && at->second.mtime == entry.mtime);
-}
-
-bool Holdings::go_on(const Reply& reply) {
-    return (tree_.resume && tree_.resume->go_on(reply)) || tree_.basis.go_on(reply);
 }
 
 bool Holdings::fell_together(const std::string& path) const {

@@ -29,14 +29,14 @@ namespace udtx::transfer {
 
 class Holdings {
   public:
-    using Reply = ReceiveResume::Reply;
+    using Reply = OldContent::Reply;
 
     /// `tree` must outlive this object.
     explicit Holdings(TargetTree& tree) : tree_(tree) {}
 
     void answer(const message::Query& query, const Reply& reply);
     /// Reads one more piece of a file for an answer. False: nothing is left to read.
-    bool go_on(const Reply& reply);
+    bool go_on(const Reply& reply) { return tree_.old.go_on(reply); }
 
     /// True if the answer was that the file system treats this name and another one as the same.
     [[nodiscard]] bool fell_together(const std::string& path) const;

@@ -151,7 +151,7 @@ LandingReport::News LandingReport::take(Lists lists) {
     return out;
 }
 
-BasisOptions TreeRights::basis_options(const message::Offer& offer) const {
+OldContentOptions TreeRights::old_options(const message::Offer& offer) const {
     const std::uint32_t bits = !offer.preserve ? 0 : keeps_set_id(offer) ? mode_bits::kAll : mode_bits::kPermissions;
     return {offer.hash, std::min(offer.overwrite, overwrite), offer.by_digest, bits, offer.dry_run};
 }

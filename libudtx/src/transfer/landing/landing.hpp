@@ -17,37 +17,16 @@
 #include "transfer/bounded_queue.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/file/pieces.hpp"
 #include "transfer/job_report.hpp"
-#include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/disk_quota.hpp"
-#include "transfer/landing/piece_assembler.hpp"
+#include "transfer/landing/old_content.hpp"
 #include "transfer/landing/report.hpp"
 #include "transfer/message/messages.hpp"
 
 namespace udtx::transfer {
 
 namespace op {
-struct BeginEntry {
-    message::Entry entry;
-};
-struct WritePiece {
-    WholePiece piece;
-};
-struct CheckDigests {
-    message::Digests digests;
-};
-struct Query {
-    message::Query query;
-};
-struct Meta {
-    message::Meta meta;
-};
-struct Rules {
-    message::Rules rules;
-};
-struct Unsent {
-    message::Unsent unsent;
-};
 struct KeepPieces {
     std::uint64_t index = 0;
     Extent extent;
@@ -61,16 +40,12 @@ struct EndFile {
     message::FileEnd end;
     std::uint64_t pieces = 0;
 };
-struct StreamBytes {
-    Chunk data;
-};
-struct Finish {
-    message::Finish finish;
-};
 }  // namespace op
 
-using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::Query, op::Meta, op::Rules,
-                               op::Unsent, op::KeepPieces, op::Hole, op::EndFile, op::StreamBytes, op::Finish>;
+/// A checked message, a whole piece, or bytes of a stream.
+using ReceiveOp =
+    std::variant<message::Entry, WholePiece, message::Digests, message::Query, message::Meta, message::Rules,
+                 message::Unsent, op::KeepPieces, op::Hole, op::EndFile, Chunk, message::Finish>;
 using ReceiveQueue = BoundedQueue<ReceiveOp>;
 
 // What the disk tasks of the receiver report to the protocol thread.
@@ -207,7 +182,7 @@ struct TreeRights {
     [[nodiscard]] bool keeps_set_id(const message::Offer& offer) const noexcept {
         return offer.preserve && offer.set_id && allow_set_id;
     }
-    [[nodiscard]] BasisOptions basis_options(const message::Offer& offer) const;
+    [[nodiscard]] OldContentOptions old_options(const message::Offer& offer) const;
 };
 
 /// A random number for names of temporary files.

@@ -64,11 +64,6 @@ class EarlyData {
 
 // Assembles the bytes of the data stream into whole pieces, on the protocol thread.
 
-struct WholePiece {
-    Piece piece;
-    Chunk data;
-};
-
 class PieceAssembler {
   public:
     PieceAssembler();

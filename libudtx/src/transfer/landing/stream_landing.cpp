@@ -23,41 +23,6 @@ namespace udtx::transfer {
 
 namespace {
 
-/// Measures size and digest of a stream as it passes.
-class StreamCheck {
-  public:
-    explicit StreamCheck(LandingReport& report, HashAlgorithm hash) : report_(report), hasher_(hash) {}
-
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-    void passed(std::span<const std::byte> data) {
-        hasher_.update(data);
-        bytes_ += data.size();
-        report_.job.edit([&](Progress& progress, Outcome& outcome) {
-            progress.bytes_done = bytes_;
-            outcome.sent_bytes = bytes_;
-        });
-        report_.wake();
-    }
-    Result<Digest> compare(const message::Finish& finish) {
-        const Digest digest = hasher_.finish();
-        if (bytes_ != finish.data_bytes) return Error{ErrorCode::integrity, "the stream's size differs"};
-        if (digest != finish.root) return Error{ErrorCode::integrity, "the stream's digest differs"};
-        return digest;
-    }
-    void confirm(const Digest& digest, std::uint64_t files) {
-        report_.job.edit([&](Progress& progress, Outcome& outcome) {
-            outcome.files = progress.files_done = files;
-            outcome.bytes = bytes_;
-        });
-        report_.confirm({{files, 0, 0, bytes_, bytes_, 0}, digest});
-    }
-
-  private:
-    LandingReport& report_;
-    Hasher hasher_;
-    std::uint64_t bytes_ = 0;
-};
-
 #ifdef MSG_NOSIGNAL
 constexpr int kNoSignal = MSG_NOSIGNAL;
 #else
@@ -126,11 +91,11 @@ class ProbeLanding final : public Landing {
     LandingReport& report_;
 };
 
-/// Writes a stream's bytes until a write fails.
+/// Writes a stream's bytes until a write fails, and compares their number and their digest with the sender's.
 class StreamLanding : public Landing {
   public:
     StreamLanding(LandingReport& report, HashAlgorithm hash, std::string name)
-        : report_(report), check_(report, hash), name_(std::move(name)) {}
+        : report_(report), name_(std::move(name)), hasher_(hash) {}
     ~StreamLanding() override {
         if (over_) return;
         try {
@@ -141,15 +106,20 @@ class StreamLanding : public Landing {
     }
     void take(ReceiveOp op) final {
         if (over_) return;
-        if (const auto* bytes = std::get_if<op::StreamBytes>(&op)) {
-            if (const auto written = write(bytes->data.bytes(), check_.bytes()); !written) return fail(written.error());
-            check_.passed(bytes->data.bytes());
-            last_ = bytes->data;
-        } else if (const auto* finish = std::get_if<op::Finish>(&op)) {
-            const auto digest = check_.compare(finish->finish);
-            if (!digest) return fail(digest.error());
+        if (const auto* chunk = std::get_if<Chunk>(&op)) {
+            if (const auto written = write(chunk->bytes(), bytes_); !written) return fail(written.error());
+            hasher_.update(chunk->bytes());
+            bytes_ += chunk->bytes().size();
+            last_ = *chunk;
+            report_.job.edit(
+                [&](Progress& progress, Outcome& outcome) { progress.bytes_done = outcome.sent_bytes = bytes_; });
+            report_.wake();
+        } else if (const auto* finish = std::get_if<message::Finish>(&op)) {
+            const Digest digest = hasher_.finish();
+            if (bytes_ != finish->data_bytes) return fail({ErrorCode::integrity, "the stream's size differs"});
+            if (digest != finish->root) return fail({ErrorCode::integrity, "the stream's digest differs"});
             over_ = true;
-            complete(*digest);
+            complete(digest);
         }
     }
 
@@ -163,15 +133,20 @@ class StreamLanding : public Landing {
         report_.fatal(error);
     }
     void arrived(const Digest& digest) {
-        report_.job.landed(name_, check_.bytes());
-        check_.confirm(digest, 1);
+        report_.job.landed(name_, bytes_);
+        report_.job.edit([&](Progress& progress, Outcome& outcome) {
+            outcome.files = progress.files_done = 1;
+            outcome.bytes = bytes_;
+        });
+        report_.confirm({{1, 0, 0, bytes_, bytes_, 0}, digest});
     }
     LandingReport& report_;
-    StreamCheck check_;
     const std::string name_;
+    std::uint64_t bytes_ = 0;
     Chunk last_;  // the bytes at the end
 
   private:
+    Hasher hasher_;
     bool over_ = false;
 };
 
@@ -226,7 +201,7 @@ class FileLanding final : public StreamLanding {
         if (!root) return root.error();
         root_ = std::move(root).value();
         mark_in_use(*root_);
-        keep_existing_ = rights.basis_options(offer).overwrite == Overwrite::never;
+        keep_existing_ = rights.old_options(offer).overwrite == Overwrite::never;
         // A pipe can be read only once, so an unwanted stream is refused before that.
         const Occupant there = occupant_of(*root_, name_);
         if (there == Occupant::directory) return is_directory(name_);
@@ -245,12 +220,12 @@ class FileLanding final : public StreamLanding {
     }
     void complete(const Digest& digest) override {
         std::vector<CommitOrder> orders;
-        orders.push_back(file_->into_commit(0, check_.bytes(), false));
+        orders.push_back(file_->into_commit(0, bytes_, false));
         file_.reset();
         Hasher hasher(hash_);
         const auto end = last_.bytes();
         hasher.update(end);
-        orders.back().proof = FileProof{hash_, {check_.bytes() - end.size(), end.size(), hasher.finish()}, {}, digest};
+        orders.back().proof = FileProof{hash_, {bytes_ - end.size(), end.size(), hasher.finish()}, {}, digest};
         orders.back().keep_existing = keep_existing_;
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);

@@ -158,8 +158,7 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     if (!fd) return io_error("cannot continue", path, errno);
     if (!is_adoptable(fd.get())) return io_error("cannot continue", path, EPERM);
     TempFile file(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
-    file.adopted_ = true;
-    file.may_clone_ = false;
+    file.content_ = Content::adopted;
     return file;
 }
 
@@ -217,7 +216,7 @@ Result<void> TempFile::try_commit(const ConfinedDir& root) const {
 }
 
 Result<void> TempFile::charge(const struct stat& st, std::uint64_t bytes, const std::shared_ptr<DiskQuota>& quota) {
-    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st, adopted_, shared_);
+    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st, content_ == Content::adopted, shared_);
     if (charge_->grow(bytes)) return {};
     return error("no room in the key's quota (at the receiver: delete something, or raise the quota) for", EDQUOT);
 }
@@ -264,7 +263,7 @@ void TempFile::give_back_space(const ConfinedDir& root) const {
 }
 
 Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
-    may_clone_ = false;
+    note_written();
 #ifdef __linux__
     if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, static_cast<off_t>(offset),
                     static_cast<off_t>(length)) == 0) {
@@ -289,7 +288,7 @@ Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
 Result<void> TempFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     if (const int failed = write_all_at(fd_.get(), bytes, offset); failed != 0) return error("cannot write", failed);
     written_end_ = std::max(written_end_, offset + bytes.size());
-    may_clone_ = false;
+    note_written();
     return {};
 }
 
@@ -302,7 +301,7 @@ Result<void> TempFile::write_sparse(std::uint64_t offset, std::span<const std::b
     const auto is_zero = [](std::span<const std::byte> block) {
         return std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; });
     };
-    may_clone_ = false;
+    note_written();
     for (std::size_t at = 0; at < bytes.size();) {
         std::size_t end = at;
         while (end < bytes.size() && !is_zero(block_at(end))) end += block_at(end).size();
@@ -316,13 +315,14 @@ Result<void> TempFile::write_sparse(std::uint64_t offset, std::span<const std::b
 }
 
 bool TempFile::clone(int from) {
-    if (!std::exchange(may_clone_, false)) return false;
+    if (content_ != Content::nothing) return false;
+    content_ = Content::own;
 #ifdef FICLONE
-    cloned_ = ::ioctl(fd_.get(), FICLONE, from) == 0;
+    if (::ioctl(fd_.get(), FICLONE, from) == 0) content_ = Content::cloned;
 #else
     static_cast<void>(from);
 #endif
-    return cloned_;
+    return content_ == Content::cloned;
 }
 
 int TempFile::copy_range(int from, const Extent& extent) {
@@ -350,7 +350,7 @@ int TempFile::copy_range(int from, const Extent& extent) {
 }
 
 Result<void> TempFile::copy_from(int from, const Extent& extent) {
-    if (!cloned_ && !clone(from)) {
+    if (content_ != Content::cloned && !clone(from)) {
         if (const int failed = copy_range(from, extent); failed != 0) return error("cannot copy into", failed);
     }
     written_end_ = std::max(written_end_, extent.offset + extent.length);
@@ -361,7 +361,7 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
     if (has_old_content() || written_end_ != size) {
         if (auto sized = set_size(fd_.get(), path_in(directory_, name_), size); !sized) return sized;
     }
-    set_belongings(fd_.get(), attributes, adopted_ ? lent_for(attributes) : lent_, unset);
+    set_belongings(fd_.get(), attributes, content_ == Content::adopted ? lent_for(attributes) : lent_, unset);
     complete_ = true;
     return {};
 }

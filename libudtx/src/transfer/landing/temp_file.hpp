@@ -76,7 +76,9 @@ class TempFile {
     /// Copies from another file. Shares its blocks if the file system can.
     Result<void> copy_from(int from, const Extent& extent);
     /// True if a part that was not written may hold old data.
-    [[nodiscard]] bool has_old_content() const noexcept { return adopted_ || cloned_; }
+    [[nodiscard]] bool has_old_content() const noexcept {
+        return content_ == Content::adopted || content_ == Content::cloned;
+    }
     /// Returns 0 or an errno.
     [[nodiscard]] int set_attributes(const std::vector<message::Attribute>& attributes);
     /// Sets full size (the end may be a hole), owner, mode and time. The file is complete after that, whatever was
@@ -99,6 +101,16 @@ class TempFile {
     [[nodiscard]] UniqueFd open_again(const ConfinedDir& root) const;
 
   private:
+    /// What an unwritten part of the file holds.
+    enum class Content : std::uint8_t {
+        nothing,  // and nothing was written, so that it may become a clone
+        own,      // zeros: this run has written the file
+        cloned,   // all of an older version
+        adopted,  // what an earlier run or another shard wrote
+    };
+    void note_written() noexcept {
+        if (content_ == Content::nothing) content_ = Content::own;
+    }
     TempFile(UniqueFd fd, std::string directory, std::string temporary, std::string name)
         : fd_(std::move(fd)),
           directory_(std::move(directory)),
@@ -120,10 +132,8 @@ class TempFile {
     mode_t lent_ = 0;  // rights of the owner that the file loses when it is complete
     bool complete_ = false;
     int rest_error_ = 0;  // errno of rest()
-    bool adopted_ = false;
     bool shared_ = false;
-    bool cloned_ = false;    // all of an older version was cloned
-    bool may_clone_ = true;  // nothing was written, and the file system may support cloning
+    Content content_ = Content::nothing;
     std::unique_ptr<DiskQuota::Charge> charge_{};
     std::optional<FileId> is_{};  // identity at the latest look()
 };

@@ -215,52 +215,48 @@ class TreeLanding final : public Landing {
         if (waiting_) return write_waiting();
         if (keeping_) return keep_piece();
         if (finish_) return finish_more();
-        return writer_ && writer_->go_on_answering([this](message::Answer answer) { tell(std::move(answer)); });
+        return writer_ && writer_->holdings().go_on([this](message::Answer answer) { tell(std::move(answer)); });
     }
 
     [[nodiscard]] std::uint64_t held() const override { return writer_ ? writer_->held() : 0; }
 
-    void operator()(const op::BeginEntry& o) {
-        const bool in_directory = o.entry.path.size() > 1 || o.entry.type == EntryType::directory;
-        if (job_ && in_directory && !o.entry.path.empty() && tops_.size() < kMostTops) {
-            tops_.insert(o.entry.path.front());
-        }
-        writer_->begin_entry(o.entry);
+    void operator()(const message::Entry& entry) {
+        const bool in_directory = entry.path.size() > 1 || entry.type == EntryType::directory;
+        if (job_ && in_directory && !entry.path.empty() && tops_.size() < kMostTops) tops_.insert(entry.path.front());
+        writer_->begin_entry(entry);
     }
-    void operator()(op::WritePiece& o) {
-        if (must_look(o.piece.piece.file, o.piece.piece.length)) {
-            waiting_ = std::move(o);
+    void operator()(WholePiece& piece) {
+        if (must_look(piece.piece.file, piece.piece.length)) {
+            waiting_ = std::move(piece);
         } else {
-            write(o);
+            write(piece);
         }
     }
-    void write(const op::WritePiece& o) {
-        const std::uint64_t length = o.piece.piece.length;
-        writer_->write_piece(o.piece);
+    void write(const WholePiece& piece) {
+        writer_->files().write_piece(piece);
         report_.job.edit([&](Progress& progress, Outcome& outcome) {
-            progress.bytes_done = outcome.sent_bytes = writer_->written();
-            if (std::string name = writer_->path_of(o.piece.piece.file); !name.empty()) {
+            progress.bytes_done = outcome.sent_bytes = writer_->files().written();
+            if (std::string name = writer_->files().path_of(piece.piece.file); !name.empty()) {
                 progress.current_name = std::move(name);
             }
         });
-        report_.note_released(length);
+        report_.note_released(piece.piece.length);
     }
-    void operator()(const op::CheckDigests& o) { writer_->check_digests(o.digests); }
-    void operator()(const op::Query& o) {
+    void operator()(const message::Digests& digests) { writer_->files().check_digests(digests); }
+    void operator()(const message::Query& query) {
         // A file without an answer is sent and compared then.
-        if (!answering_) return;
-        writer_->answer(o.query, [this](message::Answer answer) { tell(std::move(answer)); });
+        if (answering_) writer_->holdings().answer(query, [this](message::Answer answer) { tell(std::move(answer)); });
     }
-    void operator()(const op::Meta& o) { writer_->set_meta(o.meta); }
-    void operator()(const op::Rules& o) { writer_->add_rules(o.rules); }
-    void operator()(const op::Unsent& o) { writer_->note_unsent(o.unsent); }
+    void operator()(const message::Meta& meta) { writer_->set_meta(meta); }
+    void operator()(const message::Rules& rules) { writer_->add_rules(rules); }
+    void operator()(const message::Unsent& unsent) { writer_->note_unsent(unsent); }
     void operator()(const op::KeepPieces& o) { keeping_ = o; }
-    void operator()(const op::Hole& o) { writer_->make_hole(o.index, o.extent); }
+    void operator()(const op::Hole& o) { writer_->files().make_hole(o.index, o.extent); }
     void operator()(const op::EndFile& o) { writer_->end_file(o.end, o.pieces); }
-    void operator()(const op::StreamBytes& /*o*/) {}
-    void operator()(const op::Finish& o) {
+    void operator()(const Chunk& /*bytes*/) {}
+    void operator()(const message::Finish& finish) {
         report_.job.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
-        finish_ = o.finish;
+        finish_ = finish;
     }
 
   private:
@@ -275,7 +271,7 @@ class TreeLanding final : public Landing {
     /// piece must not be refused before.
     bool must_look(std::uint64_t index, std::uint64_t piece) {
         if (std::exchange(looked_, false)) return false;
-        const std::uint64_t missing = writer_->missing_in_quota(index, piece);
+        const std::uint64_t missing = writer_->files().missing_in_quota(index, piece);
         if (missing > 0) look_.emplace(rights_.room.quota, missing);
         return missing > 0;
     }
@@ -288,7 +284,7 @@ class TreeLanding final : public Landing {
         return looked_ = true;
     }
     bool write_waiting() {
-        const op::WritePiece piece = std::move(*waiting_);
+        const WholePiece piece = std::move(*waiting_);
         waiting_.reset();
         looked_ = false;
         write(piece);
@@ -299,7 +295,7 @@ class TreeLanding final : public Landing {
         op::KeepPieces& rest = *keeping_;
         if (must_look(rest.index, piece_length(rest.extent.offset, rest.extent.length))) return true;
         const Extent piece{rest.extent.offset, piece_length(rest.extent.offset, rest.extent.length)};
-        writer_->keep_pieces(rest.index, piece, rest.first_ordinal++);
+        writer_->files().keep_pieces(rest.index, piece, rest.first_ordinal++);
         rest.extent.offset += piece.length;
         rest.extent.length -= piece.length;
         if (rest.extent.length == 0) keeping_.reset();
@@ -347,7 +343,7 @@ class TreeLanding final : public Landing {
     }
     void tell_written() {
         report_.job.edit([this](Progress& progress, Outcome& outcome) {
-            progress.bytes_done = outcome.sent_bytes = writer_->written();
+            progress.bytes_done = outcome.sent_bytes = writer_->files().written();
         });
     }
 
@@ -368,9 +364,9 @@ class TreeLanding final : public Landing {
     bool opened_ = false;
     bool barred_ = false;  // the other shards of its job do not allow it
     bool answering_ = false;
-    std::optional<op::WritePiece> waiting_;  // waits for the look at the disk
-    std::optional<DiskQuota::Look> look_;    // while it runs
-    bool looked_ = false;                    // the next piece is judged by what is known
+    std::optional<WholePiece> waiting_;    // waits for the look at the disk
+    std::optional<DiskQuota::Look> look_;  // while it runs
+    bool looked_ = false;                  // the next piece is judged by what is known
     bool look_failed_ = false;
     std::optional<op::KeepPieces> keeping_;  // the pieces that are left
     std::optional<message::Finish> finish_;  // while finish_more() works on it
@@ -469,34 +465,34 @@ bool TreeLanding::open_job() {
 }
 
 void TreeLanding::begin() {
-    const BasisOptions basis = rights_.basis_options(offer_);
+    const OldContentOptions old = rights_.old_options(offer_);
     const bool owner = offer_.owner && ::geteuid() == 0;
     if (offer_.owner && !owner) {
         say(notes_,
             "owner and group, and set-group-ID where others may write, are not preserved: the receiver does not "
             "run as root");
     }
-    const bool stricter = basis.overwrite < offer_.overwrite;
-    if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
+    const bool stricter = old.overwrite < offer_.overwrite;
+    if (stricter && old.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
     if (!notes_.empty()) report_.job.warn(notes_);
     const bool resumes = journal_ && (!journal_->earlier().empty() || (job_ && job_->has_parts()));
     int error = 0;
     const std::vector<std::string> names = names_in(root_->fd(), error);
-    if (const auto old = remove_old_journals(*root_, names, kKeepLeftoversDays); old > 0) {
-        report_.job.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
+    if (const auto removed = remove_old_journals(*root_, names, kKeepLeftoversDays); removed > 0) {
+        report_.job.warn("removed what " + std::to_string(removed) + (removed == 1 ? " transfer" : " transfers") +
                          " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
                          " days ago");
     }
     const bool occupied = error != 0 || holds_anything(names);  // an unreadable directory may have entries
-    answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
+    answering_ = resumes || (old.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
     const TreeWriterOptions options{offer_.preserve,
                                     offer_.hash,
                                     random_number(),
                                     journal_.get(),
                                     job_.get(),
-                                    basis.overwrite,
-                                    basis.by_digest,
+                                    old.overwrite,
+                                    old.by_digest,
                                     offer_.sparse,
                                     owner,
                                     offer_.erase,

@@ -1,4 +1,4 @@
-#include "transfer/job/announcements.hpp"
+#include "transfer/job/incoming.hpp"
 
 #include <optional>
 #include <string>
@@ -15,8 +15,8 @@ using namespace udtx::transfer;
 
 namespace {
 
-struct AnnouncementsRig {
-    explicit AnnouncementsRig(const std::string& rename = "") {
+struct IncomingRig {
+    explicit IncomingRig(const std::string& rename = "") {
         options.rename = rename;
         base = ConfinedDir::open(temp.path().string()).value();
         said.emplace(options, base, queue, landed);
@@ -48,13 +48,13 @@ struct AnnouncementsRig {
     JobReport report;
     ReceiveQueue queue{SIZE_MAX};
     LandingReport landed{waker, queue, report};
-    std::optional<Announcements> said;
+    std::optional<Incoming> said;
 };
 
 }  // namespace
 
 TEST_CASE("a transfer begins with one offer, and what is not taken here is refused") {
-    AnnouncementsRig rig;
+    IncomingRig rig;
     CHECK(rig.file(0, "early", 1) == ErrorCode::protocol);
     message::Offer offer;
     offer.erase = true;
@@ -67,7 +67,7 @@ TEST_CASE("a transfer begins with one offer, and what is not taken here is refus
 }
 
 TEST_CASE("entries come in order, one file at a time, and its extents lie in it, one behind the other") {
-    AnnouncementsRig rig;
+    IncomingRig rig;
     REQUIRE_FALSE(rig.say(message::Offer{}));
     CHECK(rig.file(1, "second", 10) == ErrorCode::protocol);
     REQUIRE_FALSE(rig.file(0, "first", 100));
@@ -80,7 +80,7 @@ TEST_CASE("entries come in order, one file at a time, and its extents lie in it,
     CHECK(rig.say(message::Finish{1, 10, 0, {}}) == ErrorCode::protocol);
     REQUIRE_FALSE(rig.say(message::FileEnd{0, FileStatus::ok, {}}));
 
-    CHECK(rig.next<op::BeginEntry>());
+    CHECK(rig.next<message::Entry>());
     const auto before = rig.next<op::Hole>();
     REQUIRE(before);
     CHECK(before->extent.offset == 0);
@@ -95,7 +95,7 @@ TEST_CASE("entries come in order, one file at a time, and its extents lie in it,
 }
 
 TEST_CASE("the landing hears of the end when all that was announced is there, and of no more than that") {
-    AnnouncementsRig rig;
+    IncomingRig rig;
     REQUIRE_FALSE(rig.say(message::Offer{}));
     REQUIRE_FALSE(rig.file(0, "file", 4));
     REQUIRE_FALSE(rig.say(message::Extents{0, {{0, 4}}}));
@@ -105,28 +105,28 @@ TEST_CASE("the landing hears of the end when all that was announced is there, an
     REQUIRE_FALSE(rig.say(message::Finish{1, 4, 0, {}}));
     CHECK(rig.file(1, "late", 0) == ErrorCode::protocol);
     REQUIRE(rig.said->hand_over());
-    CHECK(rig.next<op::BeginEntry>());
+    CHECK(rig.next<message::Entry>());
     CHECK(rig.next<op::EndFile>());
     CHECK(rig.queue.size() == 0);
 
     const std::vector<std::byte> bytes(4, std::byte{1});
     CHECK(rig.said->take_placed(0, bytes));
     REQUIRE(rig.said->hand_over());
-    CHECK(rig.next<op::WritePiece>());
-    CHECK(rig.next<op::Finish>());
+    CHECK(rig.next<WholePiece>());
+    CHECK(rig.next<message::Finish>());
     CHECK(rig.said->held() == 0);
 }
 
 TEST_CASE("names get the one name of the source here, and none may be a transfer's own") {
-    AnnouncementsRig rig("here");
+    IncomingRig rig("here");
     REQUIRE_FALSE(rig.say(message::Offer{}));
     message::Entry entry;
     entry.type = EntryType::directory;
     entry.path = {"there"};
     REQUIRE_FALSE(rig.say(entry));
-    const auto directory = rig.next<op::BeginEntry>();
+    const auto directory = rig.next<message::Entry>();
     REQUIRE(directory);
-    CHECK(directory->entry.path == std::vector<std::string>{"here"});
+    CHECK(directory->path == std::vector<std::string>{"here"});
     entry.index = 1;
     entry.path = {"there", temp_name(1)};
     CHECK(rig.say(entry) == ErrorCode::protocol);
@@ -137,7 +137,7 @@ TEST_CASE("names get the one name of the source here, and none may be a transfer
     message::Query query;
     query.path = {"there", "file"};
     REQUIRE_FALSE(rig.say(query));
-    const auto asked = rig.next<op::Query>();
+    const auto asked = rig.next<message::Query>();
     REQUIRE(asked);
-    CHECK(asked->query.path == std::vector<std::string>{"here", "file"});
+    CHECK(asked->path == std::vector<std::string>{"here", "file"});
 }

@@ -1,4 +1,4 @@
-#include "transfer/landing/incoming_files.hpp"
+#include "transfer/landing/file_builder.hpp"
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr HashAlgorithm kIncomingHash = HashAlgorithm::xxh3_128;
 
-struct IncomingRig : TargetTreeRig {
-    explicit IncomingRig(const TreeWriterOptions& options = {})
+struct BuilderRig : TargetTreeRig {
+    explicit BuilderRig(const TreeWriterOptions& options = {})
         : TargetTreeRig(options), holdings(*tree), files(*tree, holdings) {}
 
     std::uint64_t begin(const std::string& path, std::uint64_t size) {
@@ -57,7 +57,7 @@ struct IncomingRig : TargetTreeRig {
 TEST_CASE("pieces, digests and the end of a file come in any order, and it has its name after the last of them") {
     const std::string first = random_content(kPieceBytes, 1);
     const std::string second = "tail";
-    IncomingRig rig;
+    BuilderRig rig;
     const std::uint64_t f = rig.begin("f", first.size() + second.size());
     CHECK(rig.files.path_of(f) == "f");
     rig.piece(f, 1, second);
@@ -76,7 +76,7 @@ TEST_CASE("pieces, digests and the end of a file come in any order, and it has i
 }
 
 TEST_CASE("a file that is not what was sent fails, and what stood under its name stays") {
-    IncomingRig rig;
+    BuilderRig rig;
     write_file(rig.temp / "f", "older");
     const std::uint64_t f = rig.begin("f", 3);
     rig.piece(f, 0, "new");
@@ -96,7 +96,7 @@ TEST_CASE("a file that is not what was sent fails, and what stood under its name
 }
 
 TEST_CASE("a file that the sender could not read to its end fails, and so does one whose rest does not come") {
-    IncomingRig rig;
+    BuilderRig rig;
     const std::uint64_t changed = rig.begin("changed", 3);
     rig.piece(changed, 0, "new");
     rig.end(changed, {"new"}, FileStatus::changed);
@@ -109,7 +109,7 @@ TEST_CASE("a file that the sender could not read to its end fails, and so does o
 }
 
 TEST_CASE("what was left out has to be there") {
-    IncomingRig rig;
+    BuilderRig rig;
     const std::uint64_t whole = rig.begin("whole", 3);
     rig.end(whole, {}, FileStatus::kept);
     const std::uint64_t piece = rig.begin("piece", kPieceBytes);
@@ -127,7 +127,7 @@ TEST_CASE("what was left out has to be there") {
 }
 
 TEST_CASE("what the sender gives up is no failure where that was told before") {
-    IncomingRig rig;
+    BuilderRig rig;
     fs::create_directories(rig.temp / "directory/full");
     rig.end(rig.begin("directory", 3), {}, FileStatus::skipped);
     CHECK(rig.failed.empty());
@@ -136,7 +136,7 @@ TEST_CASE("what the sender gives up is no failure where that was told before") {
 }
 
 TEST_CASE("a name cannot be under way twice") {
-    IncomingRig rig;
+    BuilderRig rig;
     const std::uint64_t f = rig.begin("f", 3);
     rig.begin("f", 3);
     CHECK(rig.failed == std::vector<std::string>{"f"});
@@ -147,7 +147,7 @@ TEST_CASE("a name cannot be under way twice") {
 }
 
 TEST_CASE("a sender does not make us remember more than it finishes") {
-    IncomingRig rig;
+    BuilderRig rig;
     const std::uint64_t f = rig.begin("f", 1ULL << 50U);
     std::uint64_t digests = 0;
     constexpr std::uint64_t kMost = 64ULL << 20U;
@@ -162,7 +162,7 @@ TEST_CASE("a sender does not make us remember more than it finishes") {
 }
 
 TEST_CASE("files that are given up leave nothing where no run continues them") {
-    IncomingRig rig;
+    BuilderRig rig;
     rig.piece(rig.begin("small", 3), 0, "new");
     rig.piece(rig.begin("long", 2 * kPieceBytes), 0, random_content(kPieceBytes, 2));
     CHECK(count_files(rig.temp.path()) >= 1);

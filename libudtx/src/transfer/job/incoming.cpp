@@ -1,8 +1,10 @@
-#include "transfer/job/announcements.hpp"
+#include "transfer/job/incoming.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "transfer/close_codes.hpp"
 #include "transfer/job/receive_job.hpp"
@@ -41,71 +43,67 @@ Result<void> check_name(const std::vector<std::string>& path) {
 
 }  // namespace
 
-Announcements::Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
-                             LandingReport& report)
+Incoming::Incoming(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
+                   LandingReport& report)
     : options_(options), base_(base), rename_(options.rename), queue_(queue), report_(report) {}
 
-Result<void> Announcements::take(const Message& message) {
-    auto handled = handle(message);
+template <class... Args>
+Result<void> Incoming::check_asked(const Args&... args) const {
+    return options_.pull ? options_.pull->asked.check(args...) : Result<void>();
+}
+
+template <class M>
+Result<void> Incoming::check_turn() const {
+    using namespace message;
+    constexpr bool opens = std::is_same_v<M, Offer> || std::is_same_v<M, Sources>;
+    constexpr bool of_any_mode = std::is_same_v<M, Finish> || std::is_same_v<M, Found>;
+    if constexpr (opens) return {};
+    if (!offer_) return broken("the sender did not start with an offer");
+    if constexpr (std::is_same_v<M, Paths>) return {};
+    if (finish_) return broken("the sender continued after FINISH");
+    if (!of_any_mode && offer_->mode != TransferMode::tree) return broken("the sender sent files in a stream");
+    return {};
+}
+
+Result<void> Incoming::take(const Message& message) {
+    auto handled = std::visit(
+        [this](const auto& m) -> Result<void> {
+            if (auto checked = check_turn<std::decay_t<decltype(m)>>(); !checked) return checked;
+            return handle(m);
+        },
+        message);
     if (handled) note(message);
     return handled;
 }
 
-bool Announcements::take_placed(std::uint64_t offset, std::span<const std::byte> bytes) {
+bool Incoming::take_placed(std::uint64_t offset, std::span<const std::byte> bytes) {
     assembler_.on_bytes(offset, bytes);
     const bool any = hand_over_pieces();
     held_ = assembler_.held();
     return any || assembler_.has_unannounced();
 }
 
-bool Announcements::takes_stream() const { return !data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes; }
+bool Incoming::takes_stream() const { return !data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes; }
 
-void Announcements::take_stream(Chunk bytes, bool end) {
+void Incoming::take_stream(Chunk bytes, bool end) {
     data_ended_ = end;
     const std::size_t size = bytes.bytes().size();
-    if (size > 0) queue_.push(op::StreamBytes{std::move(bytes)}, size);
+    if (size > 0) queue_.push(std::move(bytes), size);
 }
 
-bool Announcements::too_far_ahead() const {
+bool Incoming::too_far_ahead() const {
     return assembler_.map().open_extents() >= kMaxOpenExtents || assembler_.map().open_bytes() >= kMaxOpenBytes ||
            queue_.size() >= kMaxQueuedOps || queue_.cost() >= kMaxQueuedBytes;
 }
 
-void Announcements::note(const Message& message) {
+void Incoming::note(const Message& message) {
     if (options_.receipt == nullptr) return;
     const auto* entry = std::get_if<message::Entry>(&message);
     if (entry == nullptr) return options_.receipt->note(message);
-    message::Entry here = *entry;
-    here.path = renamed(std::move(here.path));
-    if (here.type == EntryType::hard_link) here.target = join_path(renamed(split_path(here.target)));
-    options_.receipt->note(here);
+    options_.receipt->note(renamed(*entry));
 }
 
-Result<void> Announcements::handle(const Message& message) {
-    if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
-    if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
-    if (!offer_) return broken("the sender did not start with an offer");
-    if (const auto* paths = std::get_if<message::Paths>(&message)) return handle(*paths);
-    if (finish_) return broken("the sender continued after FINISH");
-    if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
-    if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
-    if (offer_->mode != TransferMode::tree) return broken("the sender sent files in a stream");
-    if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
-    if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
-    if (const auto* kept = std::get_if<message::Kept>(&message)) return handle(*kept);
-    if (const auto* query = std::get_if<message::Query>(&message)) return handle(*query);
-    if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
-    if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
-    if (const auto* unsent = std::get_if<message::Unsent>(&message)) return handle(*unsent);
-    if (const auto* note = std::get_if<message::Note>(&message)) return handle(*note);
-    if (const auto* unset = std::get_if<message::Unset>(&message)) return handle(*unset);
-    if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
-    if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
-    if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
-    return broken("the sender sent a receiver's message");
-}
-
-Result<void> Announcements::handle(const message::Sources& m) {
+Result<void> Incoming::handle(const message::Sources& m) {
     if (!options_.pull || offer_) return broken("the sender answered a request that was not made");
     if (placed_) return broken("the sender answered a request twice");
     if (auto checked = options_.pull->asked.check(m); !checked) return checked;
@@ -120,12 +118,12 @@ Result<void> Announcements::handle(const message::Sources& m) {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Plan& m) {
+Result<void> Incoming::handle(const message::Plan& m) {
     if (!offer_->dry_run || !options_.planned) return broken("a plan that was not requested");
     PlannedEntry entry = m.entry;
     if (auto checked = check_entry(entry.type, split_path(entry.path), entry.target); !checked) return checked;
-    entry.path = join_path(renamed(split_path(entry.path)));
-    if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
+    entry.path = renamed(entry.path);
+    if (entry.type == EntryType::hard_link) entry.target = renamed(entry.target);
     report_.job.edit([&](Progress& progress, Outcome& outcome) {
         count_planned(entry, progress, outcome);
         progress.files_total = std::max(progress.files_total, progress.files_done);
@@ -134,19 +132,19 @@ Result<void> Announcements::handle(const message::Plan& m) {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Note& m) {
+Result<void> Incoming::handle(const message::Note& m) {
     if (++notes_ > kMaxNotes) return broken("too many notes");
     report_.job.warn("sender: " + escape_line(m.text));
     return {};
 }
 
-Result<void> Announcements::handle(const message::Unset& m) {
+Result<void> Incoming::handle(const message::Unset& m) {
     if (++notes_ > kMaxNotes) return broken("too many notes");
     add(sender_lacks_, m.entries);
     return {};
 }
 
-Result<void> Announcements::handle(const message::Found& m) {
+Result<void> Incoming::handle(const message::Found& m) {
     report_.job.peer_worked();
     const bool counts = offer_->mode == TransferMode::tree && !offer_->dry_run;
     if (!counts && m != message::Found{}) return broken("totals of a dry run or of a stream");
@@ -157,12 +155,12 @@ Result<void> Announcements::handle(const message::Found& m) {
 }
 
 /// They also come after FINISH, when the last data is acknowledged.
-Result<void> Announcements::handle(const message::Paths& m) {
+Result<void> Incoming::handle(const message::Paths& m) {
     report_.job.edit([&](Progress& progress, Outcome&) { progress.sender = m.paths; });
     return {};
 }
 
-void Announcements::tell_totals() {
+void Incoming::tell_totals() {
     report_.job.edit([this](Progress& progress, Outcome&) {
         progress.files_total = std::max({progress.files_total, announced_.files, found_.files});
         progress.bytes_total = std::max(announced_.bytes, found_.bytes);
@@ -170,7 +168,7 @@ void Announcements::tell_totals() {
     });
 }
 
-Result<void> Announcements::check_offer(const message::Offer& m) const {
+Result<void> Incoming::check_offer(const message::Offer& m) const {
     if (offer_) return broken("the sender made two offers");
     if (m.version != kTransferVersion) {
         return broken("the sender speaks another version of the transfer protocol: install the same version");
@@ -190,9 +188,7 @@ Result<void> Announcements::check_offer(const message::Offer& m) const {
     const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
     if (homeless || (asked && m.dry_run != options_.dry_run))
         return broken("the sender's offer differs from the request");
-    if (options_.pull) {
-        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
-    }
+    if (auto checked = check_asked(m); !checked) return checked;
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: start the receiver with --allow-delete"};
     }
@@ -202,7 +198,7 @@ Result<void> Announcements::check_offer(const message::Offer& m) const {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Offer& m) {
+Result<void> Incoming::handle(const message::Offer& m) {
     if (auto checked = check_offer(m); !checked) return checked;
     offer_ = m;
     if (options_.pull && m.shard) offer_->shard = options_.pull->asked.shard();
@@ -220,8 +216,7 @@ Result<void> Announcements::handle(const message::Offer& m) {
     return {};
 }
 
-Result<void> Announcements::check_entry(EntryType type, const std::vector<std::string>& path,
-                                        const std::string& target) {
+Result<void> Incoming::check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target) {
     if (path.empty() && type == EntryType::directory && next_index_ == 0) {
         const bool asked = offer_->preserve && (!options_.pull || options_.pull->asked.for_contents());
         return asked ? Result<void>() : broken("attributes of the destination that were not requested");
@@ -232,11 +227,11 @@ Result<void> Announcements::check_entry(EntryType type, const std::vector<std::s
         const std::vector<std::string> other = split_path(target);
         if (auto checked = check_name(other); !checked && check_path(other)) return checked;
     }
-    return options_.pull ? options_.pull->asked.check(type, path, target) : Result<void>();
+    return check_asked(type, path, target);
 }
 
-Result<void> Announcements::check_bytes(const std::vector<std::string>& path, std::uint64_t size,
-                                        const std::optional<FileRange>& part) const {
+Result<void> Incoming::check_bytes(const std::vector<std::string>& path, std::uint64_t size,
+                                   const std::optional<FileRange>& part) const {
     if (part) {
         const bool inside = part->offset < size && part->length > 0 && part->length <= size - part->offset;
         const std::uint64_t end = inside ? part->offset + part->length : 0;
@@ -248,7 +243,7 @@ Result<void> Announcements::check_bytes(const std::vector<std::string>& path, st
     return known ? options_.pull->asked.check_bytes(path, size, part) : Result<void>();
 }
 
-Result<void> Announcements::handle(const message::Entry& m) {
+Result<void> Incoming::handle(const message::Entry& m) {
     if (m.index != next_index_) return broken("entries out of order");
     if (current_) return broken("an entry inside of a file");
     if (auto checked = check_entry(m.type, m.path, m.target); !checked) return checked;
@@ -257,11 +252,9 @@ Result<void> Announcements::handle(const message::Entry& m) {
         if (m.whole && m.part) return broken("a whole part of a file");
     }
     ++next_index_;
-    message::Entry entry = m;
-    entry.path = renamed(std::move(entry.path));
-    if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
+    message::Entry entry = renamed(m);
     const std::size_t cost = cost_of(entry.path) + entry.target.size();
-    queue_.push(op::BeginEntry{std::move(entry)}, cost);
+    queue_.push(std::move(entry), cost);
     if (m.type == EntryType::file || m.type == EntryType::hard_link) {
         ++announced_.files;
         tell_totals();
@@ -274,7 +267,7 @@ Result<void> Announcements::handle(const message::Entry& m) {
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
 }
 
-Result<void> Announcements::handle(const message::Extents& m) {
+Result<void> Incoming::handle(const message::Extents& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("data without an open file");
     for (const Extent& extent : m.extents) {
         if (auto announced = announce(extent); !announced) return announced;
@@ -282,7 +275,7 @@ Result<void> Announcements::handle(const message::Extents& m) {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Kept& m) {
+Result<void> Incoming::handle(const message::Kept& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("kept data without an open file");
     for (const Extent& extent : m.extents) {
         if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
@@ -292,39 +285,33 @@ Result<void> Announcements::handle(const message::Kept& m) {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Query& m) {
+Result<void> Incoming::handle(const message::Query& m) {
     if (auto checked = check_name(m.path); !checked) return checked;
-    if (options_.pull) {
-        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
-    }
+    if (auto checked = check_asked(m); !checked) return checked;
     if (m.part) {
         if (auto checked = check_bytes(m.path, m.size, m.part); !checked) return checked;
     }
     message::Query query = m;
     query.path = renamed(std::move(query.path));
     const std::size_t cost = cost_of(query.path);
-    queue_.push(op::Query{std::move(query)}, cost);
+    queue_.push(std::move(query), cost);
     return {};
 }
 
-Result<void> Announcements::handle(const message::Meta& m) {
+Result<void> Incoming::handle(const message::Meta& m) {
     if (m.index + 1 != next_index_) return broken("attributes of another entry than the latest");
-    if (options_.pull) {
-        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
-    }
+    if (auto checked = check_asked(m); !checked) return checked;
     std::size_t cost = sizeof m;
     for (const message::Attribute& attribute : m.attributes) {
         cost += sizeof attribute + attribute.name.size() + attribute.value.size();
     }
-    queue_.push(op::Meta{m}, cost);
+    queue_.push(m, cost);
     return {};
 }
 
-Result<void> Announcements::handle(const message::Rules& m) {
+Result<void> Incoming::handle(const message::Rules& m) {
     if (!offer_->erase) return broken("rules of a deletion that was not offered");
-    if (options_.pull) {
-        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
-    }
+    if (auto checked = check_asked(m); !checked) return checked;
     // The rules decide what may be deleted to make room for new entries.
     if (next_index_ != 0) return broken("rules after the first entry");
     // In a pull our own rules apply, and they are queued already.
@@ -332,13 +319,13 @@ Result<void> Announcements::handle(const message::Rules& m) {
     return {};
 }
 
-void Announcements::queue_rules(message::Rules m) {
+void Incoming::queue_rules(message::Rules m) {
     std::size_t cost = sizeof m;
     for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
-    queue_.push(op::Rules{std::move(m)}, cost);
+    queue_.push(std::move(m), cost);
 }
 
-Result<void> Announcements::handle(const message::Unsent& m) {
+Result<void> Incoming::handle(const message::Unsent& m) {
     if (!offer_->erase) return broken("names for a deletion that was not offered");
     message::Unsent unsent;
     std::size_t cost = sizeof m;
@@ -348,11 +335,11 @@ Result<void> Announcements::handle(const message::Unsent& m) {
         unsent.paths.push_back(join_path(renamed(std::move(components))));
         cost += sizeof(std::string) + unsent.paths.back().size();
     }
-    queue_.push(op::Unsent{std::move(unsent)}, cost);
+    queue_.push(std::move(unsent), cost);
     return {};
 }
 
-Result<void> Announcements::place(const Extent& extent, std::uint64_t longest) {
+Result<void> Incoming::place(const Extent& extent, std::uint64_t longest) {
     const bool fits = extent.length > 0 && extent.length <= longest && extent.offset >= current_->announced_to &&
                       extent.offset <= current_->size && extent.length <= current_->size - extent.offset;
     if (!fits) return broken("an extent outside of its file");
@@ -361,17 +348,23 @@ Result<void> Announcements::place(const Extent& extent, std::uint64_t longest) {
     return {};
 }
 
-std::vector<std::string> Announcements::renamed(std::vector<std::string> path) const {
+std::vector<std::string> Incoming::renamed(std::vector<std::string> path) const {
     if (!rename_.empty() && !path.empty()) path.front() = rename_;
     return path;
 }
 
-void Announcements::note_hole(std::uint64_t end) {
+message::Entry Incoming::renamed(message::Entry entry) const {
+    entry.path = renamed(std::move(entry.path));
+    if (entry.type == EntryType::hard_link) entry.target = renamed(entry.target);
+    return entry;
+}
+
+void Incoming::note_hole(std::uint64_t end) {
     const std::uint64_t begin = current_->announced_to;
     if (end > begin) queue_.push(op::Hole{current_->index, {begin, end - begin}}, sizeof(ReceiveOp));
 }
 
-Result<void> Announcements::announce(const Extent& extent) {
+Result<void> Incoming::announce(const Extent& extent) {
     if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
     if (!assembler_.announce(extent)) return broken("an extent outside of its file");
     current_->announced += extent.length;
@@ -380,7 +373,7 @@ Result<void> Announcements::announce(const Extent& extent) {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Digests& m) {
+Result<void> Incoming::handle(const message::Digests& m) {
     const std::uint64_t announced = assembler_.map().latest_file_pieces();
     const bool fits =
         current_ && m.index == current_->index && m.first <= announced && m.digests.size() <= announced - m.first;
@@ -389,11 +382,11 @@ Result<void> Announcements::handle(const message::Digests& m) {
     const auto of_hash = [bytes](const Digest& digest) { return digest.bytes().size() == bytes; };
     if (!std::all_of(m.digests.begin(), m.digests.end(), of_hash)) return broken("digests of another hash");
     const std::size_t cost = sizeof m + m.digests.size() * sizeof(Digest);
-    queue_.push(op::CheckDigests{m}, cost);
+    queue_.push(m, cost);
     return {};
 }
 
-Result<void> Announcements::handle(const message::FileEnd& m) {
+Result<void> Incoming::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of a file that is not open");
     if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
@@ -406,7 +399,7 @@ Result<void> Announcements::handle(const message::FileEnd& m) {
     return {};
 }
 
-Result<void> Announcements::handle(const message::Finish& m) {
+Result<void> Incoming::handle(const message::Finish& m) {
     if (current_) return broken("FINISH inside of a file");
     if (m.entries != next_index_) return broken("FINISH has a wrong number of entries");
     const bool tree = offer_->mode == TransferMode::tree;
@@ -422,17 +415,17 @@ Result<void> Announcements::handle(const message::Finish& m) {
     return {};
 }
 
-bool Announcements::hand_over_pieces() {
+bool Incoming::hand_over_pieces() {
     const bool any = !assembler_.whole().empty();
     for (WholePiece& piece : assembler_.whole()) {
         const auto cost = static_cast<std::size_t>(piece.piece.length);
-        queue_.push(op::WritePiece{std::move(piece)}, cost);
+        queue_.push(std::move(piece), cost);
     }
     assembler_.whole().clear();
     return any;
 }
 
-Result<void> Announcements::hand_over() {
+Result<void> Incoming::hand_over() {
     hand_over_pieces();
     held_ = assembler_.held();
     if (!finish_ || finish_queued_) return {};
@@ -443,11 +436,11 @@ Result<void> Announcements::hand_over() {
         return {};
     }
     finish_queued_ = true;
-    queue_.push(op::Finish{*finish_}, 0);
+    queue_.push(*finish_, 0);
     return {};
 }
 
-std::vector<message::FileFailed> Announcements::fail_absent(AskedFor::Questions questions) {
+std::vector<message::FileFailed> Incoming::fail_absent(AskedFor::Questions questions) {
     std::vector<message::FileFailed> failed;
     if (!options_.pull || !finish_) return failed;
     for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
@@ -466,10 +459,8 @@ std::vector<message::FileFailed> Announcements::fail_absent(AskedFor::Questions 
     return failed;
 }
 
-std::uint64_t Announcements::unnamed() const {
-    return finish_ ? finish_->unsent - std::min(finish_->unsent, absent_) : 0;
-}
+std::uint64_t Incoming::unnamed() const { return finish_ ? finish_->unsent - std::min(finish_->unsent, absent_) : 0; }
 
-std::vector<Unset> Announcements::take_sender_lacks() { return std::exchange(sender_lacks_, {}); }
+std::vector<Unset> Incoming::take_sender_lacks() { return std::exchange(sender_lacks_, {}); }
 
 }  // namespace udtx::transfer

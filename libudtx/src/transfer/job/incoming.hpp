@@ -24,12 +24,11 @@ namespace udtx::transfer {
 struct ReceiveJobOptions;
 
 /// Only the protocol thread calls it, except where a member says otherwise.
-class Announcements {
+class Incoming {
   public:
     /// All arguments outlive it. `base`: nullopt if no file is touched. In a pull it is opened once the server has
     /// answered with its sources.
-    Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
-                  LandingReport& report);
+    Incoming(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue, LandingReport& report);
 
     /// refused, file_io: this receiver does not take it. Any other error: the sender breaks the protocol.
     Result<void> take(const Message& message);
@@ -65,7 +64,13 @@ class Announcements {
         bool whole = false;
     };
 
-    Result<void> handle(const Message& message);
+    /// Checks that a message of this kind may come now.
+    template <class M>
+    [[nodiscard]] Result<void> check_turn() const;
+    template <class M>
+    Result<void> handle(const M& /*m*/) {
+        return broken("the sender sent a receiver's message");
+    }
     Result<void> handle(const message::Offer& m);
     Result<void> handle(const message::Entry& m);
     Result<void> handle(const message::Extents& m);
@@ -92,8 +97,13 @@ class Announcements {
     [[nodiscard]] Result<void> check_offer(const message::Offer& m) const;
     /// Checks that the name is valid and was asked for.
     Result<void> check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target);
+    /// Checks against the request of a pull.
+    template <class... Args>
+    [[nodiscard]] Result<void> check_asked(const Args&... args) const;
     /// The path under its local name.
     [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> path) const;
+    [[nodiscard]] std::string renamed(const std::string& path) const { return join_path(renamed(split_path(path))); }
+    [[nodiscard]] message::Entry renamed(message::Entry entry) const;
     /// Records the message in the receipt, under the local names.
     void note(const Message& message);
     /// Reports the totals: what was announced, or what the sender has found if that is more.

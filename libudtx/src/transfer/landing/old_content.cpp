@@ -1,0 +1,305 @@
+#include "transfer/landing/old_content.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "transfer/file/belongings.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Digests that are kept for files that a sender asked about and has not announced yet: about 40 MB for 1 TB. Each file
+// counts as eight more digests.
+constexpr std::size_t kMaxBlocks = 1U << 20U;
+constexpr std::size_t kFileCost = 8;
+constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+/// The number of blocks that have the same place and length in both versions.
+std::uint64_t common_blocks(std::uint64_t old_size, std::uint64_t new_size) {
+    if (old_size == new_size) return (new_size + kPieceBytes - 1) / kPieceBytes;
+    return std::min(old_size, new_size) / kPieceBytes;
+}
+
+bool has_size(const struct stat& st, std::uint64_t size) {
+    return S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == size;
+}
+
+}  // namespace
+
+Error changed_here(const std::string& path) {
+    return {ErrorCode::file_io,
+            "'" + escape_name(path) + "' was changed here by another program during the transfer: repeat the command"};
+}
+
+OldContent::OldContent(const ConfinedDir& root, OldContentOptions options, Report& report, ResumeJournal* journal,
+                       JobFile* job)
+    : root_(root), options_(options), report_(report), journal_(journal), job_(job), hasher_(options.hash) {
+    if (journal_ == nullptr) return;
+    for (const auto& [key, partial] : journal_->earlier().partials) {
+        partials_[key] = {partial.path, partial.pieces, partial.shared};
+    }
+}
+
+bool OldContent::look(const std::string& path, struct stat& st) {
+    SplitName split = split_leaf(path);
+    if (!directory_fd_ || split.directory != directory_) {
+        directory_fd_ = root_.open_directory(split.directory, directory_error_);
+        directory_ = std::move(split.directory);
+    }
+    return directory_fd_ && ::fstatat(directory_fd_.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool OldContent::must_stay(const std::string& path) {
+    struct stat st = {};
+    return options_.overwrite == Overwrite::never && (look(path, st) || is_barrier(directory_error_));
+}
+
+bool OldContent::is_directory(const std::string& path) {
+    struct stat st = {};
+    return look(path, st) && S_ISDIR(st.st_mode);
+}
+
+bool OldContent::is_same(const std::string& path, std::uint64_t size, const FileTime& mtime) {
+    struct stat st = {};
+    return !options_.by_digest && look(path, st) && has_size(st, size) && has_time(st, mtime);
+}
+
+bool OldContent::is_journaled(const std::string& path, const message::Query& query) {
+    if (query.part && job_ != nullptr) learn_claims(query, path);
+    return has_partial(path) || was_delivered(path, query);
+}
+
+bool OldContent::was_delivered(const std::string& path, const message::Query& query) const {
+    return !has_partial(path) && delivery_of(path, query) != nullptr;
+}
+
+const record::Done* OldContent::delivery_of(const std::string& path, const message::Query& query) const {
+    if (journal_ == nullptr || journal_->earlier().done.empty()) return nullptr;
+    const auto& done = journal_->earlier().done;
+    const auto at = done.find(path_key(path));
+    const bool same = at != done.end() && at->second.size == query.size && at->second.mtime == query.mtime;
+    return same ? &at->second : nullptr;
+}
+
+void OldContent::learn_claims(const message::Query& query, const std::string& path) {
+    const std::uint64_t shared = job_->temporary_for(path);
+    const auto at = partials_.find(path_key(path));
+    if (at != partials_.end() && at->second.shared != shared) partials_.erase(at);
+    const auto claimed = job_->claimed({path, query.size, query.mtime}, *query.part);
+    if (claimed.empty()) return;
+    Partial& partial = partials_.try_emplace(path_key(path), Partial{path, {}, shared}).first->second;
+    for (const ProvenPiece& piece : claimed) partial.pieces[piece.offset] = piece;
+}
+
+void OldContent::overwritten(const std::string& path, std::uint64_t offset) {
+    if (partials_.empty()) return;
+    if (const auto partial = partials_.find(path_key(path)); partial != partials_.end()) {
+        partial->second.pieces.erase(offset);
+    }
+}
+
+std::optional<Holding> OldContent::answer(const message::Query& query, const Reply& reply) {
+    const std::string path = join_path(query.path);
+    const auto say = [&](Holding has) {
+        reply({query.number, has, 0, {}});
+        return has;
+    };
+    struct stat st = {};
+    const bool there = look(path, st);
+    if (options_.overwrite == Overwrite::never && (there || is_barrier(directory_error_))) return say(Holding::exists);
+    if (!there) return say(Holding::nothing);
+    if (options_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    if (!options_.by_digest && size == query.size && has_time(st, query.mtime)) {
+        set_mode(path, st, query.mode);
+        return say(Holding::same);
+    }
+    // A dry run reads a file only if that may show that its content is the same.
+    if (options_.dry_run && !options_.by_digest && size != query.size) return say(Holding::last_pieces);
+    // The part goes into a file that other shards fill too, and not into a copy of the older version.
+    if (query.part) return say(Holding::nothing);
+    const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
+    const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);
+    if (room == 0 || (count == 0 && query.size + size > 0)) return say(Holding::nothing);
+    int error = 0;
+    HashingBasis file{
+        path, query.size, count, root_.open_at(path, kReadOnly, 0, error), {query.number, Holding::pieces, 0, {}}};
+    file.whole = file.fd && ::fstat(file.fd.get(), &file.basis.st) == 0 && S_ISREG(file.basis.st.st_mode);
+    reading_ = std::move(file);
+    return std::nullopt;
+}
+
+void OldContent::set_mode(const std::string& path, const struct stat& st, std::uint32_t mode) {
+    const std::uint32_t wanted = mode & options_.mode_bits;
+    if (options_.mode_bits == 0 || options_.dry_run || (st.st_mode & options_.mode_bits) == wanted) return;
+    if (st.st_nlink > 1) return shared_mode_(path, wanted);
+    int error = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    if (fd) error = transfer::set_mode(fd.get(), wanted);
+    if (error != 0) report_.lacks(EntryType::file, Belonging::mode, path, error);
+}
+
+void OldContent::answer_from_journal(const message::Query& query, const Reply& reply) {
+    const std::string path = join_path(query.path);
+    const std::uint64_t key = path_key(path);
+    int error = 0;
+    if (const auto at = partials_.find(key); at != partials_.end()) {
+        Partial& partial = at->second;
+        const std::uint64_t unique = partial.shared != 0 ? partial.shared : journal_->unique_for(partial.path);
+        const std::string temporary = path_in(split_leaf(partial.path).directory, temp_name(unique));
+        ProvingPartial proving{
+            &partial, root_.open_at(temporary, kReadOnly, 0, error), {}, {query.number, Holding::pieces, 0, {}}};
+        if (proving.fd && !TempFile::is_adoptable(proving.fd.get())) proving.fd.reset();
+        for (const auto& [offset, piece] : partial.pieces) proving.claimed.push_back(piece);
+        std::ranges::sort(proving.claimed, {}, &ProvenPiece::offset);
+        partial.pieces.clear();
+        partial.proven = true;
+        reading_ = std::move(proving);
+        return;
+    }
+    const record::Done* const done = delivery_of(path, query);
+    if (done == nullptr) return reply({query.number, Holding::nothing, 0, {}});
+    UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    struct stat st = {};
+    const bool whole = fd && ::fstat(fd.get(), &st) == 0 && has_size(st, done->size);
+    reading_.emplace<ProvingDelivered>(
+        ProvingDelivered{key, query.number, *done, std::move(fd), FileDigest(options_.hash, done->size), 0, st, whole});
+}
+
+bool OldContent::go_on(const Reply& reply) {
+    const bool more = std::visit(
+        [&](auto& file) {
+            if constexpr (std::is_same_v<decltype(file), std::monostate&>) {
+                return true;
+            } else {
+                return read_more(file, reply);
+            }
+        },
+        reading_);
+    const bool any = !std::holds_alternative<std::monostate>(reading_);
+    if (!more) reading_ = std::monostate();
+    return any;
+}
+
+bool OldContent::read_more(HashingBasis& file, const Reply& reply) {
+    auto& [st, blocks, whole] = file.basis;
+    if (file.whole && blocks.size() < file.count) file.whole = hash_block(file);
+    if (file.whole && blocks.size() < file.count) {
+        if (file.out.pieces.size() == kMaxListItems) {
+            reply(std::exchange(file.out, {file.out.number, Holding::pieces, 0, {}}));
+        }
+        return true;
+    }
+    const std::uint64_t size = file.fd ? static_cast<std::uint64_t>(st.st_size) : 0;
+    whole = file.whole && size == file.size_asked && file.count == common_blocks(size, size);
+    file.out.has = whole ? Holding::all_pieces : Holding::last_pieces;
+    forget(file.path);
+    blocks_ += blocks.size() + kFileCost;
+    files_[path_key(file.path)] = std::move(file.basis);
+    reply(std::move(file.out));
+    return false;
+}
+
+bool OldContent::hash_block(HashingBasis& file) {
+    Basis& basis = file.basis;
+    const auto size = static_cast<std::uint64_t>(basis.st.st_size);
+    const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
+    const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
+    const auto digest = length > 0 ? hasher_.hash(file.fd.get(), offset, length) : std::nullopt;
+    if (!digest || !report_.checked(length)) return false;
+    basis.blocks.push_back(*digest);
+    file.out.pieces.push_back({offset, length, *digest});
+    return true;
+}
+
+bool OldContent::read_more(ProvingPartial& file, const Reply& reply) {
+    message::Answer& out = file.out;
+    if (file.next == file.claimed.size()) {
+        out.has = Holding::last_pieces;
+        reply(std::move(out));
+        return false;
+    }
+    const ProvenPiece& piece = file.claimed[file.next++];
+    const auto there = file.fd ? hasher_.hash(file.fd.get(), piece.offset, piece.length) : std::nullopt;
+    if (!report_.checked(there ? piece.length : 0)) return false;
+    if (there != piece.digest) {
+        ++out.damaged;
+        return true;
+    }
+    file.partial->pieces[piece.offset] = piece;
+    out.pieces.push_back(piece);
+    if (out.pieces.size() == kMaxListItems) reply(std::exchange(out, {out.number, Holding::pieces, 0, {}}));
+    return true;
+}
+
+bool OldContent::read_more(ProvingDelivered& file, const Reply& reply) {
+    if (file.whole && file.offset < file.done.size) {
+        const std::uint64_t length = piece_length(file.offset, file.done.size - file.offset);
+        const auto block = hasher_.hash(file.fd.get(), file.offset, length);
+        file.whole = block && report_.checked(length);
+        if (block) file.digest.add(file.offset, length, *block);
+        file.offset += length;
+        if (file.whole && file.offset < file.done.size) return true;
+    }
+    const bool there = file.whole && file.digest.finish() == file.done.digest;
+    if (there) delivered_[file.key] = file.st;
+    reply({file.number, there ? Holding::file : Holding::nothing, there ? 0U : 1U, {}});
+    return false;
+}
+
+std::optional<OldContent::Proven> OldContent::proven(const std::string& path, const Extent& piece) const {
+    const std::uint64_t key = path_key(path);
+    if (const auto partial = partials_.find(key); partial != partials_.end() && partial->second.proven) {
+        const auto at = partial->second.pieces.find(piece.offset);
+        if (at != partial->second.pieces.end() && at->second.length == piece.length) {
+            return Proven{at->second.digest, true};
+        }
+    }
+    const auto at = files_.find(key);
+    if (at == files_.end() || piece.offset % kPieceBytes != 0) return std::nullopt;
+    const std::uint64_t ordinal = piece.offset / kPieceBytes;
+    const Basis& basis = at->second;
+    const auto size = static_cast<std::uint64_t>(basis.st.st_size);
+    if (ordinal >= basis.blocks.size() || piece.length != piece_length(piece.offset, size - piece.offset)) {
+        return std::nullopt;
+    }
+    return Proven{basis.blocks[static_cast<std::size_t>(ordinal)]};
+}
+
+std::optional<OldContent::ProvenFile> OldContent::proven_file(const std::string& path, std::uint64_t size) const {
+    const std::uint64_t key = path_key(path);
+    if (const auto at = delivered_.find(key); at != delivered_.end() && has_size(at->second, size)) {
+        return ProvenFile{at->second, true};
+    }
+    const auto at = files_.find(key);
+    const bool proven = at != files_.end() && at->second.whole && has_size(at->second.st, size);
+    return proven ? std::optional(ProvenFile{at->second.st}) : std::nullopt;
+}
+
+Result<void> OldContent::copy(const std::string& path, const Extent& extent, TempFile& to) {
+    const auto at = files_.find(path_key(path));
+    int error = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    if (at == files_.end() || !fd) return io_error("cannot read the older version of", path, fd ? ENOENT : error);
+    if (auto copied = to.copy_from(fd.get(), extent); !copied) return copied;
+    struct stat now = {};
+    if (::fstat(fd.get(), &now) != 0 || !same_content(at->second.st, now)) return changed_here(path);
+    return {};
+}
+
+void OldContent::forget(const std::string& path) {
+    if (files_.empty()) return;
+    const auto at = files_.find(path_key(path));
+    if (at == files_.end()) return;
+    blocks_ -= at->second.blocks.size() + kFileCost;
+    files_.erase(at);
+}
+
+}  // namespace udtx::transfer
