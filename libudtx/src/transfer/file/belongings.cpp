@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"

@@ -1,6 +1,5 @@
 #include "transfer/file/confined_dir.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,7 +9,6 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "udtx/descriptor.hpp"
 
 #if defined(__linux__) && defined(SYS_openat2)
 #include <linux/openat2.h>

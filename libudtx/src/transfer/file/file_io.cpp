@@ -3,22 +3,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <initializer_list>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
 
 #include "os/system.hpp"
 #include "transfer/disk_pool.hpp"
-#include "transfer/names.hpp"
-#include "udtx/descriptor.hpp"
 
 #ifdef __linux__
 #include <linux/magic.h>

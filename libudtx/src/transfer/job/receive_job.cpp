@@ -6,18 +6,19 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <utility>
 
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
-#include "transfer/job/job.hpp"
-#include "transfer/landing/landing.hpp"
-#include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
 namespace {
+
+constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
+constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
+/// Most bytes of answers that may wait for the sender. Beyond that, its messages that demand answers stay unread.
+constexpr std::uint64_t kMaxAnswersAhead = 2U << 20U;
 
 constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
 
@@ -130,15 +131,6 @@ void LandingTask::tell_trouble() {
     report_.edit([this](LandingReport::News& news) { news.fatal = *trouble_; });
     trouble_told_ = true;
 }
-
-namespace {
-
-constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
-constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
-/// Most bytes of answers that may wait for the sender. Beyond that, its messages that demand answers stay unread.
-constexpr std::uint64_t kMaxAnswersAhead = 2U << 20U;
-
-}  // namespace
 
 Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveJobOptions options, DoneCallback done) {
     std::optional<ConfinedDir> base;

@@ -1,32 +1,34 @@
 #include "transfer/landing/committer.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 #include <utility>
 
 #include "transfer/checksum.hpp"
-#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/file/quirks/folded_names.hpp"
 #include "transfer/names.hpp"
-#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 
 namespace {
+
+constexpr std::size_t kBatchFiles = 1024;
+constexpr std::uint64_t kBatchBytes = 256U << 20U;
+constexpr auto kBatchWait = std::chrono::milliseconds(200);
+constexpr std::size_t kMaxPending = 8192;
+constexpr std::size_t kFewFiles = 16;
+// Together with what the journal's syncer may hold, this is less than 64 MiB.
+constexpr std::uint64_t kMaxUnproven = 24U << 20U;
+constexpr std::uint64_t kLargeFile = 8U << 20U;
 
 // With more directories than this, one sync of the file system is cheaper than one for each.
 constexpr std::size_t kManyDirectories = 16;
@@ -406,19 +408,6 @@ CommittedBatch commit_batch(const ConfinedDir& root, EntryClaims& claims, std::v
     }
     return out;
 }
-
-namespace {
-
-constexpr std::size_t kBatchFiles = 1024;
-constexpr std::uint64_t kBatchBytes = 256U << 20U;
-constexpr auto kBatchWait = std::chrono::milliseconds(200);
-constexpr std::size_t kMaxPending = 8192;
-constexpr std::size_t kFewFiles = 16;
-// Together with what the journal's syncer may hold, this is less than 64 MiB.
-constexpr std::uint64_t kMaxUnproven = 24U << 20U;
-constexpr std::uint64_t kLargeFile = 8U << 20U;
-
-}  // namespace
 
 Committer::Committer(const ConfinedDir& root, EntryClaims& claims, Report& report, Committed committed)
     : root_(root),

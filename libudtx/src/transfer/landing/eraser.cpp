@@ -10,7 +10,6 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
-#include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <random>
 #include <system_error>
-#include <utility>
 
 #include "os/system.hpp"
 #include "transfer/close_codes.hpp"

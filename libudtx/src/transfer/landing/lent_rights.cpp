@@ -1,10 +1,8 @@
 #include "transfer/landing/lent_rights.hpp"
 
 #include <cerrno>
-#include <utility>
 
 #include "transfer/file/belongings.hpp"
-#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/occupant.hpp"
 
 namespace udtx::transfer {

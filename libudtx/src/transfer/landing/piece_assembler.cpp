@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 namespace udtx::transfer {
 
 namespace {
+
+constexpr std::size_t kIdleBuffers = 48;
+// Smaller pieces get memory of their own size: a window full of them must not take a whole block each.
+constexpr std::uint64_t kPooledFrom = kPieceBytes / 2;
 
 /// Bits [begin, end) of one word, end <= 64.
 std::uint64_t mask(std::size_t begin, std::size_t end) {
@@ -60,14 +63,6 @@ bool EarlyData::clear_below(Block& block, std::size_t limit) {
     }
     return std::all_of(block.present.begin(), block.present.end(), [](std::uint64_t word) { return word == 0; });
 }
-
-namespace {
-
-constexpr std::size_t kIdleBuffers = 48;
-// Smaller pieces get memory of their own size: a window full of them must not take a whole block each.
-constexpr std::uint64_t kPooledFrom = kPieceBytes / 2;
-
-}  // namespace
 
 PieceAssembler::PieceAssembler() : pool_(kPieceBytes, kIdleBuffers) {}
 

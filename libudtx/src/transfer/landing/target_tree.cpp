@@ -1,26 +1,25 @@
 #include "transfer/landing/target_tree.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
-#include <utility>
 
-#include "transfer/file/belongings.hpp"
-#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/landing/eraser.hpp"
-#include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 
 namespace {
+
+// Beyond these, a change is made at once and a link counts as the name of somebody else. That only costs a copy.
+constexpr std::uint64_t kMaxWaitingBytes = 32U << 20U;
+constexpr std::size_t kMaxLinked = 1U << 20U;
+// Apart from the indices of entries, so that no two temporary files have one name.
+constexpr std::uint64_t kFirstIndex = 1ULL << 48U;
 
 constexpr int kMaxFailuresInARow = 32;
 // One file that does not fit says nothing about smaller ones. After several such files, sending more is useless.
@@ -272,16 +271,6 @@ void TargetTree::close_journal(bool complete) {
     if (!journal || std::exchange(journal_closed_, true)) return;
     journal->close(complete && !failed_here_);
 }
-
-namespace {
-
-// Beyond these, a change is made at once and a link counts as the name of somebody else. That only costs a copy.
-constexpr std::uint64_t kMaxWaitingBytes = 32U << 20U;
-constexpr std::size_t kMaxLinked = 1U << 20U;
-// Apart from the indices of entries, so that no two temporary files have one name.
-constexpr std::uint64_t kFirstIndex = 1ULL << 48U;
-
-}  // namespace
 
 void SharedInodes::note_link(const std::string& path, const std::string& target) {
     if (!tree_.options.occupied || linked_.size() >= kMaxLinked || !check_path(split_path(target))) return;

@@ -1,7 +1,6 @@
 #include "transfer/landing/temp_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -15,13 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/chunk.hpp"
-#include "transfer/file/belongings.hpp"
-#include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/landing.hpp"

@@ -1,19 +1,16 @@
 #include "transfer/landing/tree_writer.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <exception>
-#include <utility>
 
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/names.hpp"
-#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

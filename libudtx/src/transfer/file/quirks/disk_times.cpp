@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
-#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 

@@ -1,15 +1,12 @@
 #include "transfer/file/quirks/folded_names.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
