@@ -18,7 +18,7 @@ struct Rig {
         EraseCallbacks callbacks;
         callbacks.erased = [this](const std::string& path) { erased.insert(path); };
         callbacks.failed = [this](const std::string& path, const Error&) { failed.insert(path); };
-        eraser.emplace(root, dry_run, callbacks);
+        eraser.emplace(root, dry_run, claims, callbacks);
         fs::create_directories(temp / "sent/inside");
         fs::create_directories(temp / "sent/old/deep");
         fs::create_directories(temp / "beside");
@@ -33,6 +33,7 @@ struct Rig {
 
     TemporaryDirectory temp;
     ConfinedDir root;
+    EntryClaims claims{root};
     std::set<std::string> erased;
     std::set<std::string> failed;
     std::optional<Eraser> eraser;
@@ -84,7 +85,9 @@ TEST_CASE("a sender that has nothing deletes nothing") {
         write_file(temp / "f", "x");
         const auto root = ConfinedDir::open(temp.path().string());
         std::size_t erased = 0;
-        Eraser eraser(*root, false, {[&](const std::string&) { ++erased; }, [](const std::string&, const Error&) {}});
+        EntryClaims claims(*root);
+        Eraser eraser(*root, false, claims,
+                      {[&](const std::string&) { ++erased; }, [](const std::string&, const Error&) {}});
         REQUIRE(eraser.add({true, {}}).ok());
         CHECK_FALSE(run(eraser).ok());
         CHECK(erased == 0);
@@ -116,7 +119,7 @@ TEST_CASE("a deletion that is stopped midway takes nothing more away") {
     std::size_t erased = 0;
     EraseCallbacks callbacks{[&](const std::string&) { more = ++erased < 2; }, [](const std::string&, const Error&) {},
                              [&] { return more; }};
-    Eraser eraser(rig.root, false, callbacks);
+    Eraser eraser(rig.root, false, rig.claims, callbacks);
     eraser.keep("sent", true);
     eraser.keep("sent/kept", false);
     REQUIRE(run(eraser).ok());

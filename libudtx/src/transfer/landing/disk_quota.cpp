@@ -26,8 +26,6 @@ bool is_gone(int error) { return error == ENOENT || error == ENOTDIR || error ==
 
 }  // namespace
 
-DiskQuota::Look::Look(std::shared_ptr<DiskQuota> quota) : Look(std::move(quota), 0) {}
-
 DiskQuota::Look::Look(std::shared_ptr<DiskQuota> quota, std::uint64_t wanted)
     : quota_(std::move(quota)), wanted_(wanted) {
     const std::lock_guard lock(quota_->mutex_);

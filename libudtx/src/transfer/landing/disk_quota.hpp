@@ -42,10 +42,9 @@ class DiskQuota {
     /// at a time. Others that asked before it began use its result.
     class Look {
       public:
-        /// For the beginning of a transfer.
-        explicit Look(std::shared_ptr<DiskQuota> quota);
-        /// For `wanted` bytes that do not fit: something may have been deleted or replaced since the last look.
-        Look(std::shared_ptr<DiskQuota> quota, std::uint64_t wanted);
+        /// For the beginning of a transfer, or for `wanted` bytes that do not fit: something may have been deleted or
+        /// replaced since the last look.
+        explicit Look(std::shared_ptr<DiskQuota> quota, std::uint64_t wanted = 0);
         /// A Look may be destroyed before its walk ends.
         ~Look();
         Look(const Look&) = delete;

@@ -56,22 +56,17 @@ bool is_own(int directory) {
 
 }  // namespace
 
-Eraser::Eraser(const ConfinedDir& root, bool dry_run, EraseCallbacks callbacks)
-    : root_(root), dry_run_(dry_run), own_claims_(root), claims_(*own_claims_), callbacks_(std::move(callbacks)) {}
-
 Eraser::Eraser(const ConfinedDir& root, bool dry_run, EntryClaims& claims, EraseCallbacks callbacks)
     : root_(root), dry_run_(dry_run), claims_(claims), callbacks_(std::move(callbacks)) {}
 
-void Eraser::note(const std::string& path) {
+void Eraser::keep_unsent(const std::string& path) {
     names_.add(path);
     const SplitName split = split_leaf(path);
     if (claims_.may_fold(split.directory)) folded_.add(split.directory, split.leaf);
 }
 
-void Eraser::keep_unsent(const std::string& path) { note(path); }
-
 void Eraser::keep(const std::string& path, bool directory) {
-    note(path);
+    keep_unsent(path);
     if (directory) directories_.add(path);
     const bool top = path.find('/') == std::string::npos;
     if (directory && top && tops_.size() < kMaxTops) tops_.push_back(path);

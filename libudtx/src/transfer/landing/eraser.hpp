@@ -72,9 +72,7 @@ enum class Cleared : std::uint8_t { all, some, nothing };
 /// Collects what the sender has, and then deletes the rest.
 class Eraser {
   public:
-    /// `root` must outlive this object.
-    Eraser(const ConfinedDir& root, bool dry_run, EraseCallbacks callbacks);
-    /// `claims` records which entries arrived in this run. It must outlive this object.
+    /// `claims` records which entries arrived in this run. It and `root` must outlive this object.
     Eraser(const ConfinedDir& root, bool dry_run, EntryClaims& claims, EraseCallbacks callbacks);
 
     /// Call it for every name that the sender has. `directory`: the sender names everything in it too.
@@ -117,7 +115,6 @@ class Eraser {
         std::size_t next = 0;
         bool all_gone = true;  // of the names before `next`
     };
-    void note(const std::string& path);
     void look_through(Spellings spellings);
     void look_at_next(Looking& directory);
     /// For an entry that stays: queues it for comparison if it is a directory at both ends.
@@ -145,7 +142,6 @@ class Eraser {
 
     const ConfinedDir& root_;
     bool dry_run_;
-    std::optional<EntryClaims> own_claims_;
     EntryClaims& claims_;
     EraseCallbacks callbacks_;
     NameSet names_;

@@ -232,7 +232,10 @@ Result<void> FileBuilder::ensure_open() {
     }
     if (temporary_) return temporary_->is_open() ? Result<void>() : temporary_->reopen(tree_.root);
     if (auto made = make_temporary(); !made) return made;
-    return may_stand() ? Result<void>() : reserve(std::min(size_, kPieceBytes));
+    // The sender may have begun the file before it knew that it exists here, and may end it as kept.
+    const bool may_stand = tree_.old.has_reported(path_) || tree_.old.must_stay(path_) ||
+                           tree_.old.is_same(path_, size_, attributes_.mtime);
+    return may_stand ? Result<void>() : reserve(std::min(size_, kPieceBytes));
 }
 
 Result<void> FileBuilder::make_temporary() {
@@ -277,11 +280,6 @@ Result<void> FileBuilder::share_temporary() {
 
 void FileBuilder::remove_temporary() {
     if (temporary_ && !part_) temporary_->remove(tree_.root);
-}
-
-bool FileBuilder::may_stand() const {
-    return tree_.old.has_reported(path_) || tree_.old.must_stay(path_) ||
-           tree_.old.is_same(path_, size_, attributes_.mtime);
 }
 
 Result<void> FileBuilder::reserve(std::uint64_t piece) {

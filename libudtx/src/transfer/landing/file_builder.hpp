@@ -2,7 +2,6 @@
 // whether the whole file is what the sender sent.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -86,8 +85,6 @@ class FileBuilder {
     Result<void> share_temporary();
     void remove_temporary();
     [[nodiscard]] bool may_continue();
-    /// True if the file may exist already: the sender may have begun it before it knew that, and may end it as kept.
-    [[nodiscard]] bool may_stand() const;
     /// True if the file may have holes at unknown places, or contains what other shards send.
     [[nodiscard]] bool is_sparse() const { return sparse_ || part_ || tree_.options.sparse; }
     /// Finds room for the whole file, once. For a file that may have holes: finds room for the next piece.

@@ -29,49 +29,6 @@ constexpr int kNoSignal = MSG_NOSIGNAL;
 constexpr int kNoSignal = 0;
 #endif
 
-/// Writes to a descriptor that belongs to the caller. StopEvent::stop() ends the wait for the reader.
-class PipeWriter {
-  public:
-    PipeWriter(int fd, const StopEvent& stop) : fd_(fd), stop_(stop) {
-        struct stat st = {};
-        if (::fstat(fd, &st) != 0) return;
-        regular_ = S_ISREG(st.st_mode);
-        socket_ = S_ISSOCK(st.st_mode);
-        if (!S_ISFIFO(st.st_mode)) return;
-        widen_pipe(fd);
-        twin_ = writer_without_blocking(fd);
-    }
-    [[nodiscard]] bool regular() const noexcept { return regular_; }
-    /// Returns 0, an errno, or ECANCELED if the job was stopped meanwhile.
-    [[nodiscard]] int write(std::span<const std::byte> bytes) const {
-        const bool at_once = regular_ || socket_ || twin_;
-        bool wait = !at_once;
-        while (!bytes.empty()) {
-            if (wait && !stop_.wait(fd_, POLLOUT)) return ECANCELED;
-            const ssize_t written = write_some(bytes);
-            if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
-            wait = !at_once || (written < 0 && errno == EAGAIN);
-            if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
-        }
-        return 0;
-    }
-
-  private:
-    [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const {
-        if (socket_) return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | kNoSignal);
-        if (twin_) return ::write(twin_.get(), bytes.data(), bytes.size());
-        // Any other descriptor that is ready takes PIPE_BUF bytes without blocking. More bytes might block forever,
-        // where stop() has no effect.
-        return ::write(fd_, bytes.data(), regular_ ? bytes.size() : std::min<std::size_t>(bytes.size(), PIPE_BUF));
-    }
-
-    int fd_;
-    const StopEvent& stop_;
-    bool regular_ = false;
-    bool socket_ = false;
-    UniqueFd twin_;  // non-blocking descriptor of the same pipe
-};
-
 Error is_directory(const std::string& name) {
     return {ErrorCode::refused,
             "'" + escape_name(name) + "' is a directory: name the file in it, " + escape_name(name) + "/NAME"};
@@ -150,27 +107,49 @@ class StreamLanding : public Landing {
     bool over_ = false;
 };
 
+/// Writes to a descriptor that belongs to the caller. StopEvent::stop() ends the wait for the reader.
 class PipeLanding final : public StreamLanding {
   public:
     PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, LandingReport& report)
-        : StreamLanding(report, offer.hash, "-"), fd_(fd), writer_(fd, stop) {}
+        : StreamLanding(report, offer.hash, "-"), fd_(fd), stop_(stop) {
+        struct stat st = {};
+        if (::fstat(fd, &st) != 0) return;
+        regular_ = S_ISREG(st.st_mode);
+        socket_ = S_ISSOCK(st.st_mode);
+        if (!S_ISFIFO(st.st_mode)) return;
+        widen_pipe(fd);
+        twin_ = writer_without_blocking(fd);
+    }
 
   private:
     Result<void> write(std::span<const std::byte> bytes, std::uint64_t /*offset*/) override {
-        const int failed = writer_.write(bytes);
-        return failed == 0 ? Result<void>() : io_error("cannot write to", "-", failed);
+        const bool at_once = regular_ || socket_ || twin_;
+        bool wait = !at_once;
+        while (!bytes.empty()) {
+            if (wait && !stop_.wait(fd_, POLLOUT)) return io_error("cannot write to", "-", ECANCELED);
+            const ssize_t written = write_some(bytes);
+            if (written < 0 && errno != EINTR && errno != EAGAIN) return io_error("cannot write to", "-", errno);
+            wait = !at_once || (written < 0 && errno == EAGAIN);
+            if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
+        }
+        return {};
+    }
+    [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const {
+        if (socket_) return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | kNoSignal);
+        if (twin_) return ::write(twin_.get(), bytes.data(), bytes.size());
+        // Any other descriptor that is ready takes PIPE_BUF bytes without blocking. More bytes might block forever,
+        // where stop() has no effect.
+        return ::write(fd_, bytes.data(), regular_ ? bytes.size() : std::min<std::size_t>(bytes.size(), PIPE_BUF));
     }
     void complete(const Digest& digest) override {
         // A regular file may report errors only at a sync or a close. The descriptor itself belongs to the caller.
-        int failed = writer_.regular() ? sync_data(fd_) : 0;
+        int failed = regular_ ? sync_data(fd_) : 0;
         if (knows_no_sync(failed)) failed = 0;
-        if (UniqueFd twin(writer_.regular() ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1); failed == 0)
-            failed = twin.close();
-        if (failed == 0 && writer_.regular() && !holds_all()) failed = EIO;
+        if (UniqueFd twin(regular_ ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1); failed == 0) failed = twin.close();
+        if (failed == 0 && regular_ && !holds_all()) failed = EIO;
         if (failed != 0) return fail(io_error("cannot write to", "-", failed));
         arrived(digest);
     }
-
     /// False if the file ends before the place of the next write: the disk lost data without an error.
     [[nodiscard]] bool holds_all() const {
         struct stat st = {};
@@ -179,7 +158,10 @@ class PipeLanding final : public StreamLanding {
     }
 
     int fd_;
-    PipeWriter writer_;
+    const StopEvent& stop_;
+    bool regular_ = false;
+    bool socket_ = false;
+    UniqueFd twin_;  // non-blocking descriptor of the same pipe
 };
 
 class FileLanding final : public StreamLanding {
