@@ -318,7 +318,7 @@ TEST_CASE("a server that is full takes no more than it said, and says so, also t
     SIM_CHECK(s, s.server().endpoint().connection_count() == 2);
     const auto& reason = s.client().sessions().back()->closed;
     SIM_REQUIRE(s, reason.has_value());
-    SIM_CHECK(s, reason->code == ErrorCode::network);
+    SIM_CHECK(s, reason->code == ErrorCode::no_resources);
     SIM_CHECK(s, reason->message.find("limit of connections") != std::string::npos);
 }
 

@@ -22,19 +22,24 @@ class [[nodiscard]] Result {
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
     /// True if there is a value.
     explicit operator bool() const noexcept { return ok(); }
-    /// The value.
+    /// The value. A temporary Result gives it away, so that it outlives the Result:
+    /// `for (auto& path : (*session.stats()).paths)`.
     ///@{
     [[nodiscard]] T& value() & { return std::get<0>(state_); }
     [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
-    [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
+    [[nodiscard]] T value() && { return std::get<0>(std::move(state_)); }
     [[nodiscard]] T& operator*() & { return value(); }
     [[nodiscard]] const T& operator*() const& { return value(); }
-    [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }
-    [[nodiscard]] T* operator->() { return &value(); }
-    [[nodiscard]] const T* operator->() const { return &value(); }
+    [[nodiscard]] T operator*() && { return std::move(*this).value(); }
+    [[nodiscard]] T* operator->() & { return &value(); }
+    [[nodiscard]] const T* operator->() const& { return &value(); }
+    const T* operator->() && = delete;
     ///@}
-    /// The error.
-    [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
+    /// The error. A temporary Result gives it away.
+    ///@{
+    [[nodiscard]] const Error& error() const& { return std::get<1>(state_); }
+    [[nodiscard]] Error error() && { return std::get<1>(std::move(state_)); }
+    ///@}
 
   private:
     std::variant<T, Error> state_;
@@ -53,7 +58,10 @@ class [[nodiscard]] Result<void> {
     /// True for success.
     explicit operator bool() const noexcept { return ok(); }
     /// The error; meaningless after a success.
-    [[nodiscard]] const Error& error() const { return error_; }
+    ///@{
+    [[nodiscard]] const Error& error() const& { return error_; }
+    [[nodiscard]] Error error() && { return std::move(error_); }
+    ///@}
 
   private:
     Error error_{};

@@ -313,7 +313,7 @@ TEST_CASE("who comes too late is told so, and the last path stays") {
     auto first = Session::connect("127.0.0.1", port, psk(1));
     REQUIRE(first);
     auto late = Session::connect("127.0.0.1", port, psk(1));
-    CHECK(what(late ? late->wait_closed(60s) : Result<void>(late.error())) == ErrorCode::network);
+    CHECK(what(late ? late->wait_closed(60s) : Result<void>(late.error())) == ErrorCode::no_resources);
     CHECK(what(first->remove_path(PathId{0})) == ErrorCode::refused);
 }
 

@@ -53,10 +53,10 @@ TEST_CASE("Whoever has the shared key may send, and may fetch where the server a
     CHECK(refused.error().code == ErrorCode::refused);
     b.command.allow_read = true;
     REQUIRE(access.pull({}).ok());
-    CHECK(access.pull({})->directory == b.command.directory);
+    CHECK((*access.pull({})).directory == b.command.directory);
     b.command.streaming = true;
     CHECK_FALSE(access.pull({}).ok());
-    CHECK(access.push({})->stream_fd == STDOUT_FILENO);
+    CHECK((*access.push({})).stream_fd == STDOUT_FILENO);
     CHECK(access.place_of({}).empty());
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("A key opens its own directory, with what its rights name") {
     CHECK(push->below == "alice");
     CHECK(push->whose == 7);
     REQUIRE(access.pull(bob).ok());
-    CHECK(access.pull(bob)->below == "alice");
+    CHECK((*access.pull(bob)).below == "alice");
     CHECK(access.name_of(bob) == " (bob)");
     CHECK(access.place_of(bob) == b.command.directory + "/alice");
     CHECK(access.rate_of(bob).bps() == 8e6);
@@ -108,7 +108,7 @@ TEST_CASE("All transfers of one key share its quota") {
     REQUIRE(other.ok());
     REQUIRE(one->quota.has_value());
     CHECK(one->quota->account() == other->quota->account());
-    CHECK_FALSE(access.push({})->quota.has_value());
+    CHECK_FALSE((*access.push({})).quota.has_value());
 }
 
 TEST_CASE("With other keys a client has its new rights, and a removed key has none") {
@@ -122,12 +122,12 @@ TEST_CASE("With other keys a client has its new rights, and a removed key has no
         access.set_keys(b.keys);
         CHECK(access.pull(bob).ok());
         CHECK(access.rate_of(bob).bps() == 8e6);
-        CHECK(access.push(bob)->quota->account() == before->quota->account());
+        CHECK((*access.push(bob)).quota->account() == before->quota->account());
     }
     SECTION("another quota is another account") {
         static_cast<void>(b.with("quota=\"2M\",dir=\"alice\",write"));
         access.set_keys(b.keys);
-        CHECK(access.push(bob)->quota->account() != before->quota->account());
+        CHECK((*access.push(bob)).quota->account() != before->quota->account());
     }
     SECTION("a removed key is not a client of a server with a pre-shared key") {
         access.set_keys({});

@@ -22,7 +22,7 @@ TEST_CASE("a schedule holds from each time to the next, through midnight") {
     CHECK(at(18, 0).is_infinite());
     CHECK(at(0, 0).is_infinite());
     CHECK(at(7, 59).is_infinite());
-    CHECK(Schedule::parse("00:00,1M")->at(1439).bps() == 1e6);
+    CHECK((*Schedule::parse("00:00,1M")).at(1439).bps() == 1e6);
 }
 
 TEST_CASE("a schedule that is not one is refused, and the line names the entry") {

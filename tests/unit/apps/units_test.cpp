@@ -78,13 +78,13 @@ TEST_CASE("times are printed in the unit that suits") {
 }
 
 TEST_CASE("--bwlimit is rsync's: KiB, and its suffixes") {
-    CHECK(parse_bwlimit("1000")->bytes_per_second() == 1024000.0);
-    CHECK(parse_bwlimit("1.5m")->bytes_per_second() == 1.5 * 1024 * 1024);
-    CHECK(parse_bwlimit("2MB")->bytes_per_second() == 2e6);
-    CHECK(parse_bwlimit("2MiB")->bytes_per_second() == 2.0 * 1024 * 1024);
-    CHECK(parse_bwlimit("3K")->bytes_per_second() == 3072.0);
-    CHECK(parse_bwlimit("4096B")->bytes_per_second() == 4096.0);
-    CHECK(parse_bwlimit("0")->is_infinite());
+    CHECK((*parse_bwlimit("1000")).bytes_per_second() == 1024000.0);
+    CHECK((*parse_bwlimit("1.5m")).bytes_per_second() == 1.5 * 1024 * 1024);
+    CHECK((*parse_bwlimit("2MB")).bytes_per_second() == 2e6);
+    CHECK((*parse_bwlimit("2MiB")).bytes_per_second() == 2.0 * 1024 * 1024);
+    CHECK((*parse_bwlimit("3K")).bytes_per_second() == 3072.0);
+    CHECK((*parse_bwlimit("4096B")).bytes_per_second() == 4096.0);
+    CHECK((*parse_bwlimit("0")).is_infinite());
     for (const char* text : {"", "fast", "-5", "1e3", "5Mbit", "iB", "7iB", "0.1", "99999T"}) {
         INFO(text);
         CHECK_FALSE(parse_bwlimit(text));

@@ -68,7 +68,7 @@ TEST_CASE("A server that does not get its threads is not started, and can be sta
         const auto started = server->start();
         granted = -1;
         REQUIRE_FALSE(started);
-        CHECK(started.error().code == ErrorCode::network);
+        CHECK(started.error().code == ErrorCode::no_resources);
         server->wait();
     }
     REQUIRE(server->start());
@@ -85,15 +85,15 @@ TEST_CASE("Who cannot have a thread is told so, and nothing is left running") {
     const auto session = Session::connect("127.0.0.1", 9, credentials);
     granted = -1;
     REQUIRE_FALSE(listener);
-    CHECK(listener.error().code == ErrorCode::network);
+    CHECK(listener.error().code == ErrorCode::no_resources);
     REQUIRE_FALSE(session);
-    CHECK(session.error().code == ErrorCode::network);
+    CHECK(session.error().code == ErrorCode::no_resources);
     for (const int threads : {0, 1}) {
         granted = threads;
         const auto waiting = transfer::await_sender({.listen = "127.0.0.1:0", .credentials = credentials},
                                                     {.directory = ".", .dry_run = true});
         granted = -1;
         REQUIRE_FALSE(waiting);
-        CHECK(waiting.error().code == ErrorCode::network);
+        CHECK(waiting.error().code == ErrorCode::no_resources);
     }
 }

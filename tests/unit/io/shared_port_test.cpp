@@ -208,7 +208,7 @@ TEST_CASE("connections of one client socket all reach their threads, steered by 
         constexpr std::size_t kConnections = 24;
         constexpr std::size_t kBytes = 300'000;
         INFO("steered " << steered);
-        CHECK(deliver(server->front()->driver().local_address()->port, kConnections, kBytes) == kConnections);
+        CHECK(deliver((*(*server->front()).driver().local_address()).port, kConnections, kBytes) == kConnections);
         for (const auto& thread : *server) thread->stop(300ms);
         std::size_t all = 0;
         for (const auto& [share, bytes] : counts.bytes) all += bytes;

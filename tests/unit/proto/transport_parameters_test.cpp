@@ -30,7 +30,7 @@ TEST_CASE("transport parameters survive the wire") {
 
 TEST_CASE("a reset token has 16 bytes, comes once, or not at all") {
     TransportParameters p = TransportParameters::from(TransportConfig{}, 1e9, 1e9);
-    CHECK_FALSE(proto::decode_parameters(proto::encode(p))->reset_token.has_value());
+    CHECK_FALSE((*proto::decode_parameters(proto::encode(p))).reset_token.has_value());
     p.reset_token.emplace().fill(std::byte{0x5a});
     const auto whole = proto::encode(p);
     const auto back = proto::decode_parameters(whole);

@@ -89,10 +89,10 @@ TEST_CASE("a directory that an earlier run began to make is still the new name")
     const std::string dir = (root.path() / "new").string();
     fs::create_directory(dir);
     touch(root.path() / journal_name(77));
-    CHECK(find_landing(dir, SourceShape::directory, 77)->rename == "new");
-    CHECK(find_landing(dir, SourceShape::directory, 78)->rename.empty());
-    CHECK(find_landing(dir, SourceShape::file, 77)->rename.empty());
-    CHECK(find_landing(dir + "/", SourceShape::directory, 77)->rename.empty());
+    CHECK((*find_landing(dir, SourceShape::directory, 77)).rename == "new");
+    CHECK((*find_landing(dir, SourceShape::directory, 78)).rename.empty());
+    CHECK((*find_landing(dir, SourceShape::file, 77)).rename.empty());
+    CHECK((*find_landing(dir + "/", SourceShape::directory, 77)).rename.empty());
 }
 
 TEST_CASE("whether anything of what comes stands there already") {

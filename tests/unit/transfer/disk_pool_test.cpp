@@ -225,7 +225,7 @@ TEST_CASE("what a step throws is told to its task, and leaves the thread alone")
     memory.wake();
     REQUIRE(soon([&] { return told == 1; }));
     CHECK(said == "out of memory");
-    CHECK(code == ErrorCode::file_io);  // a shortage, not an error of the program
+    CHECK(code == ErrorCode::no_resources);  // a shortage, not an error of the program
     DiskTask runtime(
         pool, []() -> DiskStep { throw std::runtime_error("this"); }, failed);
     runtime.wake();

@@ -104,7 +104,7 @@ TEST_CASE("a file that the sender could not read to its end fails, and so does o
     CHECK(rig.files.fail_next());
     CHECK_FALSE(rig.files.fail_next());
     CHECK(rig.failed == std::vector<std::string>{"changed", "cut"});
-    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::partial, ErrorCode::protocol});
+    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::not_sent, ErrorCode::protocol});
     CHECK(count_files(rig.temp.path()) == 0);
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("a job that waits for shards stays with its parts of files, unless job
     }
     CHECK(rig.clean().removed == 0);
     CHECK(rig.kept.size() == 2);
-    CHECK(shard(1)->state()->done == 1);
+    CHECK((*(*shard(1)).state()).done == 1);
     CHECK(rig.clean(0, true).removed == 2);
     CHECK(rig.names("d").empty());
 }

@@ -140,7 +140,7 @@ TEST_CASE("a split survives its text, and what is none is refused") {
     CHECK(counted_again->selection() == 6);
     CHECK(counted_again->content(1) == ShardContent{4, 5, ~0ULL});
     CHECK(counted_again->digest() == counted->digest());
-    CHECK(counted->digest() != Split::create({{"a"}}, {{1, 2, 3}, {4, 6, ~0ULL}}, 6)->digest());
+    CHECK(counted->digest() != (*Split::create({{"a"}}, {{1, 2, 3}, {4, 6, ~0ULL}}, 6)).digest());
     CHECK_FALSE(split->content(0));
     for (std::size_t n = 0; n < text_of_counted.size(); ++n)
         CHECK_FALSE(Split::parse(text_of_counted.substr(0, n)).ok());
