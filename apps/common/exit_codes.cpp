@@ -49,6 +49,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
             return ExitCode::authentication;
         case ErrorCode::network:
         case ErrorCode::no_route:
+        case ErrorCode::no_resources:
             return ExitCode::network;
         case ErrorCode::udp_blocked:
             return ExitCode::udp_blocked;
@@ -62,6 +63,8 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
         case ErrorCode::integrity:
             return ExitCode::integrity;
         case ErrorCode::partial:
+        case ErrorCode::changed:
+        case ErrorCode::not_sent:
             return ExitCode::partial;
         case ErrorCode::interrupted:
         case ErrorCode::cancelled:

@@ -278,7 +278,7 @@ int run_tool(
         // The system refuses a thread. This is not an error of the program.
         return failed(e.what(), ExitCode::network);
     } catch (const std::bad_alloc&) {
-        return failed("out of memory", ExitCode::file_io);
+        return failed("out of memory", ExitCode::network);
     } catch (const std::exception& e) {
         return failed(e.what(), ExitCode::protocol);
     }

@@ -90,7 +90,7 @@ void end_cleanly_without_memory() noexcept {
         } catch (const std::bad_alloc&) {
             constexpr std::string_view kText = "out of memory\n";
             [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText.data(), kText.size());
-            std::_Exit(static_cast<int>(ExitCode::file_io));
+            std::_Exit(static_cast<int>(ExitCode::network));
         } catch (...) {
             // An error of this program: abort as usual.
         }

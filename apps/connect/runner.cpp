@@ -264,7 +264,7 @@ class TransferRun::Connection {
         const Result<void> status = transfer_.outcome().status;
         const auto is = [&](ErrorCode code) { return !status && status.error().code == code; };
         // The other end is full, or has not given up an earlier connection of this transfer.
-        if (!transfer_.lost()) return is(ErrorCode::network) ? Attempt::End::unreachable : Attempt::End::final;
+        if (!transfer_.lost()) return is(ErrorCode::no_resources) ? Attempt::End::unreachable : Attempt::End::final;
         return is(ErrorCode::going_away) ? Attempt::End::sent_away : Attempt::End::lost;
     }
 

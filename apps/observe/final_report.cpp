@@ -12,7 +12,7 @@
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "observe/observer.hpp"
-#include "udtx/transfer/names.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -454,8 +454,8 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
 std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
     // A refusal or a failed verification would occur again.
     const ErrorCode code = outcome.status.ok() ? ErrorCode::interrupted : outcome.status.error().code;
-    const bool network = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
-                         code == ErrorCode::udp_blocked;
+    const bool network = code == ErrorCode::network || code == ErrorCode::no_resources || code == ErrorCode::no_route ||
+                         code == ErrorCode::timeout || code == ErrorCode::udp_blocked;
     const bool disk = code == ErrorCode::file_io && outcome.files + outcome.kept_bytes + outcome.sent_bytes > 0;
     const bool stopped = code == ErrorCode::interrupted || code == ErrorCode::going_away;
     const bool helps = interrupted || stopped || network || disk;

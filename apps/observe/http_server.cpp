@@ -382,7 +382,7 @@ class HttpServer::Impl {
         address_ = (bound.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(bound.port());
         on_loopback_ = bound.address().is_loopback();
         (void)names_being_found();  // starts the lookup
-        return start(ErrorCode::network, "cannot start the thread of the page and the metrics: ");
+        return start(ErrorCode::no_resources, "cannot start the thread of the page and the metrics: ");
     }
 
     Result<void> open(const std::string& path) {
@@ -396,7 +396,7 @@ class HttpServer::Impl {
         if (error) return Error{ErrorCode::file_io, "cannot listen on " + path + ": " + error.message()};
         address_ = path;
         on_loopback_ = visitors_->local = true;
-        return start(ErrorCode::file_io, "cannot start the thread of the control socket: ");
+        return start(ErrorCode::no_resources, "cannot start the thread of the control socket: ");
     }
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }

@@ -15,19 +15,22 @@ enum class ErrorCode {
     malformed,             ///< bytes from the peer or from a file do not parse
     protocol,              ///< the peer violated the protocol
     authentication,        ///< a key is wrong or not trusted
-    network,               ///< the host is unreachable or refuses, or a socket failed
+    network,               ///< the host is unreachable, refuses or is unknown, or this host has no such address or port
     no_route,              ///< the system has no route to the peer
     udp_blocked,           ///< no reply: the peer is down, or UDP is blocked
     timeout,               ///< the call's time has passed, the peer no longer responds, or nothing moved
-    file_io,               ///< a file system call failed, or memory is lacking
+    file_io,               ///< a file system call failed
     integrity,             ///< a hash or a size does not match
     refused,               ///< the peer or a limit does not allow the request
     interrupted,           ///< a program or its user ended the operation
-    partial,               ///< some files were not delivered; in FailedFile it has another meaning
+    partial,               ///< some files were not delivered
     cancelled,             ///< cancel() ended the call; the object of the call stays open
     internal,              ///< a bug in the library
     superseded,            ///< a newer run of the same transfer has replaced this one
     going_away,            ///< the server is being stopped: a later attempt may reach its successor
+    no_resources,          ///< an end lacks memory, threads, descriptors or room for a connection; try again later
+    changed,               ///< a source changed while it was read
+    not_sent,              ///< of a file at the receiver: the sender did not send it, and reports why
 };
 
 /// The category "udtx". Its values are those of ErrorCode. invalid_argument, timeout and cancelled compare equal to

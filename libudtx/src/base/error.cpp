@@ -44,6 +44,12 @@ const char* describe(ErrorCode code) noexcept {
             return "a newer run has taken over";
         case ErrorCode::going_away:
             return "the server is being stopped";
+        case ErrorCode::no_resources:
+            return "no memory, threads or descriptors left";
+        case ErrorCode::changed:
+            return "a source changed while it was read";
+        case ErrorCode::not_sent:
+            return "the sender did not send the file";
     }
     return "unknown error";
 }

@@ -22,7 +22,7 @@ namespace udtx {
     const bool lack = dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ||
                       dynamic_cast<const std::system_error*>(&thrown) != nullptr;
     if (!lack) return {ErrorCode::internal, thrown.what()};
-    return {ErrorCode::network,
+    return {ErrorCode::no_resources,
             "no resources left for this connection (" + describe_lack(thrown) + "); try again later"};
 }
 

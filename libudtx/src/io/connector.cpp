@@ -56,7 +56,8 @@ Instant Link::stats_at() const {
 
 bool Link::is_loss(const proto::CloseReason& reason) noexcept {
     return !reason.by_peer && !reason.application &&
-           (reason.code == ErrorCode::timeout || reason.code == ErrorCode::network);
+           (reason.code == ErrorCode::timeout || reason.code == ErrorCode::network ||
+            reason.code == ErrorCode::no_resources);
 }
 
 void Link::note_connected(Instant now, proto::Connection& connection) {
@@ -109,8 +110,8 @@ namespace {
 
 /// True if another address of the host may work better.
 bool is_unreachable(ErrorCode code) {
-    return code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::udp_blocked ||
-           code == ErrorCode::timeout;
+    return code == ErrorCode::network || code == ErrorCode::no_resources || code == ErrorCode::no_route ||
+           code == ErrorCode::udp_blocked || code == ErrorCode::timeout;
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ Result<std::shared_ptr<ProtocolThread>> start_thread(const Make& make) {
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& failed) {
-        return Error{ErrorCode::network,
+        return Error{ErrorCode::no_resources,
                      "cannot start the session's thread and event loop: " + std::string(failed.what()) +
                          "; raise the limit of open files or processes (ulimit)",
                      error_number_of(failed)};
@@ -155,9 +155,9 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
     try {
         return call();
     } catch (const std::bad_alloc& lack) {
-        return Error{ErrorCode::internal, describe_lack(lack)};  // too short to need memory
+        return Error{ErrorCode::no_resources, describe_lack(lack)};  // too short to need memory
     } catch (const std::exception&) {
-        return Error{ErrorCode::internal, "no resources"};
+        return Error{ErrorCode::no_resources, "no resources"};
     }
 }
 

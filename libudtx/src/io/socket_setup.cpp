@@ -72,7 +72,10 @@ bool steer_datagrams([[maybe_unused]] int fd, [[maybe_unused]] std::size_t threa
 
 namespace {
 
-Error socket_error(std::string what, int error) { return system_failure(ErrorCode::network, std::move(what), error); }
+Error socket_error(std::string what, int error) {
+    const bool scarce = error == EMFILE || error == ENFILE || error == ENOBUFS;
+    return system_failure(scarce ? ErrorCode::no_resources : ErrorCode::network, std::move(what), error);
+}
 
 /// Requests `wanted` bytes of buffer and returns what the kernel granted. Linux reports twice the usable size. It
 /// limits the size to net.core.{r,w}mem_max without an error, unless the process may force it.

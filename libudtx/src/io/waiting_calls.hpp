@@ -117,7 +117,7 @@ class WaitingCalls {
             try {
                 result_ = (*attempt_)();
             } catch (const std::exception& lack) {
-                result_ = Error{ErrorCode::internal, describe_lack(lack)};
+                result_ = Error{ErrorCode::no_resources, describe_lack(lack)};
             }
             return result_.has_value();
         }

@@ -12,6 +12,7 @@
 namespace udtx {
 
 Error system_failure(ErrorCode code, std::string what, int error_number) {
+    if (error_number == ENOMEM) code = ErrorCode::no_resources;
     return {code, std::move(what) + ": " + std::generic_category().message(error_number), error_number};
 }
 

@@ -14,7 +14,7 @@ CloseCode close_code_for(ErrorCode code) noexcept {
         case ErrorCode::malformed:
         case ErrorCode::protocol:
             return CloseCode::protocol;
-        case ErrorCode::network:
+        case ErrorCode::no_resources:
             return CloseCode::no_room;
         default:
             return CloseCode::internal;
@@ -36,7 +36,7 @@ CloseReason close_reason_from_peer(const wire::CloseFrame& frame) {
             reason.code = ErrorCode::authentication;
             break;
         case CloseCode::no_room:
-            reason.code = ErrorCode::network;  // like a closed port: a later attempt may succeed
+            reason.code = ErrorCode::no_resources;
             break;
         case CloseCode::none:
         case CloseCode::internal:

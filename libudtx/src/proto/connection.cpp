@@ -241,7 +241,7 @@ std::span<const PathAddresses> Connection::alternatives() const noexcept { retur
 // --- the end
 
 void Connection::refuse(Instant now, std::string message) {
-    impl_->refuse(now, {ErrorCode::network, std::move(message)});
+    impl_->refuse(now, {ErrorCode::no_resources, std::move(message)});
 }
 
 void Connection::Impl::refuse(Instant now, const Error& why) {

@@ -296,7 +296,7 @@ void Endpoint::Impl::after_datagram(Instant now, const std::shared_ptr<Connectio
         connection->impl_->refuse(now, {ErrorCode::authentication, "the server has replaced its pre-shared key"});
     } else if (connections_.size() - half_open_.size() > max_connections_) {
         connection->impl_->refuse(
-            now, {ErrorCode::network, "the server has reached its limit of connections; try again later"});
+            now, {ErrorCode::no_resources, "the server has reached its limit of connections; try again later"});
     } else {
         accepted_.push_back(connection);
     }

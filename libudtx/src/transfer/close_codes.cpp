@@ -15,7 +15,7 @@ namespace udtx::transfer {
 namespace {
 
 /// The first line of a CloseCode is what the peer's code means here.
-constexpr std::array<std::pair<ErrorCode, CloseCode>, 17> kCloseCodes{
+constexpr std::array<std::pair<ErrorCode, CloseCode>, 20> kCloseCodes{
     {{ErrorCode::protocol, CloseCode::protocol},
      {ErrorCode::malformed, CloseCode::protocol},
      {ErrorCode::authentication, CloseCode::authentication},
@@ -31,6 +31,9 @@ constexpr std::array<std::pair<ErrorCode, CloseCode>, 17> kCloseCodes{
      {ErrorCode::cancelled, CloseCode::interrupted},
      {ErrorCode::internal, CloseCode::internal},
      {ErrorCode::partial, CloseCode::internal},
+     {ErrorCode::changed, CloseCode::internal},
+     {ErrorCode::not_sent, CloseCode::internal},
+     {ErrorCode::no_resources, CloseCode::no_resources},
      {ErrorCode::superseded, CloseCode::superseded},
      {ErrorCode::going_away, CloseCode::going_away}}};
 

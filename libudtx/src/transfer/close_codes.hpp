@@ -25,6 +25,7 @@ enum class CloseCode : std::uint64_t {
     superseded = 8,
     authentication = 9,
     going_away = 10,
+    no_resources = 11,
 };
 
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;

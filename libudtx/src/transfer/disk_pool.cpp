@@ -43,7 +43,7 @@ bool StopEvent::ready(int fd, short events) noexcept {
     return ::poll(&one, 1, 0) > 0;
 }
 
-Error out_of_memory() noexcept { return {ErrorCode::file_io, "out of memory", ENOMEM}; }
+Error out_of_memory() noexcept { return {ErrorCode::no_resources, "out of memory", ENOMEM}; }
 
 namespace {
 
@@ -262,7 +262,7 @@ Result<void> start_disk_pools() {
         static_cast<void>(disk_pools());
         return {};
     } catch (const std::exception& failed) {
-        return Error{ErrorCode::network,
+        return Error{ErrorCode::no_resources,
                      "cannot start the disk threads: " + std::string(failed.what()) + "; " +
                          remedy_for_no_thread(error_number_of(failed)),
                      error_number_of(failed)};

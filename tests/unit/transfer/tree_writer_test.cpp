@@ -256,7 +256,7 @@ TEST_CASE("altered, changed and incomplete files fail and keep what was there be
     rig.file("fine", "fine");
     finish(*rig.writer);
     CHECK(rig.failed == std::vector<std::string>{"altered", "changed", "short"});
-    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::integrity, ErrorCode::partial, ErrorCode::protocol});
+    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::integrity, ErrorCode::not_sent, ErrorCode::protocol});
     for (const char* name : {"altered", "changed", "short"}) CHECK(read_file(rig.temp / name) == "before");
     CHECK(rig.delivered == std::vector<std::string>{"fine"});
     CHECK(count_files(rig.temp.path()) == 4);

@@ -71,7 +71,7 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
             starter_ = std::thread(
                 [self = this->shared_from_this(), start = std::move(start)]() mutable { self->run(start); });
         } catch (const std::system_error& lack) {
-            fail({ErrorCode::network, lack.what()});
+            fail({ErrorCode::no_resources, lack.what()});
         }
     }
 

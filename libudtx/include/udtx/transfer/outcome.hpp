@@ -15,12 +15,10 @@ namespace udtx::transfer {
 
 /// A file, directory or link that was not delivered.
 struct FailedFile {
-    std::string path;  ///< path, unescaped; see escape_name()
-    /// Class of the error. partial: the source changed while it was read. In a receiver's outcome it also means that
-    /// the sender did not send the entry and knows the reason.
-    ErrorCode code = ErrorCode::file_io;
-    std::string reason;    ///< message for people; may come from the peer, see escape_line()
-    int system_error = 0;  ///< errno of the system call that failed at this end; 0: none
+    std::string path;                     ///< path, unescaped; see escape_name()
+    ErrorCode code = ErrorCode::file_io;  ///< class of the error
+    std::string reason;                   ///< message for people; may come from the peer, see escape_line()
+    int system_error = 0;                 ///< errno of the system call that failed at this end; 0: none
 };
 
 /// Properties of an entry other than its data. The values are those on the wire.

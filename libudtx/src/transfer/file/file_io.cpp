@@ -145,7 +145,8 @@ Error io_error(std::string_view what, std::string_view name, int error_number) {
 
 bool is_shortage(const Error& error) {
     const int number = error.system_error;
-    return error.code == ErrorCode::file_io && (number == EMFILE || number == ENFILE || number == ENOMEM);
+    return error.code == ErrorCode::no_resources ||
+           (error.code == ErrorCode::file_io && (number == EMFILE || number == ENFILE || number == ENOMEM));
 }
 
 std::string refusal_for(const Error& shortage) {

@@ -450,7 +450,7 @@ std::vector<message::FileFailed> Incoming::fail_absent(AskedFor::Questions quest
             continue;
         }
         constexpr const char* kWhy = "it was requested, and the sender did not send it";
-        report_.job.fail({absent.name, ErrorCode::partial, kWhy});
+        report_.job.fail({absent.name, ErrorCode::not_sent, kWhy});
         // The sender knows of the entries that it could not read; tell it only of the others.
         if (++absent_ > finish_->unsent) {
             failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});

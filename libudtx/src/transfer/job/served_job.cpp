@@ -127,7 +127,7 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
         if (pushes || (request_.begun() && *type == message::Accept::kType)) {
             claim_ = DescriptorClaim::take();
             if (!claim_) {
-                end(now, connection, system_failure(ErrorCode::file_io, "no descriptors left", EMFILE));
+                end(now, connection, system_failure(ErrorCode::no_resources, "no descriptors left", EMFILE));
             } else if (pushes) {
                 become_receiver(now, connection);
             } else {

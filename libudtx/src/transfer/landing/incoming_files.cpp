@@ -116,7 +116,7 @@ std::optional<std::string> IncomingFiles::end(const message::FileEnd& end, std::
         const char* what = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
         const std::string why =
             end.error == 0 ? "" : ": " + std::generic_category().message(static_cast<int>(end.error));
-        drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + what + " at the sender" + why});
+        drop(end.index, {ErrorCode::not_sent, "'" + escape_name(path) + "' " + what + " at the sender" + why});
     } else {
         with(end.index, [&](FileBuilder& open) -> Result<void> {
             open.finish(end, pieces);

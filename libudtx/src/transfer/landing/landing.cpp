@@ -64,7 +64,7 @@ void LandingReport::ended(Ended how, EntryType type, const std::string& path, st
 void LandingReport::failed(std::uint64_t index, const std::string& path, const Error& error) {
     job.fail({path, error.code, error.message});
     // The sender knows its own failures.
-    if (error.code == ErrorCode::partial) return;
+    if (error.code == ErrorCode::not_sent) return;
     const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
     edit([&](News& news) { news.failed.push_back({index, code, path, error.message}); });
 }

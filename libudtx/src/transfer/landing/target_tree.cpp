@@ -122,7 +122,7 @@ void TargetTree::on_named(const CommitOrder& order, CommitState state) {
 }
 
 void TargetTree::fail(std::uint64_t index, const std::string& path, const Error& error) {
-    failed_here_ = failed_here_ || error.code != ErrorCode::partial;
+    failed_here_ = failed_here_ || error.code != ErrorCode::not_sent;
     report.failed(index, path, error);
     if (const auto fatal = disk_.failed(error)) report.fatal(*fatal);
 }

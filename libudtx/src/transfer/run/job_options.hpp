@@ -60,7 +60,7 @@ auto or_error(Fn&& fn) -> decltype(fn()) {
     } catch (const std::bad_alloc&) {
         return out_of_memory();
     } catch (const std::exception& lack) {
-        return Error{ErrorCode::network, lack.what(), error_number_of(lack)};
+        return Error{ErrorCode::no_resources, lack.what(), error_number_of(lack)};
     }
 }
 

@@ -114,7 +114,7 @@ class TurnedAway final : public proto::ConnectionHandler {
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         if (std::holds_alternative<proto::event::Closed>(event) || std::exchange(told_, true)) return;
         // Refuses like an endpoint that is full: the request itself was not the problem.
-        if (why_.code == ErrorCode::network) return connection.refuse(now, why_.message);
+        if (why_.code == ErrorCode::no_resources) return connection.refuse(now, why_.message);
         connection.close(now, static_cast<std::uint64_t>(close_code_for(why_.code)), why_.message);
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}

@@ -93,7 +93,7 @@ class Awaited final : public io::Link {
             // The key has one owner, so the peer has connected again, and the first connection can hardly be in use.
             suspect_end();
             return std::make_shared<TurnedAway>(
-                Error{ErrorCode::network, "an earlier connection of this transfer has not ended yet; try again"});
+                Error{ErrorCode::no_resources, "an earlier connection of this transfer has not ended yet; try again"});
         }
         begun(connection);
         note_connected(monotonic_now(), connection);

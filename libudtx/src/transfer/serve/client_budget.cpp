@@ -140,13 +140,13 @@ Result<void> ClientBudget::admit(const Connections& connections, std::uint64_t o
     const auto own = [&](const auto& connection) { return here(connection) && connection->owner() == owner; };
     const auto of_one = static_cast<std::size_t>(std::ranges::count_if(connections, own));
     if (of_one >= limits.connections_of_one && !make_way(connections, owner)) {
-        return Error{ErrorCode::network,
+        return Error{ErrorCode::no_resources,
                      "this key, or with one pre-shared key this address, has reached its limit of connections (" +
                          std::to_string(limits.connections_of_one) + "); try again later"};
     }
     const auto of_all = static_cast<std::size_t>(std::ranges::count_if(connections, here));
     if (of_all >= limits.connections && !make_way(connections, 0)) {
-        return Error{ErrorCode::network, "the server has reached its limit of connections; try again later"};
+        return Error{ErrorCode::no_resources, "the server has reached its limit of connections; try again later"};
     }
     return {};
 }

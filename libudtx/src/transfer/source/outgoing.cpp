@@ -295,7 +295,7 @@ void Announcer::sent_anyway(std::uint64_t same) {
 }
 
 Error Announcer::changed(const ScannedEntry& entry) {
-    return {ErrorCode::partial, "'" + escape_name(entry.path) +
+    return {ErrorCode::changed, "'" + escape_name(entry.path) +
                                     "' changed while it was read, or does not report its true size (procfs): send it "
                                     "again or copy it first"};
 }

@@ -279,7 +279,7 @@ class TreeReader final : public Reader {
 
     void cannot_read(const ScannedEntry& entry, std::uint8_t changes, Error why) {
         // A file that changes now may be at rest when the run reads it.
-        const bool changed = why.code == ErrorCode::partial;
+        const bool changed = why.code == ErrorCode::changed;
         if (options_.dry_run && changed) return announcer_.plan_changed(entry, changes | change::kContent);
         if (!options_.dry_run) {
             announcer_.announce_unreadable(entry, changed ? FileStatus::changed : FileStatus::unreadable,
@@ -426,7 +426,7 @@ class PipeReader final : public Reader {
     }
 
     DiskStep changed() {
-        return fail({ErrorCode::partial,
+        return fail({ErrorCode::changed,
                      "'" + escape_name(name_) + "' changed while it was read: send it again or copy it first"});
     }
 

@@ -46,7 +46,7 @@ const char* kind_of(mode_t mode) noexcept {
 
 Error unreadable(const std::string& path, mode_t found, mode_t now, int error_number) {
     if ((found & S_IFMT) == (now & S_IFMT)) return io_error("cannot read", path, error_number);
-    return {ErrorCode::partial, "'" + escape_name(path) + "' was a " + kind_of(found) +
+    return {ErrorCode::changed, "'" + escape_name(path) + "' was a " + kind_of(found) +
                                     " when it was found, and is a " + kind_of(now) + " now: send it again"};
 }
 
