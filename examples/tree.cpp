@@ -1,7 +1,7 @@
 // Sends or fetches a directory and shows the progress. Usage:
 //   tree send|fetch HOST:PORT KEY_FILE SOURCE DESTINATION
-#include <udtx/text.hpp>
-#include <udtx/transfer/names.hpp>
+#include <udtx/log.hpp>
+#include <udtx/transfer/outcome.hpp>
 #include <udtx/transfer/transfer.hpp>
 
 #include <iostream>

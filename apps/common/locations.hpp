@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "udtx/result.hpp"
-#include "udtx/transfer/destination.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::apps {
 

@@ -20,7 +20,6 @@
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/output_file.hpp"
 
 namespace udtx::apps {
 namespace {

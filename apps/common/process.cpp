@@ -22,8 +22,8 @@
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
+#include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/interfaces.hpp"
 #include "udtx/version.hpp"
 
 #ifdef __linux__

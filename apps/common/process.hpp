@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::apps {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "udtx/text.hpp"
+#include "udtx/log.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::apps {
 

@@ -13,7 +13,7 @@
 #include "observe/final_report.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/job_shard.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::apps {
 

@@ -11,8 +11,8 @@
 #include "common/units.hpp"
 #include "observe/plan_listing.hpp"
 #include "observe/progress.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -17,8 +17,8 @@
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/transfer.hpp"
 

@@ -15,7 +15,6 @@
 #include "page/page.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 

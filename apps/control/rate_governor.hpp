@@ -14,7 +14,6 @@
 #include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::apps {
 

@@ -27,7 +27,7 @@
 #include "ssh/ssh_child.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/diagnosis.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 #ifdef __linux__
 #include <sys/timex.h>

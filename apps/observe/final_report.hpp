@@ -13,11 +13,10 @@
 #include "common/process.hpp"
 #include "observe/observer.hpp"
 #include "options/common_options.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/progress.hpp"
 #include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::apps {
 

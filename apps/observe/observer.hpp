@@ -16,9 +16,9 @@
 
 #include "common/text.hpp"
 #include "observe/progress.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
-#include "udtx/transfer/progress.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
 

@@ -5,7 +5,7 @@
 #include "common/log.hpp"
 #include "observe/final_report.hpp"
 #include "options/tree_options.hpp"
-#include "udtx/transfer/plan.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
 

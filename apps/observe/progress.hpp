@@ -13,8 +13,7 @@
 #include "common/log.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
-#include "udtx/transfer/progress.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
 

@@ -10,13 +10,12 @@
 #include "common/locations.hpp"
 #include "common/log.hpp"
 #include "common/units.hpp"
+#include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/path.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {

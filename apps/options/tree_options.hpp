@@ -13,8 +13,6 @@
 #include "options/common_options.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/filter.hpp"
-#include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/selection.hpp"
 #include "udtx/transfer/shard.hpp"
 

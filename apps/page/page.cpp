@@ -13,8 +13,8 @@
 
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "udtx/output_file.hpp"
-#include "udtx/system_rng.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::apps {
 namespace {

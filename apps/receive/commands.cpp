@@ -17,7 +17,6 @@
 #include "observe/final_report.hpp"
 #include "options/subcommands.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/output_file.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/resume.hpp"
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "udtx/descriptor.hpp"
-#include "udtx/output_file.hpp"
 #include "udtx/result.hpp"
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))

@@ -16,8 +16,8 @@
 #include "connect/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "observe/progress.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/transfer/measure.hpp"
+#include "udtx/system.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -22,7 +22,7 @@
 #include "options/subcommands.hpp"
 #include "ssh/bootstrap.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 #include "udtx/transfer/resume.hpp"
 #include "udtx/transfer/shard.hpp"
 #include "udtx/transfer/transfer.hpp"

@@ -13,8 +13,8 @@
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
 #include "sandbox/sandbox.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/transfer/names.hpp"
+#include "udtx/system.hpp"
+#include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {

@@ -17,8 +17,8 @@
 #include "serve/access.hpp"
 #include "serve/transfers.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {

@@ -21,7 +21,6 @@
 #include "page/page.hpp"
 #include "serve/access.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {

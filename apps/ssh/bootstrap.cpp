@@ -20,9 +20,9 @@
 #include "common/units.hpp"
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
-#include "udtx/bound_socket.hpp"
-#include "udtx/interfaces.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/address.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/system.hpp"
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::apps {

@@ -61,9 +61,9 @@
 #include "common/locations.hpp"
 #include "control/control.hpp"
 #include "options/common_options.hpp"
+#include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/transfer.hpp"
 

@@ -11,8 +11,8 @@
 #include "common/text.hpp"
 #include "ssh/bootstrap.hpp"
 #include "ssh/ssh_child.hpp"
-#include "udtx/resolve.hpp"
-#include "udtx/system_rng.hpp"
+#include "udtx/address.hpp"
+#include "udtx/system.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {

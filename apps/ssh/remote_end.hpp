@@ -19,8 +19,6 @@
 #include "ssh/ssh_child.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
-#include "udtx/interfaces.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

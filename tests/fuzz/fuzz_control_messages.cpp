@@ -6,7 +6,7 @@
 #include "transfer/job/pull_request.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
-#include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/selection.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "a parsed message is within its bounds, and the same after writing and parsing it again"}};

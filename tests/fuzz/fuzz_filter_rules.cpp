@@ -8,7 +8,7 @@
 #include "fuzz/require.hpp"
 #include "options/tree_options.hpp"
 #include "transfer/names.hpp"
-#include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/selection.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "patterns match as a simple matcher does, and lists of names stay within the directory"}};

@@ -4,7 +4,7 @@
 
 #include "peer_program.hpp"
 #include "udtx/core/chunk.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::hostile {
 

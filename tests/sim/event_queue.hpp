@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::sim {
 

@@ -16,7 +16,7 @@
 #include "sim/event_queue.hpp"
 #include "sim/packet.hpp"
 #include "sim/prng.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::sim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "udtx/address.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::sim {
 

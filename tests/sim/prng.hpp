@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "udtx/core/rng.hpp"
+#include "udtx/core/crypto.hpp"
 
 namespace udtx::sim {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "udtx/core/lane_work.hpp"
+#include "udtx/core/datagram.hpp"
 
 namespace udtx::sim {
 namespace {

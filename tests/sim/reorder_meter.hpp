@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::sim {
 

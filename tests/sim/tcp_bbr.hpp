@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "sim/prng.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::sim {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "sim/prng.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::soak {
 

@@ -8,7 +8,7 @@
 
 #include "sim/link.hpp"
 #include "soak/dice.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::soak {
 

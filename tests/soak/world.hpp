@@ -7,7 +7,7 @@
 
 #include "sim/scenario.hpp"
 #include "soak/plan.hpp"
-#include "udtx/core/path.hpp"
+#include "udtx/core/connection.hpp"
 
 namespace udtx::soak {
 

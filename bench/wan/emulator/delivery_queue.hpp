@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::wan {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::wan {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::wan {
 

@@ -8,7 +8,6 @@
 
 #include "sim/link.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::wan {
 

@@ -12,7 +12,7 @@
 
 #include "emulator.hpp"
 #include "settings.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 namespace {
 

@@ -5,8 +5,10 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "udtx/export.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx {
 
@@ -27,5 +29,37 @@ struct Address {
 [[nodiscard]] UDTX_EXPORT std::string to_string(const Address& address);
 /// Formats the address without the port. The result is "any address" for Family::none.
 [[nodiscard]] UDTX_EXPORT std::string host_text(const Address& address);
+
+// Resolves host names to addresses.
+
+/// Which IP versions to use.
+enum class AddressChoice { any, v4_only, v6_only };
+
+/// Returns at least one address of `host`, in the order of the system. Blocks. "" and "*" return the addresses for
+/// listening on all interfaces: first ::, which also accepts IPv4. IPv6 addresses may be in brackets and may have a
+/// %zone. network: the name is unknown.
+[[nodiscard]] UDTX_EXPORT Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port,
+                                                               AddressChoice choice = AddressChoice::any);
+
+/// A host and a UDP port.
+struct HostPort {
+    std::string host;        ///< host without brackets; empty: all addresses
+    std::uint16_t port = 0;  ///< UDP port
+};
+/// Parses "host:port", "[v6]:port", ":port" or "port". invalid_argument: the text has another form. An IPv6 address
+/// needs brackets, because its port would be ambiguous without them.
+[[nodiscard]] UDTX_EXPORT Result<HostPort> parse_host_port(const std::string& text);
+
+// The network interfaces of this host and their addresses. PathRequest::local may name them.
+
+/// A network interface.
+struct Interface {
+    std::string name;                ///< name, for example "eth0"
+    std::uint32_t index = 0;         ///< number in the system; Address::scope of its link-local addresses
+    std::vector<Address> addresses;  ///< addresses without ports; link-local ones are last
+};
+
+/// Lists all interfaces, including those that are down. network: the system call failed.
+[[nodiscard]] UDTX_EXPORT Result<std::vector<Interface>> list_interfaces();
 
 }  // namespace udtx

@@ -42,9 +42,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "udtx/listener.hpp"
 #include "udtx/session.hpp"
-#include "udtx/stream.hpp"
 
 #if BOOST_VERSION >= 107700
 #include <boost/asio/associated_cancellation_slot.hpp>

@@ -7,7 +7,6 @@
 #include "udtx/congestion.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/scheduler.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx {
 

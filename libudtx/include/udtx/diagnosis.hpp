@@ -7,7 +7,6 @@
 #include "udtx/export.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx {
 

@@ -7,7 +7,6 @@
 #include "udtx/address.hpp"
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 

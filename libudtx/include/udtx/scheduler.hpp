@@ -14,10 +14,8 @@
 
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/range.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx {
 

@@ -11,7 +11,6 @@
 #include "udtx/congestion.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "udtx/range.hpp"
-#include "udtx/time.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "udtx/error.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx {
 namespace {

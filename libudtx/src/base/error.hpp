@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "udtx/error.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx {
 

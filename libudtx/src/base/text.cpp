@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "udtx/text.hpp"
+#include "udtx/log.hpp"
 
 namespace udtx {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "congestion/policy.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::congestion {
 

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "udtx/rate.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::congestion {
 

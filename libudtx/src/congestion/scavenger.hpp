@@ -13,7 +13,7 @@
 #include "congestion/udtx/loss.hpp"
 #include "congestion/udtx/mtr.hpp"
 #include "udtx/congestion.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::congestion {
 

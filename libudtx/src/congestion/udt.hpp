@@ -10,7 +10,6 @@
 #include "congestion/splitmix.hpp"
 #include "udtx/congestion.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::congestion {
 

@@ -11,9 +11,8 @@
 
 #include "udtx/address.hpp"
 #include "udtx/core/crypto.hpp"
-#include "udtx/core/rng.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::crypto {
 

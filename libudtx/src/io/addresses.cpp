@@ -17,8 +17,7 @@
 #include <utility>
 
 #include "os/system.hpp"
-#include "udtx/interfaces.hpp"
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
 
 namespace udtx::io {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "io/path_plan.hpp"
 #include "udtx/address.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 

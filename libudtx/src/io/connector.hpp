@@ -16,7 +16,7 @@
 #include "io/driver.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"
-#include "udtx/core/event.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/log.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/stats.hpp"

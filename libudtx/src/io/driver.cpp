@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "io/socket_setup.hpp"
-#include "udtx/core/lane_work.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/core/datagram.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 namespace {

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 #ifdef __linux__
 #include <sched.h>

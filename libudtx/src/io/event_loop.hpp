@@ -8,7 +8,7 @@
 
 #include "base/thread_safety.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::io {
 

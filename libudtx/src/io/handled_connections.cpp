@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "io/socket_setup.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "udtx/core/lane_work.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/core/datagram.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 

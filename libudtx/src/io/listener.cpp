@@ -1,4 +1,4 @@
-#include "udtx/listener.hpp"
+#include "udtx/session.hpp"
 
 #include <deque>
 #include <functional>
@@ -9,7 +9,6 @@
 #include "io/listening.hpp"
 #include "io/protocol_thread.hpp"
 #include "io/session_state.hpp"
-#include "udtx/session.hpp"
 
 namespace udtx::io {
 

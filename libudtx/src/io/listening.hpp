@@ -8,8 +8,8 @@
 
 #include "io/driver.hpp"
 #include "io/protocol_thread.hpp"
+#include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

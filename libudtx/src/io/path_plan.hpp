@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "io/driver.hpp"
-#include "udtx/core/path.hpp"
-#include "udtx/interfaces.hpp"
+#include "udtx/address.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/path.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

@@ -14,9 +14,8 @@
 #include "openssl/credentials.hpp"
 #include "openssl/provider.hpp"
 #include "os/system.hpp"
-#include "udtx/core/config_check.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/system_rng.hpp"
+#include "udtx/core/endpoint.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 namespace {

@@ -19,13 +19,12 @@
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
 #include "os/system.hpp"
-#include "udtx/callback.hpp"
 #include "udtx/config.hpp"
 #include "udtx/core/endpoint.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/system_rng.hpp"
-#include "udtx/time.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 

@@ -14,8 +14,7 @@
 #include "io/path_plan.hpp"
 #include "io/protocol_thread.hpp"
 #include "io/session_state.hpp"
-#include "udtx/resolve.hpp"
-#include "udtx/stream.hpp"
+#include "udtx/address.hpp"
 
 namespace udtx {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "io/connector.hpp"
-#include "udtx/core/config_check.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "wire/cursor.hpp"
 
 namespace udtx::io {

@@ -20,17 +20,15 @@
 #include "io/waiting_calls.hpp"
 #include "proto/application.hpp"
 #include "stream/recv_stream.hpp"
-#include "udtx/close_reason.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/credentials.hpp"
-#include "udtx/error.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/log.hpp"
 #include "udtx/path.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
+#include "udtx/session.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/stream.hpp"
 
 namespace udtx::io {
 

@@ -16,9 +16,9 @@
 #include "io/addresses.hpp"
 #include "openssl/provider.hpp"
 #include "os/system.hpp"
-#include "udtx/bound_socket.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/diagnosis.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 #include "wire/header.hpp"
 
 #ifdef __linux__

@@ -12,8 +12,8 @@
 #include "io/udp_socket.hpp"
 #include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::io {
 

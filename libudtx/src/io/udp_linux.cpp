@@ -24,8 +24,8 @@
 #include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
 #include "udtx/address.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 namespace {

@@ -12,7 +12,6 @@
 #include "base/error.hpp"
 #include "base/thread_safety.hpp"
 #include "io/protocol_thread.hpp"
-#include "udtx/callback.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

@@ -10,8 +10,8 @@
 #include "base/containers.hpp"
 #include "multipath/path_view.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/scheduler.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::multipath {
 

@@ -16,7 +16,6 @@
 #include "openssl/handles.hpp"
 #include "os/system.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/output_file.hpp"
 
 namespace udtx::openssl {
 namespace {

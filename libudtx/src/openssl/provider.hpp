@@ -7,7 +7,7 @@
 
 #include "openssl/handles.hpp"
 #include "udtx/core/crypto.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::openssl {
 

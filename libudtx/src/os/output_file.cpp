@@ -1,4 +1,4 @@
-#include "udtx/output_file.hpp"
+#include "udtx/descriptor.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -18,8 +18,8 @@
 #include <string_view>
 
 #include "udtx/descriptor.hpp"
-#include "udtx/error.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx {
 

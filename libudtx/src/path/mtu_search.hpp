@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "udtx/ids.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::path {
 

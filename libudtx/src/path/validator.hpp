@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "udtx/address.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::path {
 

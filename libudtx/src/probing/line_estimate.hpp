@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "probing/pair_meter.hpp"
+#include "udtx/congestion.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/probing.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 #include "wire/frame.hpp"
 
 namespace udtx::probing {

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "udtx/congestion.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/probing.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::probing {
 
-// All numbers of the probes, except those that controllers use, too (udtx/probing.hpp).
+// All numbers of the probes, except those that controllers use, too (udtx/congestion.hpp).
 
 // When a probe leaves.
 inline constexpr PacketNumber kProbeEvery = 16;                         // packets; UDT4: sequence & 15 == 0

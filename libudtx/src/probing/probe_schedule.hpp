@@ -17,7 +17,6 @@
 #include "probing/pair_meter.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::probing {
 

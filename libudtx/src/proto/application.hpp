@@ -4,8 +4,6 @@
 #include <functional>
 
 #include "udtx/core/connection.hpp"
-#include "udtx/core/event.hpp"
-#include "udtx/core/stream.hpp"
 
 namespace udtx::proto {
 

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "crypto/proofs.hpp"
-#include "udtx/core/event.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 #include "wire/frame.hpp"
 #include "wire/header.hpp"
 

@@ -10,7 +10,7 @@
 #include "multipath/schedulers.hpp"
 #include "proto/close_reason.hpp"
 #include "proto/connection_impl.hpp"
-#include "udtx/core/config_check.hpp"
+#include "udtx/core/endpoint.hpp"
 
 namespace udtx::proto {
 

@@ -28,9 +28,9 @@
 #include "udtx/core/connection.hpp"
 #include "udtx/core/datagram.hpp"
 #include "udtx/core/endpoint.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/scheduler.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::proto {
 

@@ -4,7 +4,7 @@
 
 #include "crypto/packet_protection.hpp"
 #include "proto/connection_impl.hpp"
-#include "udtx/core/lane_work.hpp"
+#include "udtx/core/datagram.hpp"
 #include "wire/frame.hpp"
 #include "wire/header.hpp"
 

@@ -16,8 +16,8 @@
 #include "recovery/loss_recovery.hpp"
 #include "stream/recv_stream.hpp"
 #include "stream/send_stream.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/core/crypto.hpp"
-#include "udtx/core/event.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 

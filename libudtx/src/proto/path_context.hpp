@@ -24,10 +24,9 @@
 #include "udtx/config.hpp"
 #include "udtx/congestion.hpp"
 #include "udtx/core/connection.hpp"
-#include "udtx/core/path.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::proto {
 

@@ -15,8 +15,7 @@
 #include "stream/recv_stream.hpp"
 #include "stream/send_stream.hpp"
 #include "udtx/config.hpp"
-#include "udtx/core/event.hpp"
-#include "udtx/core/stream.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/scheduler.hpp"
 #include "wire/frame.hpp"
 

@@ -7,7 +7,7 @@
 #include "congestion/factory.hpp"
 #include "crypto/packet_protection.hpp"
 #include "multipath/schedulers.hpp"
-#include "udtx/core/config_check.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "udtx/ids.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::recovery {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/containers.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 #include "wire/frame.hpp"
 
 namespace udtx::recovery {

@@ -10,8 +10,8 @@
 #include "base/containers.hpp"
 #include "udtx/congestion.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 #include "wire/frame.hpp"
 
 namespace udtx::recovery {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "udtx/core/event.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/progress.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "udtx/descriptor.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::transfer {
 

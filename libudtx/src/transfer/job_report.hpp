@@ -13,7 +13,6 @@
 
 #include "proto/application.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "udtx/result.hpp"
-#include "udtx/transfer/names.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
 

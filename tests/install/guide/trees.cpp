@@ -1,7 +1,7 @@
 // The pieces of code in docs/using/library.md about trees of files, run one after the other.
-#include <udtx/text.hpp>
+#include <udtx/log.hpp>
 #include <udtx/transfer/async.hpp>
-#include <udtx/transfer/names.hpp>
+#include <udtx/transfer/outcome.hpp>
 #include <udtx/transfer/server.hpp>
 
 #include <boost/asio/awaitable.hpp>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "transfer_fixture.hpp"
-#include "udtx/transfer/measure.hpp"
-#include "udtx/transfer/names.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 using namespace udtx;
 using namespace udtx::test;

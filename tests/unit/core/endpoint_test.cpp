@@ -7,8 +7,7 @@
 
 #include "plain_crypto.hpp"
 #include "test/catch.hpp"
-#include "udtx/core/config_check.hpp"
-#include "udtx/core/lane_work.hpp"
+#include "udtx/core/datagram.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/system.hpp"
 
 using namespace udtx;
 using namespace std::chrono_literals;

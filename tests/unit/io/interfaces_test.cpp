@@ -1,4 +1,4 @@
-#include "udtx/interfaces.hpp"
+#include "udtx/address.hpp"
 
 #include <algorithm>
 

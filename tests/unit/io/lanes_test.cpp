@@ -7,8 +7,8 @@
 #include "crypto/packet_protection.hpp"
 #include "openssl/provider.hpp"
 #include "test/catch.hpp"
-#include "udtx/core/lane_work.hpp"
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
+#include "udtx/core/datagram.hpp"
 #include "wire/header.hpp"
 
 using namespace udtx;

@@ -1,4 +1,4 @@
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
 
 #include "test/catch.hpp"
 

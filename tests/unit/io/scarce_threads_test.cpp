@@ -13,7 +13,6 @@
 
 #include "io/lanes.hpp"
 #include "test/catch.hpp"
-#include "udtx/listener.hpp"
 #include "udtx/session.hpp"
 #include "udtx/transfer/server.hpp"
 

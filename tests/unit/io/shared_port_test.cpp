@@ -18,8 +18,8 @@
 #include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
 #include "test/catch.hpp"
-#include "udtx/bound_socket.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/system.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "test/catch.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
+#include "udtx/system.hpp"
 
 using namespace udtx;
 using Status = io::SendResult::Status;

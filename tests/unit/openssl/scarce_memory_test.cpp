@@ -12,7 +12,7 @@
 #include "test/catch.hpp"
 #include "tls_pair.hpp"
 #include "transfer/checksum.hpp"
-#include "udtx/system_rng.hpp"
+#include "udtx/system.hpp"
 
 using namespace udtx;
 

@@ -1,4 +1,4 @@
-#include "udtx/core/config_check.hpp"
+#include "udtx/core/endpoint.hpp"
 
 #include <cmath>
 #include <functional>

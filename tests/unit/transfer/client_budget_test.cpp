@@ -1,7 +1,7 @@
 #include "transfer/serve/client_budget.hpp"
 
 #include "test/catch.hpp"
-#include "udtx/resolve.hpp"
+#include "udtx/address.hpp"
 
 using namespace udtx;
 using transfer::ClientBudget;

@@ -1,4 +1,4 @@
-#include "udtx/transfer/destination.hpp"
+#include "udtx/transfer/selection.hpp"
 
 #include <cerrno>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/selection.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// One connection of an Endpoint: a state machine without I/O, clock or random source.
+// Events that a connection reports to its program.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,122 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "udtx/address.hpp"
 #include "udtx/core/chunk.hpp"
-#include "udtx/core/event.hpp"
-#include "udtx/core/path.hpp"
-#include "udtx/core/stream.hpp"
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/path.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
 
 namespace udtx::proto {
+
+using udtx::CloseReason;
+
+/// Events of a connection.
+namespace event {
+
+/// The handshake has finished. Streams may now carry data.
+struct Connected {};
+/// The peer has opened a stream.
+struct StreamOpened {
+    StreamId id;  ///< which stream
+};
+/// Ordered streams: read() will return bytes or the end.
+struct Readable {
+    StreamId id;  ///< which stream
+};
+/// write_capacity() was 0 and is now above 0.
+struct Writable {
+    StreamId id;  ///< which stream
+};
+/// Placed streams: every byte has been passed to the program.
+struct StreamReceived {
+    StreamId id;             ///< which stream
+    std::uint64_t size = 0;  ///< size of the stream, bytes
+};
+/// The peer has acknowledged all bytes of this end, and the end of the stream.
+struct StreamDelivered {
+    StreamId id;  ///< which stream
+};
+/// The peer aborted sending.
+struct StreamReset {
+    StreamId id;             ///< which stream
+    std::uint64_t code = 0;  ///< code from the peer's program
+};
+/// The peer aborted receiving.
+struct StreamStopped {
+    StreamId id;             ///< which stream
+    std::uint64_t code = 0;  ///< code from the peer's program
+};
+/// The peer's address has changed (NAT), and the new one is validated.
+struct PeerMoved {
+    PathId path;   ///< on which path
+    Address from;  ///< the old address
+    Address to;    ///< the new address
+};
+/// The state of a path has changed.
+using PathChanged = PathEvent;
+/// The connection has ended. This is the last event.
+struct Closed {
+    CloseReason reason;  ///< why
+};
+
+}  // namespace event
+
+/// Any event.
+using Event = std::variant<event::Connected, event::StreamOpened, event::Readable, event::Writable,
+                           event::StreamReceived, event::StreamDelivered, event::StreamReset, event::StreamStopped,
+                           event::PeerMoved, event::PathChanged, event::Closed>;
+
+// Addresses and options of paths.
+
+/// How a path is used. The side that connects decides.
+struct PathOptions {
+    bool standby = false;               ///< true: the path carries stream bytes only while no other path works
+    double weight = 1.0;                ///< share of the data with the scheduler `weighted`; above 0
+    std::uint32_t interface_index = 0;  ///< outgoing interface; 0: the routing table decides
+};
+
+/// The two addresses of a path.
+struct PathAddresses {
+    Address local;        ///< local address, its port is ignored; Family::none: the routing table decides
+    Address remote;       ///< address of the peer
+    PathOptions options;  ///< how the path is used
+    /// True if a datagram that `at` received from `peer` may have taken this path. An unknown local address matches
+    /// any.
+    [[nodiscard]] bool matches(const Address& at, const Address& peer) const noexcept {
+        const bool unknown = local.family == Address::Family::none || at.family == Address::Family::none;
+        return remote == peer && (unknown || (local.family == at.family && local.ip == at.ip));
+    }
+};
+
+// How a connection passes the bytes of streams to its program.
+
+/// The result of Connection::read().
+struct ReadResult {
+    std::size_t bytes = 0;  ///< number of bytes copied
+    bool end = false;       ///< true: the end of the stream was reached
+};
+
+/// The result of Connection::read_chunk().
+struct ReadChunk {
+    Chunk chunk;       ///< the next bytes
+    bool end = false;  ///< true: the end of the stream was reached
+};
+
+/// Receives pieces of placed streams as soon as their packet is decrypted. It gets each byte of a stream once.
+class UDTX_EXPORT PlacedSink {
+  public:
+    virtual ~PlacedSink() = default;
+    /// Receives one piece. `bytes` are valid only during the call.
+    virtual void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+};
+
+// One connection of an Endpoint: a state machine without I/O, clock or random source.
 
 /// Signs that the peer no longer exists.
 enum class Evidence : std::uint8_t {

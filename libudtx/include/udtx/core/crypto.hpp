@@ -1,10 +1,12 @@
-// The interface to a cryptographic library. udtx::transport implements it with OpenSSL. A program that uses only the
-// core passes its own implementation to an Endpoint. The protocol thread makes all calls, except those of an Aead.
+// Random bytes for the core. A program uses those of the operating system, a simulator uses a seeded generator. They
+// become connection ids, challenges and gaps in packet numbers. Except in simulators nobody may be able to predict
+// them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -14,6 +16,28 @@
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
+
+namespace udtx {
+
+/// A source of random bytes.
+class UDTX_EXPORT Rng {
+  public:
+    virtual ~Rng() = default;
+    /// Fills `out`.
+    virtual void fill(std::span<std::byte> out) = 0;
+
+    /// Returns 64 random bits.
+    [[nodiscard]] std::uint64_t next_u64() {
+        std::uint64_t v = 0;
+        fill(std::as_writable_bytes(std::span(&v, 1)));
+        return v;
+    }
+};
+
+}  // namespace udtx
+
+// The interface to a cryptographic library. udtx::transport implements it with OpenSSL. A program that uses only the
+// core passes its own implementation to an Endpoint. The protocol thread makes all calls, except those of an Aead.
 
 /// The interface to a cryptographic library.
 namespace udtx::crypto {

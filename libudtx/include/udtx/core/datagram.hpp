@@ -8,12 +8,13 @@
 
 #include "udtx/address.hpp"
 #include "udtx/core/crypto.hpp"
+#include "udtx/export.hpp"
 #include "udtx/ids.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::proto {
 
-/// Data with which a lane decrypts packets of one connection, path and key phase (udtx/core/lane_work.hpp).
+/// Data with which a lane decrypts packets of one connection, path and key phase (udtx/core/datagram.hpp).
 struct Opening {
     ConnectionId destination{};  ///< connection id in the packets
     PathId path{};               ///< path of the packets
@@ -49,9 +50,18 @@ struct Transmit {
     std::size_t segment = 0;            ///< bytes of each datagram; the last one may be shorter
     bool may_batch = true;   ///< true: one system call may send the batch; false: a probe, whose spacing matters
     bool mtu_probe = false;  ///< true: the datagram may be too large for the path; ignore EMSGSIZE
-    /// Not null: the batch is not encrypted yet, call seal_batch() (udtx/core/lane_work.hpp).
+    /// Not null: the batch is not encrypted yet, call seal_batch() (udtx/core/datagram.hpp).
     crypto::PacketKeyPtr key{};
     PacketNumber first_number = 0;  ///< packet number of the first datagram; only with `key`
 };
+
+// The encryption and decryption of packets, which lanes may do. Lanes are threads beside the protocol thread. Worker 0
+// is the protocol thread; workers 1 to EndpointDeps::lanes are the lanes. Each worker runs one call at a time.
+
+/// Encrypts every packet of a batch whose Transmit::key is set.
+UDTX_EXPORT void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t worker);
+
+/// Decrypts a packet in place, and sets RxDatagram::opened. A packet that does not match `opening` stays unchanged.
+UDTX_EXPORT void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t worker);
 
 }  // namespace udtx::proto

@@ -14,8 +14,9 @@
 #include "udtx/core/connection.hpp"
 #include "udtx/core/crypto.hpp"
 #include "udtx/core/datagram.hpp"
-#include "udtx/core/rng.hpp"
 #include "udtx/export.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/result.hpp"
 
 /// The protocol without I/O.
 namespace udtx::proto {
@@ -37,7 +38,7 @@ struct EndpointDeps {
     /// Secret derived from a key that outlives the process. With it a restarted server tells its earlier clients that
     /// their connections are gone. nullopt: it does not tell them.
     std::optional<crypto::Secret> reset_key{};
-    /// Number of lanes that share the cipher work (udtx/core/lane_work.hpp). If it is not 0, batches may leave
+    /// Number of lanes that share the cipher work (udtx/core/datagram.hpp). If it is not 0, batches may leave
     /// unencrypted from poll_transmit() (Transmit::key).
     std::size_t lanes = 0;
     /// For several endpoints on one port: this endpoint uses connection ids equal to `share` modulo `shares`, so that
@@ -60,7 +61,7 @@ class UDTX_EXPORT Endpoint {
     class Impl;
 
   public:
-    /// Makes an endpoint. `config` must have passed check() (udtx/core/config_check.hpp).
+    /// Makes an endpoint. `config` must have passed check() (udtx/core/endpoint.hpp).
     Endpoint(EndpointDeps deps, TransportConfig config);
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
@@ -120,5 +121,16 @@ class UDTX_EXPORT Endpoint {
     friend struct Experiment;
     std::unique_ptr<Impl> impl_;
 };
+
+// Checks a TransportConfig, and rates that are set later.
+
+/// Checks all members, and calls each factory once. invalid_argument: a member is invalid; the message has its name and
+/// the allowed values.
+[[nodiscard]] UDTX_EXPORT Result<void> check(const TransportConfig& config);
+/// True if `rate` may be a cap: it is above zero. This holds for TransportConfig::max_rate,
+/// TransportConfig::max_receive_rate and caps that are set later.
+[[nodiscard]] constexpr bool may_cap(Rate rate) noexcept { return rate > Rate(); }
+/// Checks may_cap(rate). invalid_argument: the rate cannot be a cap; the message contains `name`.
+[[nodiscard]] UDTX_EXPORT Result<void> check_cap(Rate rate, const std::string& name);
 
 }  // namespace udtx::proto

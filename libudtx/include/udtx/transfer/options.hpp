@@ -9,7 +9,6 @@
 
 #include "udtx/export.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/plan.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/resume.hpp"
 #include "udtx/transfer/selection.hpp"
@@ -35,7 +34,7 @@ struct SendOptions {
 /// What to fetch, and where to store it.
 struct ReceiveOptions {
     Selection what{};               ///< its sources are paths below the server's directory
-    std::string destination = ".";  ///< destination by the rules of scp and cp, see destination.hpp
+    std::string destination = ".";  ///< destination by the rules of scp and cp, see find_landing()
     /// Descriptor to which the only source is written instead of a file; it stays open.
     std::optional<int> stream_fd{};
     bool resume = true;  ///< see SendOptions::resume

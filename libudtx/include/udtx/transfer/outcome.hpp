@@ -1,4 +1,4 @@
-// The result of a transfer.
+// Reports what a dry run would do to each entry, and what was deleted.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,130 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "udtx/export.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+/// Type of an entry. The values are those on the wire.
+enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2, hard_link = 3 };
+
+/// Bits for the differences between the receiver's and the sender's entry. The values are those on the wire.
+namespace change {
+inline constexpr std::uint8_t kNew = 1;           ///< the receiver has no entry of this type
+inline constexpr std::uint8_t kContent = 2;       ///< content of a file, or target of a link
+inline constexpr std::uint8_t kSize = 4;          ///< size of a file
+inline constexpr std::uint8_t kTime = 8;          ///< modification time
+inline constexpr std::uint8_t kMode = 16;         ///< permissions
+inline constexpr std::uint8_t kOwner = 32;        ///< user
+inline constexpr std::uint8_t kGroup = 64;        ///< group
+inline constexpr std::uint8_t kAttributes = 128;  ///< extended attributes
+}  // namespace change
+
+/// What a dry run would do to one entry, or an entry that was deleted (Selection::erase).
+struct PlannedEntry {
+    /// The planned action.
+    enum class Kind : std::uint8_t {
+        send,       ///< send a whole file
+        update,     ///< send the parts of a file that differ
+        make,       ///< create a directory or link
+        unchanged,  ///< send no data; `changes` lists the properties to set
+        skip,       ///< leave it, since it may not be overwritten
+        erase,      ///< delete it
+    };
+    Kind kind = Kind::send;            ///< planned action
+    EntryType type = EntryType::file;  ///< type of the entry
+    std::uint8_t changes = 0;          ///< bits from namespace change
+    std::string path;                  ///< path, unescaped
+    std::uint64_t size = 0;            ///< size in bytes
+    std::string target{};              ///< target of a symbolic link; for a hard link the path of the file's first name
+};
+/// Called on the protocol thread or on a disk thread. It must return soon and must not wait for the transfer.
+using PlanCallback = std::function<void(const PlannedEntry&)>;
+
+// The progress of a transfer.
+
+/// Phases of a transfer, in their order.
+enum class Phase : std::uint8_t {
+    connect,   ///< there is no connection yet
+    transfer,  ///< data is sent; the tree may still be scanned, see Progress::totals_final
+    flush,     ///< the receiver has all bytes, and writes them to disk
+    verify,    ///< all files have their names; the final confirmation is missing
+    done,      ///< the outcome is final
+};
+/// Name of the phase: "connect", "transfer" and so on.
+[[nodiscard]] UDTX_EXPORT std::string_view to_string(Phase phase) noexcept;
+
+/// How busy the receiver was, as fractions of the time, 0 to 1.
+struct ReceiverLoad {
+    double disk = 0.0;  ///< its writer was busy
+    double cpu = 0.0;   ///< its protocol thread was running or waiting for a processor
+};
+
+/// What the sender last reported of one of its paths. The members mean the same as in PathStats.
+struct SenderPath {
+    PathId id;                                ///< which path; both ends use the same ids
+    std::uint64_t sent_packets = 0;           ///< PathStats::sent_packets
+    std::uint64_t lost_packets = 0;           ///< PathStats::lost_packets
+    std::uint64_t retransmitted_packets = 0;  ///< PathStats::retransmitted_packets
+    Rate mtr;                                 ///< CongestionReport::mtr
+    std::uint32_t datagram_bytes = 0;         ///< PathStats::datagram_bytes
+};
+
+/// The progress of a whole job of shards, from the last report of each shard.
+struct JobProgress {
+    std::uint64_t job = 0;              ///< JobShard::job, or derived from it if each sender has its own key
+    std::size_t index = 0;              ///< index of this shard
+    std::size_t count = 0;              ///< number of shards
+    std::size_t running = 0;            ///< shards that run
+    std::size_t done = 0;               ///< shards that have delivered everything
+    std::size_t failed = 0;             ///< shards that have ended otherwise, or no longer report
+    std::uint64_t bytes_done = 0;       ///< bytes done in all shards that have started
+    std::uint64_t bytes_total = 0;      ///< total bytes of these shards, as far as known
+    std::uint64_t files_done = 0;       ///< files done; a part of a file counts as one
+    std::uint64_t failures = 0;         ///< entries that were not delivered
+    std::uint64_t bits_per_second = 0;  ///< rate at which data arrives, all running shards together
+    std::size_t slowest = 0;            ///< index of the running shard with the longest remaining time at its rate
+};
+
+/// One consistent snapshot of a transfer. Ten snapshots per second cost little.
+struct Progress {
+    Phase phase = Phase::connect;          ///< current phase
+    std::uint64_t files_done = 0;          ///< files delivered, see Outcome
+    std::uint64_t files_total = 0;         ///< files found so far
+    std::uint64_t bytes_done = 0;          ///< bytes verified and written at the receiver, as far as this end knows
+    std::uint64_t bytes_sent = 0;          ///< sender: bytes passed to the transport
+    std::uint64_t bytes_total = 0;         ///< bytes found so far, without holes
+    std::uint64_t bytes_kept = 0;          ///< bytes that the receiver already has, or that are being compared with it
+    std::uint64_t steps = 0;               ///< grows while an end works, also if it only compares or reads once more
+    bool totals_final = false;             ///< true: all sources have been scanned
+    std::optional<ReceiverLoad> receiver;  ///< sender: the receiver's last report
+    std::optional<JobProgress> job;        ///< receiver of a shard: the progress of the job
+    /// The paths of the data's direction, as the sender has reported them; after a confirmed transfer both ends have
+    /// its last counters. A receiver's own PathStats count what it sent, such as acknowledgements.
+    std::vector<SenderPath> sender;
+    std::string current_name;  ///< current file, unescaped; see escape_name()
+};
+
+/// Receives the progress, see Events.
+using ProgressCallback = std::function<void(const Progress&)>;
+
+// File names as text for people. A name is a byte string and may contain control sequences for a terminal.
+
+/// Writes control bytes, backslashes and quotes in hexadecimal (`\x1b`). The name then cannot control a terminal or
+/// forge a log line.
+[[nodiscard]] UDTX_EXPORT std::string escape_name(std::string_view name);
+/// Writes control bytes in hexadecimal. Use it for a whole line from the peer, whose names are already escaped.
+[[nodiscard]] UDTX_EXPORT std::string escape_line(std::string_view line);
+/// True if `name` is that of a temporary file or of a journal. Running and interrupted transfers have such files.
+[[nodiscard]] UDTX_EXPORT bool is_transfer_file(std::string_view name);
+
+// The result of a transfer.
 
 /// A file, directory or link that was not delivered.
 struct FailedFile {

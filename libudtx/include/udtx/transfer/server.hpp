@@ -22,13 +22,10 @@
 #include "udtx/export.hpp"
 #include "udtx/log.hpp"
 #include "udtx/rate.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/options.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/progress.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::transfer {

@@ -10,9 +10,7 @@
 
 #include "udtx/export.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/path_range.hpp"
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "udtx/congestion.hpp"
-#include "udtx/time.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx::congestion {
 

@@ -16,11 +16,9 @@
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/core/connection.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/plan.hpp"
-#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
 

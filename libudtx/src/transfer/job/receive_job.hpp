@@ -23,7 +23,7 @@
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/destination.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 

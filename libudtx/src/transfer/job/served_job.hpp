@@ -16,7 +16,7 @@
 #include "transfer/job/send_job.hpp"
 #include "transfer/landing/piece_assembler.hpp"
 #include "transfer/message/message_codec.hpp"
-#include "udtx/core/event.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/rate.hpp"
 
 namespace udtx::transfer {

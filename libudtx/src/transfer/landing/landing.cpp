@@ -13,7 +13,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "udtx/transfer/destination.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 

@@ -14,11 +14,7 @@
 #include "transfer/checksum.hpp"
 #include "transfer/names.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/filter.hpp"
-#include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/plan.hpp"
-#include "udtx/transfer/progress.hpp"
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {

@@ -19,8 +19,8 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
-#include "udtx/transfer/path_range.hpp"
 #include "udtx/transfer/receipt.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 namespace {

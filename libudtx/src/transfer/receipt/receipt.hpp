@@ -36,7 +36,7 @@
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/job_shard.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 

@@ -17,7 +17,6 @@
 #include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/output_file.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

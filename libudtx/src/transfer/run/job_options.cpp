@@ -12,8 +12,8 @@
 #include "transfer/job/pull_request.hpp"
 #include "transfer/landing/disk_quota.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "udtx/transfer/destination.hpp"
 #include "udtx/transfer/resume.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 namespace {

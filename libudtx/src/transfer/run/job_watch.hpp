@@ -16,10 +16,10 @@
 #include "proto/application.hpp"
 #include "transfer/close_codes.hpp"
 #include "transfer/job/job.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
-#include "udtx/transfer/progress.hpp"
+#include "udtx/system.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
 

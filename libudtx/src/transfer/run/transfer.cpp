@@ -21,10 +21,9 @@
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/job_watch.hpp"
-#include "udtx/core/config_check.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/text.hpp"
-#include "udtx/transfer/measure.hpp"
+#include "udtx/core/endpoint.hpp"
+#include "udtx/log.hpp"
+#include "udtx/system.hpp"
 #include "udtx/transfer/resume.hpp"
 
 namespace udtx::transfer {

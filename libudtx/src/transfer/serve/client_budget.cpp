@@ -13,7 +13,7 @@
 #include "base/address.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "udtx/text.hpp"
+#include "udtx/log.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::transfer {

@@ -7,9 +7,9 @@
 
 #include "io/connector.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
-#include "udtx/core/config_check.hpp"
-#include "udtx/monotonic_clock.hpp"
-#include "udtx/text.hpp"
+#include "udtx/core/endpoint.hpp"
+#include "udtx/log.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::transfer {
 namespace {

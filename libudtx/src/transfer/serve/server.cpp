@@ -24,8 +24,8 @@
 #include "transfer/run/job_watch.hpp"
 #include "transfer/serve/client_budget.hpp"
 #include "transfer/serve/served_state.hpp"
-#include "udtx/core/config_check.hpp"
-#include "udtx/monotonic_clock.hpp"
+#include "udtx/core/endpoint.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::transfer {
 namespace {

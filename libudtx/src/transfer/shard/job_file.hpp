@@ -19,8 +19,8 @@
 #include "transfer/shard/job_rate.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "udtx/time.hpp"
-#include "udtx/transfer/job_shard.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 

@@ -1,4 +1,4 @@
-#include "udtx/transfer/path_range.hpp"
+#include "udtx/transfer/selection.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -8,7 +8,7 @@
 
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
-#include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 

@@ -24,7 +24,7 @@
 #include "transfer/source/scanner.hpp"
 #include "transfer/source/source_tree.hpp"
 #include "udtx/core/chunk.hpp"
-#include "udtx/transfer/plan.hpp"
+#include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {

@@ -1,10 +1,16 @@
-// Random bytes from the operating system.
+// The clock of the library's threads.
 #pragma once
 
-#include "udtx/core/rng.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/export.hpp"
+#include "udtx/rate.hpp"
 
 namespace udtx {
+
+/// Returns the current time of std::chrono::steady_clock, which never goes back.
+[[nodiscard]] UDTX_EXPORT Instant monotonic_now() noexcept;
+
+// Random bytes from the operating system.
 
 /// OpenSSL's generator. The system seeds it, and seeds it again after fork().
 class UDTX_EXPORT SystemRng final : public Rng {
