@@ -241,6 +241,21 @@ std::int64_t wall_clock_ns() {
     return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+}  // namespace
+
+Result<std::optional<BootstrapFields>> BootstrapRequestReader::feed(const std::string& line) {
+    if (greeted_) return fields_.feed(line);
+    const auto greeting = parse_greeting(line);
+    if (!greeting) return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
+    if (const auto same = check_greeting(*greeting); !same) {
+        return Error{same.error().code, "the other end " + same.error().message};
+    }
+    greeted_ = true;
+    return std::optional<BootstrapFields>();
+}
+
+namespace {
+
 /// Standard input and output of a program that ssh started.
 class BootstrapChannel {
   public:
@@ -267,23 +282,12 @@ class BootstrapChannel {
     /// Waits for the request.
     Result<BootstrapFields> await() {
         const Instant deadline = monotonic_now() + kRequestWithin;
-        BootstrapFieldReader reader;
-        bool greeted = false;
+        BootstrapRequestReader reader;
         while (monotonic_now() < deadline) {
             while (const auto line = next_line()) {
-                if (!greeted) {
-                    const auto greeting = parse_greeting(*line);
-                    if (!greeting)
-                        return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
-                    if (const auto same = check_greeting(*greeting); !same) {
-                        return Error{same.error().code, "the other end " + same.error().message};
-                    }
-                    greeted = true;
-                    continue;
-                }
-                auto block = reader.feed(*line);
-                if (!block) return block.error();
-                if (block->has_value()) return std::move(**block);
+                auto request = reader.feed(*line);
+                if (!request) return request.error();
+                if (request->has_value()) return std::move(**request);
             }
             if (closed_) return broken("ended too early");
             if (buffer_.size() > kMaxUnread) return broken("has a line without an end");

@@ -115,6 +115,17 @@ class BootstrapFieldReader {
 /// protocol: the other end has an incompatible version, "is version X, this is Y: ...".
 Result<void> check_greeting(const BootstrapGreeting& other);
 
+/// Reads the request of the program that started this one over ssh: its greeting, then one block of fields.
+class BootstrapRequestReader {
+  public:
+    /// Takes a line without its end. Returns the request once it is complete; an error is final.
+    Result<std::optional<BootstrapFields>> feed(const std::string& line);
+
+  private:
+    BootstrapFieldReader fields_;
+    bool greeted_ = false;
+};
+
 using BootstrapKey = std::array<std::byte, Credentials::kPskBytes>;
 [[nodiscard]] std::string key_to_text(std::span<const std::byte, Credentials::kPskBytes> key);
 [[nodiscard]] std::optional<BootstrapKey> parse_key(const std::string& text);
