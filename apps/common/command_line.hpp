@@ -1,4 +1,4 @@
-// An error in the user's command line. The program prints this message and exits with code 1.
+// Command lines of both tools: parsing, manuals, errors, and the flags of other programs.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+// An error in the user's command line. The program prints this message and exits with code 1.
 
 [[nodiscard]] inline Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 

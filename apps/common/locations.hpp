@@ -1,4 +1,4 @@
-// A UDP port, or a range of which udtx takes a free one.
+// Sources and destinations as users write them: URLs, HOST:PATH, local paths, ports.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::apps {
+
+// A UDP port, or a range of which udtx takes a free one.
 
 struct PortRange {
     std::uint16_t first = 0;  ///< 0: the system chooses

@@ -1,4 +1,4 @@
-// Standard error of the tools: whole lines, and below them a status of one or more lines, redrawn in place.
+// What the tools print on standard error: lines, the status below them, and the log file.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+// Standard error of the tools: whole lines, and below them a status of one or more lines, redrawn in place.
 
 /// Thread-safe. Text is printed as given, so callers must escape text from outside the program.
 class Terminal {

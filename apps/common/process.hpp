@@ -1,5 +1,4 @@
-// File descriptors of the process: opens 0, 1 and 2 if they are closed, raises the limit on descriptors, writes a whole
-// text.
+// This process: its descriptors, signals, limits, directories and files.
 #pragma once
 
 #include <array>
@@ -16,6 +15,9 @@
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+// File descriptors of the process: opens 0, 1 and 2 if they are closed, raises the limit on descriptors, writes a whole
+// text.
 
 /// Create it first in main(). It opens /dev/null for each of the descriptors 0 to 2 that the caller had closed.
 /// Otherwise the first pipes and sockets of this process would get these numbers, and `-` would read from them.

@@ -1,5 +1,4 @@
-// Shares one rate among all transfers of a user on this host (--host-rate): each transfer takes an equal part. Each
-// transfer has a file that its process locks. The lock ends with the process, also after a crash.
+// The rate cap of a transfer: the user's, the schedule's, and its share of the host's rate.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +15,9 @@
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+// Shares one rate among all transfers of a user on this host (--host-rate): each transfer takes an equal part. Each
+// transfer has a file that its process locks. The lock ends with the process, also after a crash.
 
 class HostShare {
   public:

@@ -1,4 +1,4 @@
-// Measures what limited a transfer. Each sampling tick is decided from that tick's measurements.
+// Observes a running transfer: samples, what limits it, how long its peer is silent.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,8 @@
 #include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
+
+// Measures what limited a transfer. Each sampling tick is decided from that tick's measurements.
 
 enum class Limit : std::uint8_t {
     sender_disk,     ///< no data waited to be sent: the source was still being read

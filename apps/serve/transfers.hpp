@@ -1,4 +1,4 @@
-// One connection of a server: its client, and the observations of it.
+// The transfers of a server: each with its client, and the observations of all.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,8 @@
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
+
+// One connection of a server: its client, and the observations of it.
 
 class WatchedTransfer {
   public:

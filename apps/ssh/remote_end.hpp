@@ -1,4 +1,4 @@
-// The command lines with which ssh starts the other side.
+// The other side of a transfer, started over ssh: its command line and its life.
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+// The command lines with which ssh starts the other side.
 
 /// The command that makes the remote shell run `line`.
 [[nodiscard]] std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target,

@@ -1,4 +1,4 @@
-// Exit codes of ssh, and of the shell at its other end, if the command did not run.
+// ssh as a child process: lines to and from it, its TCP connection, its exit status.
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +18,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
+
+// Exit codes of ssh, and of the shell at its other end, if the command did not run.
 
 inline constexpr int kCommandNotRunnable = 126;
 inline constexpr int kCommandNotFound = 127;

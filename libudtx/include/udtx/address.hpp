@@ -1,4 +1,4 @@
-// A UDP address that needs no headers of the socket interface.
+// UDP addresses, without headers of the socket interface: how to resolve names, and which interfaces this host has.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx {
+
+// A UDP address that needs no headers of the socket interface.
 
 /// An IP address and a UDP port.
 struct Address {

@@ -1,9 +1,4 @@
-// Probes of a path: packet pairs and packet trains. Their packets are sent back to back.
-//
-// Two packets that queue together at the slowest link leave it with a gap of one transmission time (packet pairs: Gu
-// and Grossman, UDT, 2007). The receiver measures this gap and reports it with its acknowledgements. The transport
-// makes a LineEstimate from each report. "Line" in these names means the bottleneck link of the path. All rates count
-// UDP payload.
+// The interface of a congestion controller, and what packet pairs and trains tell it about the path.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +16,13 @@
 #include "udtx/result.hpp"
 
 namespace udtx {
+
+// Probes of a path: packet pairs and packet trains. Their packets are sent back to back.
+//
+// Two packets that queue together at the slowest link leave it with a gap of one transmission time (packet pairs: Gu
+// and Grossman, UDT, 2007). The receiver measures this gap and reports it with its acknowledgements. The transport
+// makes a LineEstimate from each report. "Line" in these names means the bottleneck link of the path. All rates count
+// UDP payload.
 
 inline constexpr std::uint32_t kPairPackets = 2;  ///< packets of a pair
 /// Packets of the shortest train. Time stamp errors would blur shorter ones.

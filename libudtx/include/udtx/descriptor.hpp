@@ -1,4 +1,4 @@
-// An owner of a file descriptor, and wrappers for system calls that signals may interrupt.
+// File descriptors with an owner: plain ones, bound UDP sockets, and files that get their name at the end.
 #pragma once
 
 #include <cerrno>
@@ -11,6 +11,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx {
+
+// An owner of a file descriptor, and wrappers for system calls that signals may interrupt.
 
 /// Repeats a system call while a signal interrupts it (EINTR).
 template <typename Call>

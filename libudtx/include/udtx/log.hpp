@@ -1,4 +1,4 @@
-// Quantities as text for people.
+// Log lines of the library, and quantities as text for people.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "udtx/rate.hpp"
 
 namespace udtx {
+
+// Quantities as text for people.
 
 /// Formats bytes with three significant digits and a decimal prefix: "1.05 GB".
 [[nodiscard]] UDTX_EXPORT std::string bytes_text(std::uint64_t bytes);

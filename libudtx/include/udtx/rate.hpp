@@ -1,7 +1,4 @@
-// Time types of the protocol core.
-//
-// The core reads no clock: the caller passes an Instant to each call. CoreClock has no now(), so core code that tries
-// to read a clock does not compile.
+// Times and data rates, each with its own type.
 #pragma once
 
 #include <chrono>
@@ -9,6 +6,11 @@
 #include <limits>
 
 namespace udtx {
+
+// Time types of the protocol core.
+//
+// The core reads no clock: the caller passes an Instant to each call. CoreClock has no now(), so core code that tries
+// to read a clock does not compile.
 
 /// A length of time. The durations of std::chrono convert to it.
 using Duration = std::chrono::nanoseconds;

@@ -1,4 +1,4 @@
-// Errors: a class for the program, a message for people, and a std::error_code.
+// Errors, results of calls, and callbacks that get them.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,8 @@
 #include "udtx/export.hpp"
 
 namespace udtx {
+
+// Errors: a class for the program, a message for people, and a std::error_code.
 
 /// Classes of errors to which a caller may react. As std::error_code they belong to error_category().
 enum class ErrorCode {

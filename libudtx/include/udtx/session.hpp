@@ -1,4 +1,4 @@
-// One stream of a session, see udtx/session.hpp.
+// Encrypted sessions with reliable streams: Stream, Session, and the Listener that accepts sessions.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,8 @@
 #include "udtx/stats.hpp"
 
 namespace udtx {
+
+// One stream of a session.
 
 namespace io {
 class StreamHandle;
@@ -263,7 +265,7 @@ class UDTX_EXPORT Session {
     std::shared_ptr<io::SessionState> state_;
 };
 
-// The side that accepts sessions, see udtx/session.hpp.
+// The side that accepts sessions.
 
 class Session;
 namespace io {

@@ -1,4 +1,4 @@
-// The clock of the library's threads.
+// The operating system's clock and random source.
 #pragma once
 
 #include "udtx/core/crypto.hpp"
@@ -6,6 +6,8 @@
 #include "udtx/rate.hpp"
 
 namespace udtx {
+
+// The clock of the library's threads.
 
 /// Returns the current time of std::chrono::steady_clock, which never goes back.
 [[nodiscard]] UDTX_EXPORT Instant monotonic_now() noexcept;

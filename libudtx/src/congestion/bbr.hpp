@@ -1,5 +1,4 @@
-// State that BBR keeps of each packet from its departure on (draft-ietf-ccwg-bbr, section 5.2), and the rate sample of
-// an ACK.
+// BBRv3 (draft-ietf-ccwg-bbr): samples of packets, the model of the path, and the state machine over it.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +13,9 @@
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
+
+// State that BBR keeps of each packet from its departure on (draft-ietf-ccwg-bbr, section 5.2), and the rate sample of
+// an ACK.
 
 /// Totals of the connection when the packet left, and bytes in flight including it; bytes.
 struct BbrPacket {

@@ -1,7 +1,4 @@
-// Decides whether a flow of policy `low` has the link to itself, and so whose queue it sees.
-//
-// A flow that gets less of the link than its capacity makes no queue. Others then keep the queue, and are to keep the
-// link. docs/lab/controllers.md, `low`, Company.
+// Policy `low`: uses what others leave, and finds out whether there are others.
 #pragma once
 
 #include <array>
@@ -16,6 +13,11 @@
 #include "udtx/rate.hpp"
 
 namespace udtx::congestion {
+
+// Decides whether a flow of policy `low` has the link to itself, and so whose queue it sees.
+//
+// A flow that gets less of the link than its capacity makes no queue. Others then keep the queue, and are to keep the
+// link. docs/lab/controllers.md, `low`, Company.
 
 class ScavengerCompany {
   public:

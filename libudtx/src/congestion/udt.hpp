@@ -1,4 +1,4 @@
-// How the maximum transfer rate (MTR) follows the receiver's packet pairs. UDT and its relatives differ only in this.
+// UDT's native rate control, and the congestion degree of Park, Jang and Cho, which smooths its MTR.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,8 @@
 #include "udtx/rate.hpp"
 
 namespace udtx::congestion {
+
+// How the maximum transfer rate (MTR) follows the receiver's packet pairs. UDT and its relatives differ only in this.
 
 /// Input of one SYN interval; bytes are UDP payload.
 struct MtrSample {

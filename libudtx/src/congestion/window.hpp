@@ -1,4 +1,4 @@
-// HyStart++ (RFC 9406): slow start that ends when the round-trip time grows, before the queue is full.
+// Controllers with a window: CUBIC and LIA over slow start with HyStart++.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
+
+// HyStart++ (RFC 9406): slow start that ends when the round-trip time grows, before the queue is full.
 
 class HyStart {
   public:

@@ -1,4 +1,4 @@
-// Lets one thread end another thread's wait on a descriptor.
+// The threads that all jobs of a process share for their disk work, how long they work, and how to end their waits.
 #pragma once
 
 #include <array>
@@ -20,6 +20,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// Lets one thread end another thread's wait on a descriptor.
 
 class StopEvent {
   public:

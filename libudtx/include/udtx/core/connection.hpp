@@ -1,4 +1,4 @@
-// Events that a connection reports to its program.
+// One connection of the core: its calls, events, paths and streams.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,8 @@
 #include "udtx/stats.hpp"
 
 namespace udtx::proto {
+
+// Events that a connection reports to its program.
 
 using udtx::CloseReason;
 

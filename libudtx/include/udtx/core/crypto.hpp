@@ -1,6 +1,4 @@
-// Random bytes for the core. A program uses those of the operating system, a simulator uses a seeded generator. They
-// become connection ids, challenges and gaps in packet numbers. Except in simulators nobody may be able to predict
-// them.
+// Randomness, ciphers and handshakes, which a program hands to the core.
 #pragma once
 
 #include <array>
@@ -18,6 +16,10 @@
 #include "udtx/result.hpp"
 
 namespace udtx {
+
+// Random bytes for the core. A program uses those of the operating system, a simulator uses a seeded generator. They
+// become connection ids, challenges and gaps in packet numbers. Except in simulators nobody may be able to predict
+// them.
 
 /// A source of random bytes.
 class UDTX_EXPORT Rng {

@@ -1,4 +1,4 @@
-// Reports what a dry run would do to each entry, and what was deleted.
+// What a transfer did, does or would do: plan, progress, outcome.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// Reports what a dry run would do to each entry, and what was deleted.
 
 /// Type of an entry. The values are those on the wire.
 enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2, hard_link = 3 };

@@ -1,4 +1,5 @@
-// Filters of a tree: the --exclude and --include of rsync. docs/using/trees.md explains the patterns.
+// Which entries of which sources are sent, how they are compared with the receiver's files, and where a fetch stores
+// them.
 #pragma once
 
 #include <compare>
@@ -13,6 +14,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// Filters of a tree: the --exclude and --include of rsync. docs/using/trees.md explains the patterns.
 
 /// One --include or --exclude.
 struct FilterRule {

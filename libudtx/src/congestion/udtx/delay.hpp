@@ -1,7 +1,4 @@
-// Jitter that keeps the order of packets: packets that arrive faster than C were held up after the bottleneck.
-//
-// A queue at the bottleneck releases packets at the link's rate, for every flow. So faster arrivals are not its queue.
-// docs/inside/congestion.md, `udtx`, Jitter.
+// What udtx learns from delays: jitter, the base, the queue above it, and the queue around each lost packet.
 #pragma once
 
 #include <array>
@@ -14,6 +11,11 @@
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
+
+// Jitter that keeps the order of packets: packets that arrive faster than C were held up after the bottleneck.
+//
+// A queue at the bottleneck releases packets at the link's rate, for every flow. So faster arrivals are not its queue.
+// docs/inside/congestion.md, `udtx`, Jitter.
 
 class UdtxJitter {
   public:

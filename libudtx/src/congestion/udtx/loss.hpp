@@ -1,8 +1,4 @@
-// The share of the link at which a flow of udtx aims, 2^-(q/q_h + p_c/P_h), and how fast it moves there.
-//
-// Two changes are damped separately. A change of all flows moves the queue an RTT later, and that loop allows little
-// gain. A difference between flows moves no queue, so it may settle several times as fast. So the share follows the
-// mean queue at the high gain, and the queue's deviation from that mean at the low gain.
+// What udtx makes of losses: the share at which it aims, random and congestion loss, and trials to tell them apart.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +8,12 @@
 #include "udtx/rate.hpp"
 
 namespace udtx::congestion {
+
+// The share of the link at which a flow of udtx aims, 2^-(q/q_h + p_c/P_h), and how fast it moves there.
+//
+// Two changes are damped separately. A change of all flows moves the queue an RTT later, and that loop allows little
+// gain. A difference between flows moves no queue, so it may settle several times as fast. So the share follows the
+// mean queue at the high gain, and the queue's deviation from that mean at the low gain.
 
 class UdtxShare {
   public:

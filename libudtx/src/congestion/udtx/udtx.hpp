@@ -1,5 +1,4 @@
-// The mechanisms of udtx, each with a switch. Without one, the benefit of that mechanism can be measured
-// (docs/lab/ablation.md).
+// udtx, the default controller: its mechanisms, and the class that joins them.
 #pragma once
 
 #include <array>
@@ -16,6 +15,9 @@
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
+
+// The mechanisms of udtx, each with a switch. Without one, the benefit of that mechanism can be measured
+// (docs/lab/ablation.md).
 
 enum class UdtxPart : std::uint8_t {
     rest,            ///< a flow alone keeps a longer queue

@@ -1,5 +1,4 @@
-// Extended attributes of the `user.` namespace. Those of other namespaces (security, trusted, system) are neither read
-// nor set, since they grant rights.
+// The attributes of a file besides its data: extended ones, mode, owner, time.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +12,9 @@
 #include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
+
+// Extended attributes of the `user.` namespace. Those of other namespaces (security, trusted, system) are neither read
+// nor set, since they grant rights.
 
 /// Attributes outside of the user namespace that are not sent, but that the sender reports.
 struct OtherAttributes {

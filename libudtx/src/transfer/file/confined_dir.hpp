@@ -1,4 +1,4 @@
-// Directories whose mode denies their own owner access (0555): the owner may add the rights.
+// Directories that confine paths to what is below them, also such that deny their own owner access.
 #pragma once
 
 #include <fcntl.h>
@@ -14,6 +14,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// Directories whose mode denies their own owner access (0555): the owner may add the rights.
 
 /// Called with the permission bits before they are changed.
 using BeforeOpening = std::function<void(std::uint32_t mode)>;

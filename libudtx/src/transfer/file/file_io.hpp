@@ -1,4 +1,4 @@
-// Parts of a file mode.
+// System calls on files, and the modes and descriptors that they need.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,6 +18,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer::mode_bits {
+
+// Parts of a file mode.
 
 inline constexpr std::uint32_t kPermissions = 0777;
 inline constexpr std::uint32_t kSpecial = 07000;

@@ -1,4 +1,4 @@
-// What exists under a name that is to be written.
+// What exists under a name, and files that udtx makes for itself.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,6 +10,8 @@
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
+
+// What exists under a name that is to be written.
 
 enum class Occupant : std::uint8_t {
     nothing,

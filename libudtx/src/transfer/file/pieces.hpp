@@ -1,5 +1,4 @@
-// Maps offsets of the data stream to places in files. Both ends build the same map from the extents, in the order of
-// their announcement. A piece is the part of one extent that lies within one block of kPieceBytes of the file.
+// Pieces of files: where they belong, how they are hashed, and how a received file is verified.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +14,9 @@
 #include "udtx/core/chunk.hpp"
 
 namespace udtx::transfer {
+
+// Maps offsets of the data stream to places in files. Both ends build the same map from the extents, in the order of
+// their announcement. A piece is the part of one extent that lies within one block of kPieceBytes of the file.
 
 inline constexpr std::uint64_t kPieceBytes = 1U << 20U;
 

@@ -1,4 +1,4 @@
-// Interval between messages that nobody waits for.
+// The common part of all jobs: their life, their pace, their load.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,8 @@
 #include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
+
+// Interval between messages that nobody waits for.
 
 /// An end that works without other news says so.
 inline constexpr Duration kStepInterval = std::chrono::seconds(1);

@@ -1,5 +1,4 @@
-// The receiver's disk work as a task. The landing that the offer selects takes the operations from the protocol thread,
-// one after the other.
+// The receiving side of a transfer, on one connection, and its disk work as a task.
 #pragma once
 
 #include <atomic>
@@ -26,6 +25,9 @@
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
+
+// The receiver's disk work as a task. The landing that the offer selects takes the operations from the protocol thread,
+// one after the other.
 
 struct ReceiveJobOptions;
 

@@ -1,5 +1,4 @@
-// Collects the directories in which names changed and makes them durable together. Keeps a few descriptors open at a
-// time.
+// Makes finished files durable and gives them their final names, in groups: an order goes in, a result comes out.
 #pragma once
 
 #include <sys/stat.h>
@@ -26,6 +25,9 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// Collects the directories in which names changed and makes them durable together. Keeps a few descriptors open at a
+// time.
 
 /// Syncs the file system of `fd`, or all file systems if that is not supported. Returns 0 or an errno.
 [[nodiscard]] int sync_file_system(int fd);

@@ -1,4 +1,4 @@
-// The names that a sender has, as hashes of eight bytes. If two names have the same hash, --delete may spare a file.
+// Deletes at the receiver: --delete, and directories that make way for a file.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,8 @@
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
+
+// The names that a sender has, as hashes of eight bytes. If two names have the same hash, --delete may spare a file.
 
 /// They take 128 MiB.
 inline constexpr std::size_t kMaxNames = 16U << 20U;

@@ -1,4 +1,4 @@
-// Reads what other shards have filled of a file, to see whether another program changed it.
+// Answers what the receiver has of a file that the sender might send, other shards' parts included.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// Reads what other shards have filled of a file, to see whether another program changed it.
 
 /// Offsets of the parts that are not as their shards wrote them. All are, if the file is missing. `temporary`: the path
 /// of the file. `go_on` is called for each piece; false: stop. file_io: they cannot be read.

@@ -1,4 +1,4 @@
-// The operations that the protocol thread requests from the receiver's writer thread, in order.
+// Takes the received data: the operations of the protocol thread, and the kinds of destination that carry them out.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,8 @@
 #include "transfer/message/messages.hpp"
 
 namespace udtx::transfer {
+
+// The operations that the protocol thread requests from the receiver's writer thread, in order.
 
 namespace op {
 struct KeepPieces {

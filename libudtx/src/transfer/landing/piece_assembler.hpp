@@ -1,6 +1,4 @@
-// Bytes of the data stream that arrived before their announcement on the control stream; one lost control packet is
-// enough. The stream's flow-control window bounds them for any pattern: blocks have a fixed size, with one bit for each
-// byte.
+// Makes whole pieces of the bytes of the data stream, which may arrive before their announcement.
 #pragma once
 
 #include <array>
@@ -16,6 +14,10 @@
 #include "udtx/core/chunk.hpp"
 
 namespace udtx::transfer {
+
+// Bytes of the data stream that arrived before their announcement on the control stream; one lost control packet is
+// enough. The stream's flow-control window bounds them for any pattern: blocks have a fixed size, with one bit for each
+// byte.
 
 class EarlyData {
   public:

@@ -1,4 +1,4 @@
-// The files that a receiver is writing, or that wait for their final names.
+// The tree that is being written, shared by everything that writes to it.
 #pragma once
 
 #include <sys/stat.h>
@@ -31,6 +31,8 @@
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
+
+// The files that a receiver is writing, or that wait for their final names.
 
 /// Any thread may use it.
 class NamesUnderWay {

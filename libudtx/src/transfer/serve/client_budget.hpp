@@ -1,4 +1,4 @@
-// The memory limit of a container or a service.
+// What one client may use of a server, and the memory that there is for all.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::transfer {
+
+// The memory limit of a container or a service.
 
 /// The lowest memory limit of this process's control group (cgroup, version 1 or 2) and the groups above it;
 /// UINT64_MAX: no limit. `table`: the groups of a process; `root`: the directory of their limits.

@@ -1,4 +1,4 @@
-// What the receiver says it has, passed from the sender's protocol thread to its disk task.
+// Asks the receiver what it has of each file, and compares its answers with the source.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,8 @@
 #include "transfer/source/scanner.hpp"
 
 namespace udtx::transfer {
+
+// What the receiver says it has, passed from the sender's protocol thread to its disk task.
 
 /// What the receiver has of one file.
 struct RemoteHolding {

@@ -1,5 +1,4 @@
-// The files that the earlier connections of a transfer have sent. A receiver that was killed may not know that it
-// received a file. A later connection then finds the file as if it had always existed.
+// What the sender's disk side hands to the protocol thread: entries, data, counts and failures.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +27,9 @@
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
+
+// The files that the earlier connections of a transfer have sent. A receiver that was killed may not know that it
+// received a file. A later connection then finds the file as if it had always existed.
 
 /// One thread at a time. An entry has sixteen bytes, since there may be millions of files.
 class SentNames {

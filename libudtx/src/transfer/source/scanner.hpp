@@ -1,6 +1,4 @@
-// The names that a walk has found, if another source or line of a list may repeat one. A name takes 11 to 22 bytes,
-// since there may be millions. A hash collision leaves out a file; it happens once in ten million trees of a million
-// names.
+// Walks the sources and queues what it finds.
 #pragma once
 
 #include <dirent.h>
@@ -30,6 +28,10 @@
 #include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
+
+// The names that a walk has found, if another source or line of a list may repeat one. A name takes 11 to 22 bytes,
+// since there may be millions. A hash collision leaves out a file; it happens once in ten million trees of a million
+// names.
 
 class TakenNames {
   public:
