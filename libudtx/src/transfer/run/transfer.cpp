@@ -169,9 +169,9 @@ class TransferState final : public JobWatch {
     /// cannot create a thread.
     template <class MakeJob>
     static Result<Transfer> begin(std::unique_ptr<TransferState> state, const Result<void>& opened,
-                                  const std::optional<ReceiptFile>& receipt, const MakeJob& make_job) {
+                                  const MakeJob& make_job) {
         if (!opened) return opened.error();
-        if (receipt && !receipt->writer()->claim()) {
+        if (state->receipt_ && !state->receipt_->writer()->claim()) {
             return Error{ErrorCode::invalid_argument,
                          "the receipt belongs to another transfer: each transfer needs its own"};
         }
@@ -180,13 +180,14 @@ class TransferState final : public JobWatch {
             turns->wake();
         });
         if (!job) return job.error();
-        state->receipt_ = receipt;
         state->start(std::move(*job));
         return Transfer(std::move(state));
     }
 
     /// Keeps the record of sent names, which the job uses.
     void keep(const std::optional<SentFiles>& sent) { sent_ = sent; }
+    /// Keeps the receipt, which the job writes.
+    void keep(const std::optional<ReceiptFile>& receipt) { receipt_ = receipt; }
     /// Records missing sources that a sender reports; protocol thread.
     void note_missing(const std::vector<message::Sources::Missing>& missing) {
         const std::lock_guard lock(mutex_);
@@ -503,7 +504,8 @@ Result<Transfer> start_send(SendRequest request) {
             TransferState::Times{.wind_up = kAnswerWithin, .leave = kCloseSender, .peer = {}});
         const auto opened = state->connect(request);
         state->keep(options.sent);
-        return TransferState::begin(std::move(state), opened, options.receipt, [&](DoneCallback done) {
+        state->keep(options.receipt);
+        return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
             return SendJob::create(job_options(options), std::move(done));
         });
     });
@@ -519,7 +521,8 @@ Result<Transfer> start_receive(ReceiveRequest request) {
         auto options = job_options(request, [self = state.get()](const auto& missing) { self->note_missing(missing); });
         if (!options) return options.error();
         const auto opened = state->connect(request);
-        return TransferState::begin(std::move(state), opened, request.options.receipt, [&](DoneCallback done) {
+        state->keep(request.options.receipt);
+        return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
             return ReceiveJob::create(std::move(*options), std::move(done));
         });
     });
@@ -531,7 +534,7 @@ Result<Transfer> start_measure(MeasureRequest request) {
             request.dial.link, false, std::move(request.events),
             TransferState::Times{.wind_up = kAnswerWithin, .leave = io::kDrainAtMost, .peer = {}});
         const auto opened = state->connect(request);
-        return TransferState::begin(std::move(state), opened, std::nullopt, [&](DoneCallback done) {
+        return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
             return Result<std::unique_ptr<ProbeJob>>(std::make_unique<ProbeJob>(request.time, std::move(done)));
         });
     });
@@ -544,7 +547,8 @@ Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, Found
             TransferState::Times{.wind_up = kWindUpWithin, .leave = io::kDrainAtMost, .peer = request.peer_within});
         const auto opened = state->listen(request);
         state->keep(options.sent);
-        return TransferState::begin(std::move(state), opened, options.receipt, [&](DoneCallback done) {
+        state->keep(options.receipt);
+        return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
             return SendJob::create(job_options(options, found), std::move(done));
         });
     });
@@ -556,7 +560,8 @@ Result<Transfer> await_sender(AwaitRequest request, LandingOptions options) {
             request.link, options.stream_fd.has_value(), std::move(request.events),
             TransferState::Times{.wind_up = kWindUpWithin, .leave = io::kDrainAtMost, .peer = request.peer_within});
         const auto opened = state->listen(request);
-        return TransferState::begin(std::move(state), opened, options.receipt, [&](DoneCallback done) {
+        state->keep(options.receipt);
+        return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
             return ReceiveJob::create(job_options(options), std::move(done));
         });
     });
