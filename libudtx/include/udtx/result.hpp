@@ -35,7 +35,7 @@ enum class ErrorCode {
     superseded,            ///< a newer run of the same transfer has replaced this one
     going_away,            ///< the server is being stopped: a later attempt may reach its successor
     no_resources,          ///< an end lacks memory, threads, descriptors or room for a connection; try again later
-    changed,               ///< a source changed while it was read
+    changed,               ///< of a file: it changed while it was read
     not_sent,              ///< of a file at the receiver: the sender did not send it, and reports why
 };
 

@@ -110,7 +110,9 @@ Result<void> status_from_failures(const Outcome& outcome) {
     const bool nothing = outcome.files + outcome.links + outcome.unchanged + outcome.skipped == 0;
     if (nothing && !outcome.failed.empty()) {
         const FailedFile& first = outcome.failed.front();
-        return Error{first.code, first.reason, first.system_error};
+        // These two codes are of a file, not of a transfer.
+        const bool of_file = first.code == ErrorCode::changed || first.code == ErrorCode::not_sent;
+        return Error{of_file ? ErrorCode::partial : first.code, first.reason, first.system_error};
     }
     std::string text = std::to_string(outcome.failed_count) + " of the entries could not be delivered";
     if (!outcome.failed.empty()) {
