@@ -27,7 +27,7 @@ bool comes_to_be(Scenario& s, const fs::path& path) {
     static_cast<void>(s.run_until([&] { return fs::exists(path); }, s.elapsed() + 5s));
     for (int i = 0; i < 500 && !fs::exists(path); ++i) {
         s.run_for(2ms);
-        std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(4ms);
     }
     return fs::exists(path);
 }

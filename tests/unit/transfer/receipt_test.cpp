@@ -34,7 +34,7 @@ std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-void write_file(const std::string& path, std::span<const std::byte> bytes) {
+void write_bytes(const std::string& path, std::span<const std::byte> bytes) {
     std::ofstream out(path, std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
@@ -64,8 +64,8 @@ struct Rig {
         writer->note(entry(3, "lost", 0));
         writer->note(message::FileEnd{3, FileStatus::ok, FileDigest(kHash, 0).finish()});
         writer->note(message::FileFailed{3, 0, "lost", "disk"});
-        write_file(directory_path + "/kept", std::span(data).first(5));
-        write_file(directory_path + "/f", data);
+        write_bytes(directory_path + "/kept", std::span(data).first(5));
+        write_bytes(directory_path + "/f", data);
         std::filesystem::create_directory(directory_path + "/d\t1");
     }
     static message::Entry entry(std::uint64_t index, const std::string& name, std::uint64_t size) {
@@ -138,7 +138,7 @@ TEST_CASE("A receipt of a transfer says what stands there, and finds the block t
     CHECK(rig.differences(text).empty());
 
     rig.data[kPieceBytes + 5] ^= std::byte{1};
-    write_file(rig.directory_path + "/f", rig.data);
+    write_bytes(rig.directory_path + "/f", rig.data);
     CHECK(rig.differences(text) == std::vector<std::string>{"f: bytes 1048576 to 2097151 differ"});
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("A receipt that is not finished, or of nothing, leaves no file") {
 TEST_CASE("Two receipts of one name do not meet, and nothing beside them is touched") {
     Rig rig;
     const std::string mine = rig.path + ".udtx-part";
-    write_file(mine, pattern(7));
+    write_bytes(mine, pattern(7));
     auto other = ReceiptWriter::create(rig.path);
     REQUIRE(other);
     message::Offer offer;
@@ -216,7 +216,7 @@ TEST_CASE("A file that took the place of a receipt under way does not get its na
     }
     REQUIRE(temporary.starts_with(path + ".udtx-"));
     std::filesystem::remove(temporary);
-    write_file(temporary, pattern(5));
+    write_bytes(temporary, pattern(5));
     CHECK(named->commit(5) == ESTALE);
     named->discard();
     CHECK(read_file(path) == "text");

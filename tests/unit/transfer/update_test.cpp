@@ -17,7 +17,7 @@ using namespace udtx::test;
 
 namespace {
 
-constexpr std::uint64_t kSize = 2 * kPieceBytes + 1000;
+constexpr std::uint64_t kUpdateSize = 2 * kPieceBytes + 1000;
 constexpr FileTime kTime{1'000'000'000, 1};
 
 std::string block(std::uint64_t ordinal, char fill) {
@@ -34,8 +34,8 @@ struct stat state_of(const fs::path& path) {
     return st;
 }
 
-struct Rig {
-    explicit Rig(TreeWriterOptions options = {}) {
+struct UpdateRig {
+    explicit UpdateRig(TreeWriterOptions options = {}) {
         writer.emplace(ConfinedDir::open(temp.path().string()).value(), options, report);
     }
     message::Answer ask(const std::string& path, std::uint64_t size, const FileTime& mtime = kTime) {
@@ -88,13 +88,13 @@ struct Rig {
 }  // namespace
 
 TEST_CASE("of a changed file only the blocks that differ are needed") {
-    Rig rig;
+    UpdateRig rig;
     write_file(rig.temp / "f", block(0, 'a') + block(1, 'b') + block(2, 'c'));
-    const auto answer = rig.ask("f", kSize);
+    const auto answer = rig.ask("f", kUpdateSize);
     REQUIRE(answer.has == Holding::all_pieces);
     REQUIRE(answer.pieces.size() == 3);
     CHECK(answer.pieces[1].digest == hash(block(1, 'b')));
-    rig.begin("f", kSize);
+    rig.begin("f", kUpdateSize);
     SECTION("the others are taken from the older version") {
         rig.writer->files().keep_pieces(0, {0, kPieceBytes}, 0);
         rig.send(kPieceBytes, 1, block(1, 'x'));
@@ -106,7 +106,7 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
         CHECK(count_files(rig.temp.path()) == 1);
     }
     SECTION("also where the new one ends earlier, and has a hole") {
-        Rig shorter;
+        UpdateRig shorter;
         write_file(shorter.temp / "f", block(0, 'a') + block(1, 'b') + block(2, 'c'));
         CHECK(shorter.ask("f", 2 * kPieceBytes).has == Holding::last_pieces);
         shorter.begin("f", 2 * kPieceBytes);
@@ -135,14 +135,14 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
         CHECK(rig.unchanged == 1);
         CHECK(state_of(rig.temp / "f").st_ino == before);
         CHECK(state_of(rig.temp / "f").st_mtim.tv_sec == 1'000'000'000);
-        CHECK(rig.ask("f", kSize).has == Holding::same);
-        CHECK(rig.ask("f", kSize + 1).has == Holding::last_pieces);
+        CHECK(rig.ask("f", kUpdateSize).has == Holding::same);
+        CHECK(rig.ask("f", kUpdateSize + 1).has == Holding::last_pieces);
     }
 }
 
 TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing") {
     SECTION("never") {
-        Rig rig({.overwrite = Overwrite::never});
+        UpdateRig rig({.overwrite = Overwrite::never});
         write_file(rig.temp / "f", "theirs");
         CHECK(rig.ask("f", 6).has == Holding::exists);
         CHECK(rig.ask("g", 6).has == Holding::nothing);
@@ -163,7 +163,7 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         CHECK(count_files(rig.temp.path()) == 2);
     }
     SECTION("never, and the name appears while the file arrives") {
-        Rig rig({.overwrite = Overwrite::never});
+        UpdateRig rig({.overwrite = Overwrite::never});
         rig.begin("k", 4, true);
         rig.send(0, 0, "ours");
         write_file(rig.temp / "k", "theirs");
@@ -175,12 +175,12 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         CHECK(count_files(rig.temp.path()) == 1);
     }
     SECTION("always") {
-        Rig rig({.overwrite = Overwrite::always});
+        UpdateRig rig({.overwrite = Overwrite::always});
         write_file(rig.temp / "f", "theirs");
         CHECK(rig.ask("f", 6).has == Holding::nothing);
     }
     SECTION("a link is not what a file is compared with") {
-        Rig rig;
+        UpdateRig rig;
         write_file(rig.temp / "f", "theirs");
         fs::create_symlink("f", rig.temp / "l");
         CHECK(rig.ask("l", 6).has == Holding::nothing);
@@ -188,7 +188,7 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
 }
 
 TEST_CASE("hard links are made when what they lead to has its name") {
-    Rig rig;
+    UpdateRig rig;
     message::Entry link;
     link.index = 1;
     link.type = EntryType::hard_link;
@@ -213,7 +213,7 @@ TEST_CASE("hard links are made when what they lead to has its name") {
 }
 
 TEST_CASE("zeros become holes when they are to") {
-    Rig rig({.sparse = true});
+    UpdateRig rig({.sparse = true});
     const std::string text = std::string(500'000, '\0') + "x" + std::string(400'000, '\0');
     rig.begin("f", text.size(), true);
     rig.send(0, 0, text);
