@@ -50,8 +50,8 @@
 
 namespace udtx {
 
-/// For the library's own code.
-namespace async_detail {
+/// How the functions of this header work; no interface for programs.
+namespace detail {
 
 /// Gives Boost's error_code the values, messages and conditions of a category of the standard library.
 class BoostCategory final : public boost::system::error_category {
@@ -69,17 +69,17 @@ class BoostCategory final : public boost::system::error_category {
     const std::error_category& same_;
 };
 
-}  // namespace async_detail
+}  // namespace detail
 
 /// error_category() for the error codes of Boost. They compare equal to boost::system::errc if the codes of the
 /// standard library compare equal to std::errc.
 [[nodiscard]] inline const boost::system::error_category& boost_error_category() noexcept {
-    static const async_detail::BoostCategory category(error_category());
+    static const detail::BoostCategory category(error_category());
     return category;
 }
 /// application_category() for the error codes of Boost.
 [[nodiscard]] inline const boost::system::error_category& boost_application_category() noexcept {
-    static const async_detail::BoostCategory category(application_category());
+    static const detail::BoostCategory category(application_category());
     return category;
 }
 
@@ -106,7 +106,7 @@ template <class Token>
     return {std::forward<Token>(token)};
 }
 
-namespace async_detail {
+namespace detail {
 
 /// Calls a handler with an error_code, and with the value if the operation has one.
 template <class T>
@@ -236,13 +236,13 @@ auto begin(Start start, AsResult<Token> token) {
     return initiate<T, ByResult<T>>(std::move(start), std::move(token.token));
 }
 
-}  // namespace async_detail
+}  // namespace detail
 
 /// See Session::connect(). Completes with (error_code, Session).
 template <class Token>
 auto async_connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                    const ConnectOptions& options, Token&& token) {
-    return async_detail::begin<Session>(
+    return detail::begin<Session>(
         [host, port, credentials, options](const Callback<Session>& done) {
             auto connecting = Session::start_connect(host, port, credentials, options, done);
             if (!connecting) done(connecting.error());
@@ -261,7 +261,7 @@ auto async_connect(const std::string& host, std::uint16_t port, const Credential
 /// See Listener::accept(). Completes with (error_code, Session).
 template <class Token>
 auto async_accept(Listener& listener, Token&& token) {
-    return async_detail::begin<Session>(
+    return detail::begin<Session>(
         [&listener](Callback<Session> done) {
             const CallId call = listener.start_accept(std::move(done));
             return [&listener, call] { listener.cancel(call); };
@@ -272,7 +272,7 @@ auto async_accept(Listener& listener, Token&& token) {
 /// See Session::open_stream(). Completes with (error_code, Stream).
 template <class Token>
 auto async_open_stream(Session& session, StreamKind kind, Token&& token) {
-    return async_detail::begin<Stream>(
+    return detail::begin<Stream>(
         [&session, kind](Callback<Stream> done) {
             const CallId call = session.start_open_stream(kind, std::move(done));
             return [&session, call] { session.cancel(call); };
@@ -288,7 +288,7 @@ auto async_open_stream(Session& session, Token&& token) {
 /// See Session::accept_stream(). Completes with (error_code, Stream).
 template <class Token>
 auto async_accept_stream(Session& session, StreamKind kind, Token&& token) {
-    return async_detail::begin<Stream>(
+    return detail::begin<Stream>(
         [&session, kind](Callback<Stream> done) {
             const CallId call = session.start_accept_stream(kind, std::move(done));
             return [&session, call] { session.cancel(call); };
@@ -304,7 +304,7 @@ auto async_accept_stream(Session& session, Token&& token) {
 /// See Session::wait_closed(). Completes with (error_code).
 template <class Token>
 auto async_wait_closed(Session& session, Token&& token) {
-    return async_detail::begin<void>(
+    return detail::begin<void>(
         [&session](Callback<void> done) {
             const CallId call = session.start_wait_closed(std::move(done));
             return [&session, call] { session.cancel(call); };
@@ -315,7 +315,7 @@ auto async_wait_closed(Session& session, Token&& token) {
 /// See Session::wait_path_event(). Completes with (error_code, PathEvent).
 template <class Token>
 auto async_wait_path_event(Session& session, Token&& token) {
-    return async_detail::begin<PathEvent>(
+    return detail::begin<PathEvent>(
         [&session](Callback<PathEvent> done) {
             const CallId call = session.start_wait_path_event(std::move(done));
             return [&session, call] { session.cancel(call); };
@@ -327,7 +327,7 @@ auto async_wait_path_event(Session& session, Token&& token) {
 /// stream it completes with boost::asio::error::eof and 0.
 template <class Token>
 auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
-    return async_detail::begin<std::size_t>(
+    return detail::begin<std::size_t>(
         [stream = std::move(stream), out](auto done) mutable {
             const CallId call = stream.start_read(out, [out, done](Result<std::size_t> read) {
                 const bool end = read && *read == 0 && !out.empty();
@@ -344,7 +344,7 @@ auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
 /// boost::asio::error::eof.
 template <class Token>
 auto async_read_chunk(Stream stream, Token&& token) {
-    return async_detail::begin<Chunk>(
+    return detail::begin<Chunk>(
         [stream = std::move(stream)](auto done) mutable {
             const CallId call = stream.start_read_chunk([done](Result<Chunk> read) {
                 const boost::system::error_code good =
@@ -359,7 +359,7 @@ auto async_read_chunk(Stream stream, Token&& token) {
 /// See Stream::read_piece(). Completes with (error_code, std::optional<Piece>).
 template <class Token>
 auto async_read_piece(Stream stream, Token&& token) {
-    return async_detail::begin<std::optional<Piece>>(
+    return detail::begin<std::optional<Piece>>(
         [stream = std::move(stream)](Callback<std::optional<Piece>> done) mutable {
             const CallId call = stream.start_read_piece(std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
@@ -370,7 +370,7 @@ auto async_read_piece(Stream stream, Token&& token) {
 /// See Stream::write(). Completes with (error_code, std::size_t) when all bytes are written.
 template <class Token>
 auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token) {
-    return async_detail::begin<std::size_t>(
+    return detail::begin<std::size_t>(
         [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
             const CallId call = stream.start_write(bytes, std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
@@ -381,7 +381,7 @@ auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token)
 /// See Stream::write_chunk(). Completes with (error_code).
 template <class Token>
 auto async_write_chunk(Stream stream, Chunk chunk, Token&& token) {
-    return async_detail::begin<void>(
+    return detail::begin<void>(
         [stream = std::move(stream), chunk = std::move(chunk)](Callback<void> done) mutable {
             const CallId call = stream.start_write_chunk(std::move(chunk), std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
@@ -392,7 +392,7 @@ auto async_write_chunk(Stream stream, Chunk chunk, Token&& token) {
 /// See Stream::write_some(). Completes with (error_code, std::size_t), the number of bytes written.
 template <class Token>
 auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& token) {
-    return async_detail::begin<std::size_t>(
+    return detail::begin<std::size_t>(
         [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
             const CallId call = stream.start_write_some(bytes, std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
@@ -439,7 +439,7 @@ class AsioStream {
 /// See Stream::finish(). Completes with (error_code).
 template <class Token>
 auto async_finish(Stream stream, Token&& token) {
-    return async_detail::begin<void>(
+    return detail::begin<void>(
         [stream = std::move(stream)](Callback<void> done) mutable {
             const CallId call = stream.start_finish(std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };

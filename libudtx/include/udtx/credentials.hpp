@@ -69,12 +69,10 @@ class UDTX_EXPORT Credentials {
     /// file_io: the files cannot be created, or one exists.
     static Result<void> write_identity(const std::filesystem::path& path);
 
-    /// For the library's own code.
-    [[nodiscard]] const std::shared_ptr<const openssl::CredentialsData>& data() const noexcept { return data_; }
-
   private:
-    explicit Credentials(std::shared_ptr<const openssl::CredentialsData> data) : data_(std::move(data)) {}
-    std::shared_ptr<const openssl::CredentialsData> data_;
+    friend struct StateAccess;
+    explicit Credentials(std::shared_ptr<const openssl::CredentialsData> data) : state_(std::move(data)) {}
+    std::shared_ptr<const openssl::CredentialsData> state_;
 };
 
 }  // namespace udtx

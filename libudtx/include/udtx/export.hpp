@@ -12,3 +12,8 @@
 #else
 #define UDTX_EXPORT
 #endif
+
+namespace udtx {
+/// Reads what a handle refers to, for the library alone. Programs do not have it.
+struct StateAccess;
+}  // namespace udtx

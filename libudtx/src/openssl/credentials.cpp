@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/state_access.hpp"
 #include "crypto/packet_protection.hpp"
 #include "openssl/key_file.hpp"
 #include "udtx/credentials.hpp"
@@ -25,7 +26,7 @@ CredentialsData::~CredentialsData() {
 }
 
 std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Credentials& credentials) {
-    const auto& psk = credentials.data()->psk;
+    const auto& psk = StateAccess::of(credentials)->psk;
     if (!psk) return std::nullopt;
     crypto::Secret key{};
     crypto::expand_label(provider, *psk, "hello proof", key);
@@ -34,7 +35,7 @@ std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Creden
 
 std::optional<crypto::Secret> reset_key(crypto::Provider& provider, const Credentials& credentials) {
     crypto::Secret material{};
-    const auto& data = *credentials.data();
+    const auto& data = *StateAccess::of(credentials);
     std::size_t bytes = material.size();
     if (data.psk) {
         material = *data.psk;
@@ -195,9 +196,9 @@ Result<Credentials> Credentials::from_identity_file(const std::filesystem::path&
 Result<void> Credentials::trust(const PublicKey& peer) {
     if (uses_psk())
         return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
-    const auto data = std::make_shared<CredentialsData>(*data_);
+    const auto data = std::make_shared<CredentialsData>(*state_);
     data->trusted.insert(peer);
-    data_ = data;
+    state_ = data;
     return {};
 }
 
@@ -207,7 +208,7 @@ Result<void> Credentials::trust_file(const std::filesystem::path& path) {
     const auto text = openssl::read_key_file(path, Access::open, kMaxTrustFile);
     if (!text) return text.error();
     if (auto other = other_kind(text->view(), KeyKind::public_key, path)) return *other;
-    const auto data = std::make_shared<CredentialsData>(*data_);
+    const auto data = std::make_shared<CredentialsData>(*state_);
     std::string_view rest = text->view();
     for (std::size_t number = 1; !rest.empty(); ++number) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -221,15 +222,15 @@ Result<void> Credentials::trust_file(const std::filesystem::path& path) {
         }
         data->trusted.insert(*key);
     }
-    data_ = data;
+    state_ = data;
     return {};
 }
 
-bool Credentials::trusts(const PublicKey& peer) const { return data_->trusted.contains(peer); }
+bool Credentials::trusts(const PublicKey& peer) const { return state_->trusted.contains(peer); }
 
-bool Credentials::uses_psk() const noexcept { return data_->psk.has_value(); }
+bool Credentials::uses_psk() const noexcept { return state_->psk.has_value(); }
 
-std::optional<PublicKey> Credentials::public_key() const { return openssl::raw_public_key(data_->identity.get()); }
+std::optional<PublicKey> Credentials::public_key() const { return openssl::raw_public_key(state_->identity.get()); }
 
 Result<void> Credentials::write_psk_file(const std::filesystem::path& path) {
     std::array<std::byte, kPskBytes> key{};

@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "base/state_access.hpp"
+
 namespace udtx::openssl {
 namespace {
 
@@ -394,7 +396,7 @@ TlsHandshakeFactory::~TlsHandshakeFactory() = default;
 
 Result<std::unique_ptr<TlsHandshakeFactory>> TlsHandshakeFactory::make(const Credentials& credentials) {
     auto contexts = std::make_unique<Contexts>();
-    contexts->credentials = credentials.data();
+    contexts->credentials = StateAccess::of(credentials);
     for (const Role role : {Role::client, Role::server}) {
         auto context = make_context(role, *contexts->credentials);
         if (!context) return context.error();

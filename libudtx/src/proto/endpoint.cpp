@@ -138,8 +138,8 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
         setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
         setup.window_memory = window_memory_;
         setup.experiment = experiment_;
-        entry.connection =
-            std::make_shared<Connection>(std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now));
+        auto impl = std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now);
+        entry.connection.reset(new Connection(std::move(impl)));
         on_touched(id, entry);
         return entry.connection;
     } catch (...) {  // out of memory

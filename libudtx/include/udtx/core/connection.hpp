@@ -141,8 +141,6 @@ class UDTX_EXPORT Connection {
     class Impl;
 
   public:
-    /// For the library's own code.
-    explicit Connection(std::unique_ptr<Impl> impl);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -233,6 +231,7 @@ class UDTX_EXPORT Connection {
 
   private:
     friend class Endpoint;
+    explicit Connection(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
 

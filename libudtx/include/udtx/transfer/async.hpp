@@ -34,7 +34,7 @@
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::transfer {
-/// For the library's own code.
+/// How the functions of this header work; no interface for programs.
 namespace detail {
 
 /// A transfer whose end a handler awaits. Everything that may end it shares its ownership.

@@ -54,11 +54,12 @@ class UDTX_EXPORT Quota {
   public:
     /// Allows at most `bytes`, counted as `du` counts.
     explicit Quota(std::uint64_t bytes);
-    /// For the library's own code.
-    [[nodiscard]] const std::shared_ptr<DiskQuota>& account() const noexcept { return account_; }
+    /// True if both refer to the same account.
+    friend bool operator==(const Quota&, const Quota&) noexcept = default;
 
   private:
-    std::shared_ptr<DiskQuota> account_;
+    friend struct udtx::StateAccess;
+    std::shared_ptr<DiskQuota> state_;
 };
 
 /// Where to store what another end sends, and what that end may do.

@@ -28,12 +28,10 @@ class UDTX_EXPORT ReceiptFile {
     /// Removes the temporary file, for a process that exits without destructors. Any thread.
     void discard() const noexcept;
 
-    /// For the library's own code.
-    [[nodiscard]] const std::shared_ptr<ReceiptWriter>& writer() const noexcept { return writer_; }
-
   private:
-    explicit ReceiptFile(std::shared_ptr<ReceiptWriter> writer) : writer_(std::move(writer)) {}
-    std::shared_ptr<ReceiptWriter> writer_;
+    friend struct udtx::StateAccess;
+    explicit ReceiptFile(std::shared_ptr<ReceiptWriter> writer) : state_(std::move(writer)) {}
+    std::shared_ptr<ReceiptWriter> state_;
 };
 
 /// A receipt, and its name in error messages.

@@ -30,11 +30,10 @@ class SentNames;
 class UDTX_EXPORT SentFiles {
   public:
     SentFiles();  ///< No files yet.
-    /// For the library's own code.
-    [[nodiscard]] const std::shared_ptr<SentNames>& names() const noexcept { return names_; }
 
   private:
-    std::shared_ptr<SentNames> names_;
+    friend struct udtx::StateAccess;
+    std::shared_ptr<SentNames> state_;
 };
 
 /// What clean_leftovers() removes.

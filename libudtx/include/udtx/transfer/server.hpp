@@ -82,12 +82,10 @@ class UDTX_EXPORT ServedTransfer {
     /// Ends the transfer in good order, as Transfer::cancel() does; after two seconds it ends at once. Does not block.
     void cancel(ErrorCode code, const std::string& reason) const;
 
-    /// For the library's own code.
-    explicit ServedTransfer(std::shared_ptr<ServedState> state) : state_(std::move(state)) {}
-    /// For the library's own code.
-    [[nodiscard]] const std::shared_ptr<ServedState>& state() const noexcept { return state_; }
-
   private:
+    friend class Server;
+    friend class ServerState;
+    explicit ServedTransfer(std::shared_ptr<ServedState> state) : state_(std::move(state)) {}
     std::shared_ptr<ServedState> state_;
 };
 

@@ -145,6 +145,6 @@ Result<ReceiptFile> ReceiptFile::create(const std::string& path) {
     return ReceiptFile(std::move(*writer));
 }
 
-void ReceiptFile::discard() const noexcept { writer_->discard(); }
+void ReceiptFile::discard() const noexcept { state_->discard(); }
 
 }  // namespace udtx::transfer

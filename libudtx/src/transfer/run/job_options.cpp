@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/state_access.hpp"
 #include "io/lanes.hpp"
 #include "io/path_plan.hpp"
 #include "transfer/file/pieces.hpp"
@@ -61,8 +62,8 @@ SendJobOptions job_options(const SendOptions& options) {
     }
     if (!is_stream(options.what)) spell_out(job.sources, job.names.has_value());
     job.stream_fd = options.stream_fd;
-    if (options.sent) job.sent = options.sent->names().get();
-    if (options.receipt) job.receipt = options.receipt->writer().get();
+    if (options.sent) job.sent = StateAccess::of(*options.sent).get();
+    if (options.receipt) job.receipt = StateAccess::of(*options.receipt).get();
     job.fresh = options.fresh;
     job.missing = options.missing;
     return job;
@@ -92,12 +93,12 @@ ReceiveJobOptions job_options(const LandingOptions& options) {
     job.allow_erase = options.allow_erase;
     job.whose = options.whose;
     job.room.min_free = options.min_free;
-    if (options.quota) job.room.quota = options.quota->account();
+    if (options.quota) job.room.quota = StateAccess::of(*options.quota);
     job.keep_base = options.keep_base;
     job.allow_set_id = options.allow_set_id;
     job.dry_run = options.dry_run;
     job.overwrite = options.overwrite;
-    if (options.receipt) job.receipt = options.receipt->writer().get();
+    if (options.receipt) job.receipt = StateAccess::of(*options.receipt).get();
     job.planned = options.planned;
     return job;
 }
@@ -115,7 +116,7 @@ Result<ReceiveJobOptions> job_options(const ReceiveRequest& request, NoteMissing
     job.dry_run = options.what.dry_run;
     job.planned = options.planned;
     job.confirms_last = options.sender_started;
-    if (options.receipt) job.receipt = options.receipt->writer().get();
+    if (options.receipt) job.receipt = StateAccess::of(*options.receipt).get();
 
     const std::uint64_t transfer = number_of(request);
     PullWish wish;
@@ -145,9 +146,9 @@ Result<ConfinedSources> open_offered(const OfferOptions& options, const PullWish
     return open_sources_below(*base, wish.what.sources, wish.stream);
 }
 
-Quota::Quota(std::uint64_t bytes) : account_(std::make_shared<DiskQuota>(bytes)) {}
+Quota::Quota(std::uint64_t bytes) : state_(std::make_shared<DiskQuota>(bytes)) {}
 
-SentFiles::SentFiles() : names_(std::make_shared<SentNames>()) {}
+SentFiles::SentFiles() : state_(std::make_shared<SentNames>()) {}
 
 static_assert(kMaxThreads == io::kMaxThreads);
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/state_access.hpp"
 #include "io/connector.hpp"
 #include "io/listening.hpp"
 #include "io/protocol_thread.hpp"
@@ -171,7 +172,7 @@ class TransferState final : public JobWatch {
     static Result<Transfer> begin(std::unique_ptr<TransferState> state, const Result<void>& opened,
                                   const MakeJob& make_job) {
         if (!opened) return opened.error();
-        if (state->receipt_ && !state->receipt_->writer()->claim()) {
+        if (state->receipt_ && !StateAccess::of(*state->receipt_)->claim()) {
             return Error{ErrorCode::invalid_argument,
                          "the receipt belongs to another transfer: each transfer needs its own"};
         }

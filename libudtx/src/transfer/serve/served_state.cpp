@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/state_access.hpp"
 #include "io/connector.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/core/endpoint.hpp"
@@ -120,7 +121,7 @@ void ServedState::settle() {
         if (outcome.dry_run) {
             receipt->discard();  // the other end asked for the dry run
         } else if (confirmed) {
-            settled = receipt->writer()->finish(
+            settled = StateAccess::of(*receipt)->finish(
                 [receiver](const std::string& path) { return receiver->open_delivered(path); });
         }
     }

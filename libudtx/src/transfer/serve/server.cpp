@@ -372,7 +372,7 @@ Result<void> Server::start() {
 }
 std::vector<ServedTransfer> Server::transfers() const {
     std::vector<ServedTransfer> all;
-    for (auto& connection : state_->connections()) all.emplace_back(std::move(connection));
+    for (auto& connection : state_->connections()) all.push_back(ServedTransfer(std::move(connection)));
     return all;
 }
 Result<void> Server::set_credentials(const Credentials& credentials) {
