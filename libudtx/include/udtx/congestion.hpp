@@ -46,17 +46,9 @@ inline constexpr Duration kTrainTime = std::chrono::milliseconds(1);
     return static_cast<std::uint32_t>(std::min(fit, static_cast<double>(most)));
 }
 
-/// How the capacity of a LineEstimate was measured.
-enum class LineEvidence : std::uint8_t {
-    none,    ///< the capacity is unknown
-    pairs,   ///< 20th percentile of many packet pairs
-    trains,  ///< shortest duration of a train that two trains confirm
-};
-
 /// The estimate of the bottleneck link after one report of the receiver.
 struct LineEstimate {
-    Rate capacity{};                             ///< capacity of the link; zero: unknown
-    LineEvidence evidence = LineEvidence::none;  ///< how `capacity` was measured
+    Rate capacity{};  ///< capacity of the link; zero: unknown
     /// True if `capacity` is only a lower bound: trains arrive as fast as they were sent, or `error` is 1, for example
     /// because interrupt coalescing of the receiver's network card hides their length.
     bool only_least = false;
@@ -67,7 +59,6 @@ struct LineEstimate {
     /// Mean time between clumps, that is, groups of packets with a common receive time stamp. Zero: each packet has its
     /// own stamp.
     Duration granularity{};
-    Duration age{};            ///< time since the report that contained the newest pair
     Rate pair_capacity{};      ///< UDT's capacity: mean of the pairs near their median; zero: unknown
     Rate newest_pair{};        ///< rate of the newest pair alone; zero: no pair since the last report
     double arrival_pps = 0.0;  ///< packets/s at which packets of this end arrive at the receiver; 0: unknown

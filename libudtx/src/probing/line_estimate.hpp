@@ -144,7 +144,6 @@ class LineEstimator {
 
   private:
     LineEstimate last_;
-    std::optional<Instant> paired_;  // when a report last contained a new pair
 };
 
 }  // namespace udtx::probing
