@@ -93,10 +93,10 @@ Result<Route> find_route(const TransferCommand& command, const Run& run, const s
         .credentials = (*remote)->credentials(), .addresses = (*remote)->addresses(), .remote = std::move(*remote)};
 }
 
-Result<transfer::DialOptions> connection_over(const TransferCommand& command, const Route& route,
+Result<transfer::PeerOptions> connection_over(const TransferCommand& command, const Route& route,
                                               TransportConfig config) {
     config.handshake_timeout = handshake_time(config, route);
-    transfer::DialOptions options{.link = command.common.connection(std::move(config)),
+    transfer::PeerOptions options{.connection = command.common.connection(std::move(config)),
                                   .choice = command.common.addresses,
                                   .addresses = route.addresses};
     if (route.remote) options.also = route.remote->own_addresses();

@@ -36,7 +36,7 @@ struct Route {
 [[nodiscard]] Result<Route> find_route(const TransferCommand& command, const Run& run, const std::string& program,
                                        BootstrapFields request);
 /// The options of a connection over the route. invalid_argument: a path of the user is not possible.
-[[nodiscard]] Result<transfer::DialOptions> connection_over(const TransferCommand& command, const Route& route,
+[[nodiscard]] Result<transfer::PeerOptions> connection_over(const TransferCommand& command, const Route& route,
                                                             TransportConfig config);
 /// Turns an error of the library into one line with cause and remedy.
 [[nodiscard]] std::string explain(const Error& error, const TransferCommand& command, const Route& route,

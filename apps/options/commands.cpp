@@ -385,7 +385,7 @@ Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, 
                       command.common.origins, [&] { return command.check(flags); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
-    if (const auto placed = parsed->place(command.url); !placed) return placed.error();
+    if (const auto put = parsed->place(command.url); !put) return put.error();
     return EarlyText();
 }
 
@@ -406,7 +406,7 @@ Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, 
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     if (command.pulls() && !command.remote) {
-        if (const auto placed = parsed->place(command.url); !placed) return placed.error();
+        if (const auto put = parsed->place(command.url); !put) return put.error();
     }
     return EarlyText();
 }

@@ -158,7 +158,7 @@ TransportConfig CommonOptions::transport() const {
     return config;
 }
 
-transfer::LinkOptions CommonOptions::connection(TransportConfig config) const {
+transfer::ConnectionOptions CommonOptions::connection(TransportConfig config) const {
     return {.transport = std::move(config), .threads = threads, .patience = timeout};
 }
 
@@ -273,7 +273,7 @@ Result<void> PathOptions::check() {
     return {};
 }
 
-Result<void> PathOptions::apply(transfer::DialOptions& connection, bool again) const {
+Result<void> PathOptions::apply(transfer::PeerOptions& connection, bool again) const {
     connection.paths = requests;
     connection.skip_absent_paths = again;
     if (requests.empty() || again) return {};

@@ -77,7 +77,7 @@ struct CommonOptions {
     /// True if the summary has lines about the path. In the log of a script, one line a run is enough.
     [[nodiscard]] bool wants_details(bool terminal) const noexcept { return verbose || progress || stats || terminal; }
     [[nodiscard]] TransportConfig transport() const;
-    [[nodiscard]] transfer::LinkOptions connection(TransportConfig config) const;
+    [[nodiscard]] transfer::ConnectionOptions connection(TransportConfig config) const;
     /// For a side that reconnects: shortens the timeouts, because the user's patience covers more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;
     /// The flags that the other side is started with over ssh.
@@ -111,7 +111,7 @@ struct PathOptions {
     Result<void> check();
     /// Adds the paths to the options of a connection, whose addresses are the peer's. `again`: all paths existed at an
     /// earlier connection, so one that is missing now is left out.
-    [[nodiscard]] Result<void> apply(transfer::DialOptions& connection, bool again = false) const;
+    [[nodiscard]] Result<void> apply(transfer::PeerOptions& connection, bool again = false) const;
     /// For messages: the hosts and ports to connect to for `url`, "big.example:7011/udp".
     [[nodiscard]] std::string targets(const Url& url) const;
 };

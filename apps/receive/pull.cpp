@@ -123,7 +123,7 @@ class Pull final : public TransferRun {
         auto connection = connection_over(recv_, route, std::move(config));
         if (!connection) return connection.error();
         transfer::ReceiveRequest request{
-            .credentials = route.credentials, .options = options(), .dial = std::move(*connection)};
+            .credentials = route.credentials, .options = options(), .peer = std::move(*connection)};
         request.events.log = run_.log.sink();
         return transfer::start_receive(std::move(request));
     }

@@ -153,7 +153,7 @@ PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load)
     if (probe.gentle) config.max_rate = kGentle;
     auto connection = connection_over(command, *route, std::move(config));
     if (!connection) return fail(connection.error());
-    transfer::MeasureRequest request{.credentials = route->credentials, .dial = std::move(*connection)};
+    transfer::MeasureRequest request{.credentials = route->credentials, .peer = std::move(*connection)};
     request.events.log = run.log.sink();
     auto transfer = transfer::start_measure(std::move(request));
     if (!transfer) return fail(transfer.error());

@@ -161,7 +161,7 @@ class Push final : public TransferRun {
         auto connection = connection_over(send_, route, std::move(config));
         if (!connection) return connection.error();
         transfer::SendRequest request{
-            .credentials = route.credentials, .options = options(), .dial = std::move(*connection)};
+            .credentials = route.credentials, .options = options(), .peer = std::move(*connection)};
         request.events.log = run_.log.sink();
         auto transfer = transfer::start_send(std::move(request));
         if (transfer && cap < send_.common.min_rate) transfer->set_max_rate(cap);

@@ -256,13 +256,13 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
                                     .choice = command.common.addresses,
                                     .socket = UniqueFd(command.inherited_socket),
                                     .credentials = credentials};
-    options.link = command.common.connection(command.common.transport());
+    options.connection = command.common.connection(command.common.transport());
     // A receiver sends only acknowledgements. Its cap applies to received data, and the sender obeys it.
-    options.link.transport.max_rate = Rate::infinite();
-    options.link.transport.max_receive_rate = told_;
+    options.connection.transport.max_rate = Rate::infinite();
+    options.connection.transport.max_receive_rate = told_;
     options.protocol_threads = command.protocol_threads;
     // The reader of standard output may pause for any time.
-    if (command.streaming && !options.link.patience) options.link.patience = Duration::zero();
+    if (command.streaming && !options.connection.patience) options.connection.patience = Duration::zero();
 
     options.admit = [this](const transfer::Client& client) { return admit(client); };
     options.push = [this](const transfer::Client& client) { return access_.push(client); };

@@ -449,7 +449,7 @@ ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
     std::optional<ExitCode> lost;
     for (;;) {
         transfer::AwaitRequest await{.credentials = Credentials::from_psk(*key),
-                                     .link = requested->options.connection(requested->config)};
+                                     .connection = requested->options.connection(requested->config)};
         // The datagrams of a new connection wait in the socket while no transfer reads it.
         await.socket.reset(::fcntl(socket->fd.get(), F_DUPFD_CLOEXEC, 0));
         if (lost) await.peer_within = requested->options.timeout.value_or(transfer::kPatience);

@@ -42,7 +42,7 @@ Fleet::Fleet(const FleetSetup& setup)
     draw_deaths();
     for (Shard& shard : shards_) {
         listen(shard);
-        dial(shard);
+        connect_one(shard);
     }
 }
 
@@ -98,7 +98,7 @@ void Fleet::listen(Shard& shard) {
     });
 }
 
-void Fleet::dial(Shard& shard) {
+void Fleet::connect_one(Shard& shard) {
     shard.from->connect(shard.to->address(),
                         std::make_shared<Sender>(Sender::Options{.bytes = shard.bytes - shard.proven}));
 }
@@ -125,7 +125,7 @@ void Fleet::come_back(Shard& shard) {
         listen(shard);
     }
     shard.from->start_anew();
-    dial(shard);
+    connect_one(shard);
 }
 
 void Fleet::look(FleetFigures& figures) {

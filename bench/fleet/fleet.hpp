@@ -71,7 +71,7 @@ class Fleet {
     void connect_lines();
     void draw_deaths();
     void listen(Shard& shard);
-    void dial(Shard& shard);
+    void connect_one(Shard& shard);
     void die(Shard& shard);
     void come_back(Shard& shard);
     /// Handles the deaths, restarts and completions that are due now. Measures fairness once, at half of the ideal

@@ -85,12 +85,12 @@ class NoCipher final : public crypto::Provider {
 /// Releases each byte at the next tick.
 class Drain final : public sim::App {
   public:
-    void on_placed(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
+    void on_piece(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
         stream_ = id;
         held_ += bytes.size();
     }
     void on_tick(Instant /*now*/, proto::Connection& connection) override {
-        if (held_ > 0) connection.release_placed(stream_, std::exchange(held_, 0));
+        if (held_ > 0) connection.release_pieces(stream_, std::exchange(held_, 0));
     }
 
   private:
@@ -133,7 +133,7 @@ class Run {
           server_(provider_, kit_.handshakes(), 2, config(), std::make_shared<Drain>()) {
         server_.endpoint.listen(1);
         client_.connection = client_.endpoint.connect(now_, sim::make_address(2, 1));
-        client_.connection->set_placed_sink(client_.app.get());
+        client_.connection->set_piece_sink(client_.app.get());
     }
 
     /// Runs until the client has sent `packets` more data packets.
@@ -210,7 +210,7 @@ class Run {
         }
         while (const auto connection = end.endpoint.accept()) {
             end.connection = connection;
-            connection->set_placed_sink(end.app.get());
+            connection->set_piece_sink(end.app.get());
         }
     }
 

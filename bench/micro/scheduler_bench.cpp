@@ -26,7 +26,7 @@ void pick_eds(benchmark::State& state) {
         if (!pick) std::abort();
         benchmark::DoNotOptimize(pick->from);
     }
-    state.SetLabel(static_cast<StreamKind>(state.range(1)) == StreamKind::placed ? "placed" : "ordered");
+    state.SetLabel(static_cast<StreamKind>(state.range(1)) == StreamKind::unordered ? "unordered" : "ordered");
 }
 BENCHMARK(pick_eds)->ArgsProduct({{2, 8}, {0, 1}});
 

@@ -97,10 +97,10 @@ void Experiment::add_flow(std::uint32_t index) {
     const auto server = ns3::CompleteConstruct(new Ns3Host(setup_of("receiver", to, 1000 + index), {}, listen));
     topology_.receiver()->AddApplication(server);
 
-    const auto dial = [to](Ns3Host& host) {
+    const auto connect = [to](Ns3Host& host) {
         host.connect(to, std::make_shared<sim::Sender>(sim::Sender::Options{.bytes = kEndless}));
     };
-    flow.sender = ns3::CompleteConstruct(new Ns3Host(setup_of("sender", from, 2000 + index), {}, dial));
+    flow.sender = ns3::CompleteConstruct(new Ns3Host(setup_of("sender", from, 2000 + index), {}, connect));
     flow.sender->SetStartTime(to_ns3(flow.joins));
     topology_.sender()->AddApplication(flow.sender);
 }

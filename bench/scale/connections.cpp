@@ -2,9 +2,9 @@
 //
 // `udtx-scale-connections listen KEY` prints "port PORT". It ends when its standard input ends.
 //
-// `udtx-scale-connections dial KEY PORT COUNT BYTES` prints "connected SECONDS" after the last handshake. When it reads
-// a line from standard input, it sends BYTES bytes over each connection. It prints "delivered SECONDS" when all of them
-// are acknowledged.
+// `udtx-scale-connections connect KEY PORT COUNT BYTES` prints "connected SECONDS" after the last handshake. When it
+// reads a line from standard input, it sends BYTES bytes over each connection. It prints "delivered SECONDS" when all
+// of them are acknowledged.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -68,14 +68,14 @@ class Sink final : public proto::ConnectionHandler {
         }
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 };
 
 /// One connection of the end that connects. It calls `told` when it is connected, and again when its bytes are
 /// delivered.
-class Dialler final : public proto::ConnectionHandler {
+class Caller final : public proto::ConnectionHandler {
   public:
-    explicit Dialler(std::function<void()> told) : told_(std::move(told)) {}
+    explicit Caller(std::function<void()> told) : told_(std::move(told)) {}
 
     void attach(std::shared_ptr<proto::Connection> connection) { connection_ = std::move(connection); }
     void send(const Chunk& block, std::uint64_t bytes) {
@@ -94,7 +94,7 @@ class Dialler final : public proto::ConnectionHandler {
         if (delivered || std::holds_alternative<proto::event::Connected>(event)) told_();
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
     std::function<void()> told_;
@@ -108,12 +108,12 @@ class Incast {
 
     void run(std::uint64_t bytes) {
         print("connected", stage([this] {
-                  for (std::size_t i = 0; i < std::min(kHandshakesAtOnce, count_); ++i) dial();
+                  for (std::size_t i = 0; i < std::min(kHandshakesAtOnce, count_); ++i) connect_one();
               }));
         if (std::string line; !std::getline(std::cin, line)) return;
         const Chunk zeros(std::shared_ptr<std::byte[]>(new std::byte[kBlockBytes]()), kBlockBytes);
         print("delivered", stage([&] {
-                  for (const auto& dialler : diallers_) dialler->send(zeros, bytes);
+                  for (const auto& caller : callers_) caller->send(zeros, bytes);
               }));
     }
 
@@ -131,13 +131,13 @@ class Incast {
         std::printf("%s %.6f\n", what, seconds);
         std::fflush(stdout);
     }
-    void dial() {
-        const auto dialler = std::make_shared<Dialler>([this] { on_told(); });
-        diallers_.push_back(dialler);
-        dialler->attach(driver_.connect(local_host(port_), dialler));
+    void connect_one() {
+        const auto caller = std::make_shared<Caller>([this] { on_told(); });
+        callers_.push_back(caller);
+        caller->attach(driver_.connect(local_host(port_), caller));
     }
     void on_told() {
-        if (diallers_.size() < count_) dial();
+        if (callers_.size() < count_) connect_one();
         if (++told_ == count_) over_.set_value();
     }
 
@@ -145,7 +145,7 @@ class Incast {
     std::uint16_t port_;
     std::size_t count_;
     std::size_t told_ = 0;
-    std::vector<std::shared_ptr<Dialler>> diallers_;
+    std::vector<std::shared_ptr<Caller>> callers_;
     std::promise<void> over_;
 };
 
@@ -162,7 +162,7 @@ int listen(const std::string& key) {
     return 0;
 }
 
-int dial(const std::string& key, std::uint16_t port, std::size_t count, std::uint64_t bytes) {
+int connect_all(const std::string& key, std::uint16_t port, std::size_t count, std::uint64_t bytes) {
     if (count == 0 || count > kMaxConnections) die("COUNT lies between 1 and " + std::to_string(kMaxConnections));
     const auto transport = open_transport(key);
     Incast incast(transport->driver(), port, count);
@@ -177,10 +177,10 @@ int dial(const std::string& key, std::uint16_t port, std::size_t count, std::uin
 int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() == 2 && words[0] == "listen") return listen(words[1]);
-    if (words.size() == 5 && words[0] == "dial") {
-        return dial(words[1], static_cast<std::uint16_t>(std::stoul(words[2])), std::stoul(words[3]),
-                    std::stoull(words[4]));
+    if (words.size() == 5 && words[0] == "connect") {
+        return connect_all(words[1], static_cast<std::uint16_t>(std::stoul(words[2])), std::stoul(words[3]),
+                           std::stoull(words[4]));
     }
-    std::fputs("udtx-scale-connections listen KEY | dial KEY PORT COUNT BYTES\n", stderr);
+    std::fputs("udtx-scale-connections listen KEY | connect KEY PORT COUNT BYTES\n", stderr);
     return 2;
 }

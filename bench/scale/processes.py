@@ -105,22 +105,22 @@ class Connections:
     def run(self, count, size):
         each = max(1, size // count)
         listener = self.start("listener", "listen", self.key)
-        dialler = None
+        caller = None
         try:
-            dialler = self.start("dialler", "dial", self.key, str(int(self.answer(listener))), str(count), str(each))
-            connected = self.answer(dialler)
-            at_rest = [place.memory(meter.pid, "VmRSS") for meter in (dialler, listener)]
-            dialler.process.stdin.write(b"\n")
-            dialler.process.stdin.flush()
-            delivered = self.answer(dialler)
-            finish(dialler, "the dialling end", os.path.join(self.work, "dialler.log"))
+            caller = self.start("caller", "connect", self.key, str(int(self.answer(listener))), str(count), str(each))
+            connected = self.answer(caller)
+            at_rest = [place.memory(meter.pid, "VmRSS") for meter in (caller, listener)]
+            caller.process.stdin.write(b"\n")
+            caller.process.stdin.flush()
+            delivered = self.answer(caller)
+            finish(caller, "the connecting end", os.path.join(self.work, "caller.log"))
             listener.process.stdin.close()
             finish(listener, "the listening end", os.path.join(self.work, "listener.log"))
         finally:
-            for meter in (dialler, listener):
+            for meter in (caller, listener):
                 if meter is not None:
                     meter.end()
-        found = figures(each * count, delivered, dialler.cpu + listener.cpu, (dialler.peak, listener.peak))
+        found = figures(each * count, delivered, caller.cpu + listener.cpu, (caller.peak, listener.peak))
         return {**found, "handshakes_per_s": count / connected, "rss_at_rest_mb": max(at_rest) / 1e6}
 
 

@@ -136,7 +136,7 @@ void use_session(Round& round, Setup& setup) {
             return;
         case 8: {
             // The call ends by itself, by cancel(), or when the session ends.
-            const auto id = session->start_accept_stream(udtx::StreamKind::placed, [](const auto&) {});
+            const auto id = session->start_accept_stream(udtx::StreamKind::unordered, [](const auto&) {});
             session->cancel(id);
             return;
         }

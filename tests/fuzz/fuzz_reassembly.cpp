@@ -36,7 +36,7 @@ class Model {
         const bool allowed = end <= limit_ && (!final_ || end <= *final_) && (!fin || !final_ || end == *final_) &&
                              (!fin || end >= highest_);
         const auto grown = stream_.on_data(offset, bytes, fin, [&](std::uint64_t at, std::span<const std::byte> piece) {
-            require(!ordered_ && !stopped_, "only placed streams that are wanted hand over");
+            require(!ordered_ && !stopped_, "only unordered streams that are wanted hand over");
             place(at, piece);
         });
         require(grown.ok() == allowed, "what is within credit and final size is taken, and nothing else");
@@ -118,7 +118,7 @@ class Model {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
-    Model model(data[0] % 2 == 0 ? StreamKind::ordered : StreamKind::placed);
+    Model model(data[0] % 2 == 0 ? StreamKind::ordered : StreamKind::unordered);
     int operations = 0;
     for (std::size_t i = 1; i + 4 <= size && operations < 200 && !model.over(); i += 4, ++operations) {
         const std::uint64_t where = (data[i + 1] | static_cast<std::uint64_t>(data[i + 2]) << 8U) * 4U;

@@ -62,12 +62,12 @@ class Target {
         end_ = std::make_shared<fuzz::JobEnd>(std::move(*job));
         peer_ = std::make_shared<fuzz::Peer>();
         const std::shared_ptr<sim::App> listening = pull_ ? std::shared_ptr<sim::App>(peer_) : end_;
-        const std::shared_ptr<sim::App> dialling = pull_ ? std::shared_ptr<sim::App>(end_) : peer_;
+        const std::shared_ptr<sim::App> connecting = pull_ ? std::shared_ptr<sim::App>(end_) : peer_;
         server_.listen(1, [=](proto::Connection&) { return listening; });
-        client_.connect(server_.address(), dialling);
+        client_.connect(server_.address(), connecting);
         line_.settle(std::chrono::milliseconds(50));
         require(sender().connection && !receiving_host().sessions().empty(), "the connection is up");
-        if (!pull_) peer_->dial(*sender().connection);
+        if (!pull_) peer_->start(*sender().connection);
     }
 
     void take(const fuzz::Record& record) {
@@ -112,7 +112,7 @@ class Target {
         if (!connection) return;
         peer_->say(*connection, script_.control().bytes());
         peer_->say(*connection, script_.raw());
-        peer_->give(*connection, script_.data(), StreamKind::placed);
+        peer_->give(*connection, script_.data(), StreamKind::unordered);
         script_.clear();
         sending_host().pump();
         line_.settle(std::chrono::milliseconds(1));

@@ -34,7 +34,7 @@ class Talker final : public sim::App {
     void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {
         if (std::holds_alternative<proto::event::Connected>(event)) {
             connected = true;
-            for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+            for (const StreamKind kind : {StreamKind::ordered, StreamKind::unordered}) {
                 const auto stream = connection.open_stream(kind);
                 if (!stream) continue;
                 const std::vector<std::byte> bytes(kBytes / 2, std::byte{0x55});
@@ -46,19 +46,19 @@ class Talker final : public sim::App {
             while (const std::size_t n = connection.read(readable->id, block).bytes) received += n;
         }
     }
-    void on_placed(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
+    void on_piece(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
         received += bytes.size();
         to_release = id;
-        placed += bytes.size();
+        passed += bytes.size();
     }
     void on_tick(Instant /*now*/, proto::Connection& connection) override {
-        if (placed > 0) connection.release_placed(to_release, placed);
-        placed = 0;
+        if (passed > 0) connection.release_pieces(to_release, passed);
+        passed = 0;
     }
 
     bool connected = false;
     std::uint64_t received = 0;
-    std::uint64_t placed = 0;
+    std::uint64_t passed = 0;
     StreamId to_release;
 };
 

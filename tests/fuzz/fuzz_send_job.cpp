@@ -152,12 +152,12 @@ class Target {
         end_ = std::make_shared<fuzz::JobEnd>(make_job(choice, done_.callback()));
         peer_ = std::make_shared<fuzz::Peer>();
         const std::shared_ptr<sim::App> listening = served_ ? std::shared_ptr<sim::App>(end_) : peer_;
-        const std::shared_ptr<sim::App> dialling = served_ ? std::shared_ptr<sim::App>(peer_) : end_;
+        const std::shared_ptr<sim::App> connecting = served_ ? std::shared_ptr<sim::App>(peer_) : end_;
         server_.listen(1, [=](proto::Connection&) { return listening; });
-        client_.connect(server_.address(), dialling);
+        client_.connect(server_.address(), connecting);
         line_.settle(std::chrono::milliseconds(50));
         require(!client_.sessions().empty() && !server_.sessions().empty(), "the connection is up");
-        if (served_) peer_->dial(*peer_host().session().connection);
+        if (served_) peer_->start(*peer_host().session().connection);
         run();
     }
 
@@ -168,7 +168,7 @@ class Target {
         if (record.kind % 16 == 0) {
             peer_->say(*connection, record.bytes);
         } else if (record.kind % 16 == 14) {
-            peer_->give(*connection, record.bytes, StreamKind::placed);
+            peer_->give(*connection, record.bytes, StreamKind::unordered);
         } else {
             MessageWriter out;
             out.put(message_of(record));

@@ -34,7 +34,7 @@ struct Course {
     bool finished = false;
     bool given_up = false;  // reset or stopped
     bool end_read = false;
-    std::bitset<kMostBytes> placed;
+    std::bitset<kMostBytes> received;
 };
 using Courses = std::map<std::pair<std::uint64_t, int>, Course>;  // by stream and writing end
 
@@ -53,13 +53,13 @@ class End final : public sim::App {
         if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) add(reset->id);
         if (std::holds_alternative<proto::event::Closed>(event)) closed = true;
     }
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
         Course& course = courses_[{id.value, 1 - number_}];
         require(offset + bytes.size() <= course.written, "no more arrives than was written");
         for (std::size_t i = 0; i < bytes.size(); ++i) {
-            require(bytes[i] == byte_at(id, 1 - number_, offset + i), "placed bytes are those that were written");
-            require(!course.placed[offset + i], "each byte is placed once");
-            course.placed[offset + i] = true;
+            require(bytes[i] == byte_at(id, 1 - number_, offset + i), "unordered bytes are those that were written");
+            require(!course.received[offset + i], "each byte is delivered once");
+            course.received[offset + i] = true;
         }
         held += bytes.size();
         held_of[id.value] += bytes.size();
@@ -117,16 +117,16 @@ class Target {
     [[nodiscard]] bool all_read() const {
         return std::all_of(courses_.begin(), courses_.end(), [](const auto& entry) {
             const Course& c = entry.second;
-            const bool placed = StreamId{entry.first.first}.kind() == StreamKind::placed;
+            const bool unordered = StreamId{entry.first.first}.kind() == StreamKind::unordered;
             return c.given_up ||
-                   (placed ? c.placed.count() == c.written : c.read == c.written && c.end_read == c.finished);
+                   (unordered ? c.received.count() == c.written : c.read == c.written && c.end_read == c.finished);
         });
     }
 
     void use(proto::Connection& connection, int end, unsigned what, std::uint8_t much) {
         End& app = *ends_[static_cast<std::size_t>(end)];
         if (what == 0 && app.streams.size() < kMostStreams) {
-            const auto opened = connection.open_stream((much & 1U) == 0 ? StreamKind::ordered : StreamKind::placed);
+            const auto opened = connection.open_stream((much & 1U) == 0 ? StreamKind::ordered : StreamKind::unordered);
             if (opened) app.add(*opened);
         }
         if (what == 12) connection.close(line_.now(), much, "enough");
@@ -165,8 +165,8 @@ class Target {
     }
 
     void read(proto::Connection& connection, int end, StreamId id, std::size_t most) {
-        if (id.kind() == StreamKind::placed) {
-            connection.release_placed(id, std::exchange(ends_[static_cast<std::size_t>(end)]->held_of[id.value], 0));
+        if (id.kind() == StreamKind::unordered) {
+            connection.release_pieces(id, std::exchange(ends_[static_cast<std::size_t>(end)]->held_of[id.value], 0));
             return;
         }
         Course& course = courses_[{id.value, 1 - end}];

@@ -118,8 +118,8 @@ void JobEnd::on_event(Instant now, proto::Connection& connection, const proto::E
     job_->on_event(now, connection, event);
 }
 
-void JobEnd::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    job_->on_placed(id, offset, bytes);
+void JobEnd::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    job_->on_piece(id, offset, bytes);
 }
 
 void JobEnd::run(Line& line, LineHost& host) {
@@ -140,7 +140,7 @@ void JobEnd::run(Line& line, LineHost& host) {
     }
 }
 
-void Peer::dial(proto::Connection& connection) {
+void Peer::start(proto::Connection& connection) {
     const auto opened = connection.open_stream(StreamKind::ordered);
     if (opened) control_ = *opened;
 }
@@ -158,7 +158,7 @@ void Peer::on_event(Instant /*now*/, proto::Connection& connection, const proto:
     }
 }
 
-void Peer::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> bytes) {
+void Peer::on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> bytes) {
     heard_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 

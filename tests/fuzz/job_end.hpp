@@ -61,7 +61,7 @@ class JobEnd final : public sim::App {
     explicit JobEnd(std::unique_ptr<transfer::Job> job);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
     /// Runs the disk threads and the link until both are idle.
     void run(Line& line, LineHost& host);
@@ -76,13 +76,13 @@ class JobEnd final : public sim::App {
 class Peer final : public sim::App {
   public:
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
     void say(proto::Connection& connection, std::span<const std::byte> control);
     void give(proto::Connection& connection, std::span<const std::byte> data, StreamKind kind);
     [[nodiscard]] const std::string& heard() const noexcept { return heard_; }
     /// Opens the control stream. The side that connects calls it.
-    void dial(proto::Connection& connection);
+    void start(proto::Connection& connection);
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
   private:

@@ -109,15 +109,15 @@ fi
 
 # F11: the server has another identity than before.
 start_recv today --dir "$work/dst" --identity "$work/eve" --authorized-keys "$work/alice.pub"
-dial=("$send" --identity "$work/alice" --pin "$work/bob.pub" --timeout 120 "$work/file" "udtx://127.0.0.1:$port/changed")
+push=("$send" --identity "$work/alice" --pin "$work/bob.pub" --timeout 120 "$work/file" "udtx://127.0.0.1:$port/changed")
 began=$SECONDS
-expect 40 setsid --wait "${dial[@]}" </dev/null
-[ $((SECONDS - began)) -lt 60 ] || fail "a changed pin is dialled again and again"
+expect 40 setsid --wait "${push[@]}" </dev/null
+[ $((SECONDS - began)) -lt 60 ] || fail "a changed pin is tried again and again"
 said '--pin'
 # The result is the same with a terminal and a user who answers yes.
 if command -v script >/dev/null; then
     code=0
-    printf 'yes\nyes\nyes\n' | timeout 100 script -qec "$(printf '%q ' "${dial[@]}")" /dev/null >"$work/last.err" 2>&1 || code=$?
+    printf 'yes\nyes\nyes\n' | timeout 100 script -qec "$(printf '%q ' "${push[@]}")" /dev/null >"$work/last.err" 2>&1 || code=$?
     [ "$code" -eq 40 ] || fail "code $code instead of 40 with a terminal"
 fi
 [ ! -e "$work/dst/changed" ] || fail "a server with another key got the file"

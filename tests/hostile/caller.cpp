@@ -44,16 +44,16 @@ void Caller::on_event(Instant now, proto::Connection& connection, const proto::E
 
 void Caller::on_wake(Instant /*now*/, proto::Connection& /*connection*/) {}
 
-void Caller::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> bytes) {
+void Caller::on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> bytes) {
     const std::lock_guard lock(mutex_);
-    ending_.placed.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    ending_.data.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 void Caller::speak(proto::Connection& connection) {
     control_ = test::need(connection.open_stream(StreamKind::ordered));
     test::need(connection.write(*control_, Chunk::copy_of(speech_.control)));
     if (!speech_.data.empty()) {
-        const StreamKind kind = speech_.ordered_data ? StreamKind::ordered : StreamKind::placed;
+        const StreamKind kind = speech_.ordered_data ? StreamKind::ordered : StreamKind::unordered;
         const StreamId data = test::need(connection.open_stream(kind));
         test::need(connection.write(data, Chunk::copy_of(std::as_bytes(std::span(speech_.data)))));
         if (speech_.end_data) test::need(connection.finish(data));

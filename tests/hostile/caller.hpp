@@ -36,7 +36,7 @@ struct Ending {
     bool confirmed = false;
     transfer::message::Totals totals{};
     std::vector<transfer::message::FileFailed> failed{};
-    std::string placed{};  ///< the data that arrived
+    std::string data{};  ///< the data that arrived
 };
 
 class Caller final : public proto::ConnectionHandler {
@@ -48,7 +48,7 @@ class Caller final : public proto::ConnectionHandler {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
     void speak(proto::Connection& connection);

@@ -51,7 +51,7 @@ class Endless final : public proto::ConnectionHandler {
         if (!told_) speak(connection);
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
     void speak(proto::Connection& connection) {

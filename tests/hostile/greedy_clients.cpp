@@ -77,7 +77,7 @@ class Incast {
     Incast(io::Driver& driver, std::uint16_t port, std::size_t count, const std::string& mode)
         : driver_(driver), server_(test::loopback(port)), count_(count), words_(Chunk::copy_of(words_of(mode))) {}
     void begin() {
-        for (; dialled_ < count_ && dialled_ - there_ < kAtOnce; ++dialled_) {
+        for (; started_ < count_ && started_ - there_ < kAtOnce; ++started_) {
             static_cast<void>(driver_.connect(server_, std::make_shared<Client>(*this)));
         }
     }
@@ -98,7 +98,7 @@ class Incast {
             std::fflush(stdout);
         }
         void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-        void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+        void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
       private:
         Incast& incast_;
@@ -114,7 +114,7 @@ class Incast {
     const Address server_;
     const std::size_t count_;
     const Chunk words_;  // shared by all clients
-    std::size_t dialled_ = 0;
+    std::size_t started_ = 0;
     std::size_t there_ = 0;
 };
 

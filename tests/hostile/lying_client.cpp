@@ -42,8 +42,8 @@ class Round {
         const bool waits = lie.expect == Expect::waits;
         const Ending ending = Caller::call(driver_, server_, std::move(speech), waits ? kQuiet : Duration(kEndWithin));
         judge(lie, ending);
-        if (ending.placed.find(kCanary) != std::string::npos) wrong(lie, ending, "the canary was sent");
-        if (fetches && lie.name == "the truth" && ending.placed.find("mine") == std::string::npos) {
+        if (ending.data.find(kCanary) != std::string::npos) wrong(lie, ending, "the canary was sent");
+        if (fetches && lie.name == "the truth" && ending.data.find("mine") == std::string::npos) {
             wrong(lie, ending, "nothing came of the truth");
         }
         if (const std::string harm = ground_.harm(); !harm.empty()) wrong(lie, ending, harm);

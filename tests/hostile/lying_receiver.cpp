@@ -40,7 +40,7 @@ class Liar final : public proto::ConnectionHandler {
         test::hear_all(connection, *control_, reader_, [&](const auto& heard) { hear(now, connection, heard); });
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
     void hear(Instant now, proto::Connection& connection, const transfer::Message& heard) {

@@ -35,7 +35,7 @@ class Liar final : public proto::ConnectionHandler {
         test::hear_all(connection, *control_, reader_, [&](const auto& heard) { hear(now, connection, heard); });
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
     void hear(Instant now, proto::Connection& connection, const transfer::Message& heard) {
@@ -48,7 +48,7 @@ class Liar final : public proto::ConnectionHandler {
     void tell(proto::Connection& connection) {
         hostile::Script script(asked_);
         lie_.tell(script);
-        const StreamId data = need(connection.open_stream(StreamKind::placed));
+        const StreamId data = need(connection.open_stream(StreamKind::unordered));
         const auto bytes = std::as_bytes(std::span(script.data()));
         const bool good = connection.write(*control_, Chunk::copy_of(script.control())).ok() &&
                           (bytes.empty() || connection.write(data, Chunk::copy_of(bytes)).ok()) &&

@@ -61,8 +61,8 @@ class Incast {
         }
     }
     void begin() {
-        while (dialled_ < count_ && dialled_ - in_ - refused_ < kAtOnce) {
-            ++dialled_;
+        while (started_ < count_ && started_ - in_ - refused_ < kAtOnce) {
+            ++started_;
             static_cast<void>(driver_.connect(server_, std::make_shared<Client>(*this)));
         }
     }
@@ -91,7 +91,7 @@ class Incast {
             }
         }
         void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-        void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+        void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
       private:
         Incast& incast_;
@@ -110,7 +110,7 @@ class Incast {
         if (!data_) return;
         const StreamId control = need(connection.open_stream(StreamKind::ordered));
         need(connection.write(control, Chunk::copy_of(words_)));
-        const StreamId data = need(connection.open_stream(StreamKind::placed));
+        const StreamId data = need(connection.open_stream(StreamKind::unordered));
         need(connection.write(data, *data_));
     }
     void come_in() {
@@ -142,7 +142,7 @@ class Incast {
     std::vector<std::byte> words_;  // the control messages before data_
     std::size_t said_ = 0;          // number of bytes of words_ that slow clients have sent
     std::map<proto::Connection*, std::optional<StreamId>> connections_;
-    std::size_t dialled_ = 0;
+    std::size_t started_ = 0;
     std::size_t in_ = 0;
     std::size_t refused_ = 0;
     std::size_t put_out_ = 0;

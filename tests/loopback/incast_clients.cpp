@@ -73,12 +73,12 @@ class Client final : public proto::ConnectionHandler {
         if (readable != nullptr) read(now, connection);
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
     void begin(proto::Connection& connection) {
         control_ = need(connection.open_stream(StreamKind::ordered));
-        data_ = need(connection.open_stream(StreamKind::placed));
+        data_ = need(connection.open_stream(StreamKind::unordered));
         MessageWriter out;
         message::Offer offer;
         offer.transfer = number_ + 1;
@@ -133,7 +133,7 @@ class Incast {
 
     void run() {
         driver_.post([this] {
-            for (std::size_t i = 0; i < std::min(kAtOnce, count_); ++i) dial();
+            for (std::size_t i = 0; i < std::min(kAtOnce, count_); ++i) connect_one();
         });
         all_there_.get_future().wait();
         std::printf("begun %zu\n", begun_);
@@ -151,7 +151,7 @@ class Incast {
     }
 
   private:
-    void dial() {
+    void connect_one() {
         const auto client = std::make_shared<Client>(
             clients_.size(), [this](News news, const std::string& reason) { hear(news, reason); });
         clients_.push_back(client);
@@ -166,7 +166,7 @@ class Incast {
         if (news == News::confirmed) ++confirmed_;
         if (news == News::refused) ++refused_;
         if (news == News::refused) reason_ = reason;
-        if (news != News::confirmed && clients_.size() < count_) dial();
+        if (news != News::confirmed && clients_.size() < count_) connect_one();
         if (!released_ && begun_ + refused_ == count_) all_there_.set_value();
         tell_if_over();
     }

@@ -100,20 +100,20 @@ grep -q "^message .*--port.*unknown%20after" "$work/last.out" || fail "a word to
 
 # --- this side connects while its request is in transit: the request arrives only after that
 for far in recv send; do
-    far_program "late_$far" "{ until [ -e '$work/dialled' ]; do sleep 0.05; done; cat; } | '${!far}' \"\$@\""
+    far_program "late_$far" "{ until [ -e '$work/connected' ]; do sleep 0.05; done; cat; } | '${!far}' \"\$@\""
 done
-dials_early() {  # dials_early COMMAND...
-    rm -f "$work/dialled"
+connects_early() {  # connects_early COMMAND...
+    rm -f "$work/connected"
     "$@" -v 2>"$work/last.err" &
     local early=$!
     receivers+=("$early")
     until_true 120 grep -q "connecting to" "$work/last.err"
-    touch "$work/dialled"
+    touch "$work/connected"
     wait_for 0 "$early"
 }
-dials_early "$send" "${ssh[@]}" --remote-bin "$work/late_recv" "$work/file" "far:$work/dst/pushed"
+connects_early "$send" "${ssh[@]}" --remote-bin "$work/late_recv" "$work/file" "far:$work/dst/pushed"
 cmp "$work/file" "$work/dst/pushed" || fail "pushed"
-dials_early "$recv" "${ssh[@]}" --remote-bin "$work/late_send" "far:$work/file" "$work/dst/pulled"
+connects_early "$recv" "${ssh[@]}" --remote-bin "$work/late_send" "far:$work/file" "$work/dst/pulled"
 cmp "$work/file" "$work/dst/pulled" || fail "pulled"
 rm "$work/dst/pushed" "$work/dst/pulled"
 

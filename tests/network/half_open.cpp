@@ -19,7 +19,7 @@ class Client final : public proto::ConnectionHandler {
   public:
     void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& /*event*/) override {}
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 };
 
 }  // namespace
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i < count; ++i) {
             static_cast<void>(transport->driver().connect(server, std::make_shared<Client>()));
         }
-        std::printf("dialled %zu\n", count);
+        std::printf("connected %zu\n", count);
         std::fflush(stdout);
     });
     transport->start();

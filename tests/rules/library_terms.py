@@ -1,7 +1,8 @@
-"""library_terms.py SOURCE_ROOT: checks that texts of the library do not name flags of the tools.
+"""library_terms.py SOURCE_ROOT: checks that texts of the library do not name flags of the tools, and that names in code
+do not use words that docs/inside/style.md replaces.
 
 Programs with the library do not have these flags, so that its texts use the names of the public headers. Exits with 1
-and prints the places that name a flag.
+and prints the places that name a flag or use such a word.
 """
 import pathlib
 import re
@@ -22,6 +23,18 @@ SAID_TO_THE_PEER = {
 }
 OF_OTHER_PROGRAMS = {"-u", "-v", "-w"}  # ulimit, sysctl
 
+# As a word of a name, with the usual word. comments.py checks the other texts.
+UNUSUAL = {"dial": "connect", "dialled": "connect", "dialling": "connect", "ways": "paths, candidates", "placed": "unordered"}
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def unusual_words(text):
+    """Line and advice for each unusual word in a name."""
+    code = QUOTED.sub(lambda quoted: "\n" * quoted[0].count("\n"), text)
+    for word in WORD.finditer(code):
+        if word[0].lower() in UNUSUAL:
+            yield code.count("\n", 0, word.start()) + 1, f"'{word[0]}' in a name: write '{UNUSUAL[word[0].lower()]}'"
+
 
 def flags(text):
     """Line and name of each flag in a string literal of the text."""
@@ -34,6 +47,8 @@ def flags(text):
 def selftest():
     text = """// "--none"\nf('"', "use --delete, or -4");\nf("a-b", "udtx-send - x", "-", -1);\n"""
     assert list(flags(text)) == [(2, "--delete"), (2, "-4")], list(flags(text))
+    text = """// dial\nint plan_ways;\nclass DialOptions; // "ways"\nreplaced, dialog, always("placed");\n"""
+    assert [line for line, _ in unusual_words(text)] == [2, 3], list(unusual_words(text))
 
 
 selftest()
@@ -43,5 +58,8 @@ for path in sorted(root.joinpath("libudtx").rglob("*.[ch]pp")):
     known = next((known for end, known in SAID_TO_THE_PEER.items() if str(path).endswith(end)), set())
     breaches += [f"{path.relative_to(root)}:{line}: {flag}" for line, flag in flags(path.read_text())
                  if flag not in known | OF_OTHER_PROGRAMS]
+for place in ("libudtx", "apps", "examples"):
+    for path in sorted(root.joinpath(place).rglob("*.[ch]pp")):
+        breaches += [f"{path.relative_to(root)}:{line}: {advice}" for line, advice in unusual_words(path.read_text())]
 print("\n".join(breaches))
 sys.exit(1 if breaches else 0)

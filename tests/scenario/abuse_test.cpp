@@ -268,7 +268,7 @@ TEST_CASE("F38 one-byte holes over the whole window: RSS is bounded by the windo
     const std::array<std::byte, 1> byte{};
     // 128,000 holes: loss alone can cause that many, so the peer accepts them
     constexpr std::uint64_t kWindow = 256'000;
-    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::unordered}) {
         for (const bool endless : {false, true}) {
             TransportConfig server;
             if (!endless) server.stream_window = kWindow;
@@ -295,7 +295,7 @@ TEST_CASE("F38 one-byte holes over the whole window: RSS is bounded by the windo
             const std::uint64_t most = (endless ? TransportConfig{}.stream_window : kWindow) + (16U << 20U);
             if (size_scale() == 1.0) SIM_CHECK(s, grown <= most);  // a sanitizer keeps freed memory
             test::fault_case(38,
-                             std::string(kind == StreamKind::ordered ? "ordered" : "placed") +
+                             std::string(kind == StreamKind::ordered ? "ordered" : "unordered") +
                                  (endless ? ", endless: closed before 140,000 holes" : ", over the window of 256 kB") +
                                  ", RSS grows by at most the window and 16 MiB",
                              holes, " holes, ", static_cast<double>(grown) / (1U << 20U), " MiB");

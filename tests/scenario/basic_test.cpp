@@ -8,8 +8,8 @@ using namespace std::chrono_literals;
 using namespace udtx;
 using namespace udtx::sim;
 
-TEST_CASE("clean line: a placed stream arrives intact and both sides close in order") {
-    Scenario s(symmetric("clean, placed", {}));
+TEST_CASE("clean line: an unordered stream arrives intact and both sides close in order") {
+    Scenario s(symmetric("clean, unordered", {}));
     const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done() && s.server().session().closed; }, 10s));
     SIM_CHECK(s, s.client().session().closed->orderly());
@@ -27,7 +27,7 @@ TEST_CASE("clean line: an ordered stream arrives in order") {
 }
 
 TEST_CASE("clean line: an empty stream ends") {
-    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::unordered}) {
         Scenario s(symmetric("empty stream", {}));
         const Bulk bulk = start_bulk(s, {.bytes = 0, .kind = kind});
         SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 5s));
@@ -85,7 +85,7 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
     TransportConfig small;
     small.connection_window = 1U << 20U;
     small.stream_window = 512U << 10U;
-    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
         auto setup = symmetric("slow reader", {});
         setup.server = small;
         Scenario s(std::move(setup));
@@ -93,7 +93,7 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
                                          .kind = kind,
                                          .close_when_delivered = false,
                                          .reader = {.bytes_per_second = 1'000'000}});
-        // Until they are read, the application holds placed bytes and the connection holds the bytes of an ordered
+        // Until they are read, the application holds unordered bytes and the connection holds the bytes of an ordered
         // stream.
         std::uint64_t most_unread = 0;
         const auto done = [&] {
@@ -113,7 +113,7 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
         test::fault_case(
             42,
             std::string("the sender waits for a slow reader: at most its window and two blocks (655360 bytes), ") +
-                (kind == StreamKind::placed ? "placed" : "ordered"),
+                (kind == StreamKind::unordered ? "unordered" : "ordered"),
             most, " bytes");
     }
 }

@@ -104,7 +104,7 @@ class Unruly final : public App {
         if (std::holds_alternative<proto::event::Connected>(event)) {
             connection.close(now, 7, "first");
             connection.close(now, 8, "second");
-            if (depth_ > 0) dial(host_, server_, depth_ - 1);
+            if (depth_ > 0) connect_one(host_, server_, depth_ - 1);
         }
         if (std::holds_alternative<proto::event::Closed>(event)) {
             connection.close(now, 9, "third");
@@ -112,9 +112,9 @@ class Unruly final : public App {
         }
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
-    static void dial(SimHost& host, const Address& server, int depth) {
+    static void connect_one(SimHost& host, const Address& server, int depth) {
         auto app = std::make_shared<Unruly>(host, server, depth);
         app->hold(app);
         host.connect(server, std::move(app));
@@ -129,11 +129,11 @@ class Unruly final : public App {
 
 }  // namespace
 
-TEST_CASE("F89 a callback may close twice, dial and let go of its object: the first close counts") {
+TEST_CASE("F89 a callback may close twice, connect and let go of its object: the first close counts") {
     Scenario s(symmetric("calls from callbacks", {}));
     s.server().listen(64, [](proto::Connection&) { return std::make_shared<Receiver>(); });
     constexpr int kDepth = 19;
-    Unruly::dial(s.client(), s.server().address(), kDepth);
+    Unruly::connect_one(s.client(), s.server().address(), kDepth);
     const auto over = [&] {
         return s.client().sessions().size() == kDepth + 1 &&
                std::ranges::all_of(s.client().sessions(),

@@ -127,10 +127,10 @@ TEST_CASE("F35 a flood of spoofed HELLOs: no state, bounded answers, and a clien
     s.run_for(Duration(100us) * static_cast<Duration::rep>(packets));
     SIM_CHECK(s, s.server().endpoint().connection_count() == before);
     const auto second = std::make_shared<Sender>(Sender::Options{.bytes = kBytes});
-    const Duration dialled = s.elapsed();
+    const Duration connecting = s.elapsed();
     const Session& session = s.client().connect(s.server().address(), second);
-    SIM_CHECK(s, s.run_until([&] { return session.connected_at.has_value(); }, dialled + 2s));
+    SIM_CHECK(s, s.run_until([&] { return session.connected_at.has_value(); }, connecting + 2s));
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= 1);
     test::fault_case(35, "spoofed HELLOs in virtual time, 5,000 a second: no state, a client connects within 2 s",
-                     packets, " packets, ", to_seconds(s.elapsed() - dialled), " s");
+                     packets, " packets, ", to_seconds(s.elapsed() - connecting), " s");
 }

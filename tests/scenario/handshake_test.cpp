@@ -345,7 +345,7 @@ TEST_CASE("an application's close reaches the peer with code and reason, also un
     }
 }
 
-TEST_CASE("a packet filter's refusal ends dialling when it comes again a moment later, and not before") {
+TEST_CASE("a packet filter's refusal ends connecting when it comes again a moment later, and not before") {
     for (const bool lasting : {false, true}) {
         Scenario s(symmetric(lasting ? "refused for good" : "refused twice at once", {}));
         // The packet filter drops the first flight, and the loss recovery finds that out.
@@ -357,7 +357,7 @@ TEST_CASE("a packet filter's refusal ends dialling when it comes again a moment 
                 for (int twice = 0; connection && twice < 2; ++twice) {
                     const proto::Transmit refused{
                         .local = local, .remote = remote, .connection = connection->local_id()};
-                    s.client().endpoint().on_no_way(s.events().now(), refused, "no way: refused", true);
+                    s.client().endpoint().on_no_route(s.events().now(), refused, "no way: refused", true);
                 }
                 s.client().pump();
             });

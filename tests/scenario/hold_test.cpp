@@ -30,7 +30,7 @@ class SlowSource final : public App {
     SlowSource(std::size_t chunk, unsigned rounds) : chunk_(chunk), left_(rounds) {}
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         if (!std::holds_alternative<proto::event::Connected>(event)) return;
-        stream_ = connection.open_stream(StreamKind::placed).value();
+        stream_ = connection.open_stream(StreamKind::unordered).value();
         write(now, connection);
     }
     void on_wake(Instant now, proto::Connection& connection) override { write(now, connection); }

@@ -154,7 +154,7 @@ TEST_CASE("a path that sinks into a deep queue does not hold up an ordered strea
     }
 }
 
-TEST_CASE("unequal paths: a placed stream gets the sum") {
+TEST_CASE("unequal paths: an unordered stream gets the sum") {
     MultipathRig rig({.name = "100 and 10 Mbit/s", .lines = {kFast, kSlow}});
     Scenario& s = rig.scenario();
     const Bulk bulk = rig.start({.bytes = 1ULL << 36U});
@@ -175,7 +175,7 @@ TEST_CASE("a file over a clean and a bloated path ends within 5 % of what both c
     };
     const double ideal = 2.0 + (static_cast<double>(bytes) * 8e-6 / kPayload - 200.0) / 52.0;
     const double taken =
-        duration({.name = "clean and bloated", .lines = {kFifty, deep}}, StreamKind::placed, bytes, bloat);
+        duration({.name = "clean and bloated", .lines = {kFifty, deep}}, StreamKind::unordered, bytes, bloat);
     CHECK(taken <= 1.05 * ideal);
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("print the figures of docs/lab/schedulers.md", "[.table]") {
                   });
         }
     }
-    for (const auto kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const auto kind : {StreamKind::unordered, StreamKind::ordered}) {
         print({.name = "alone", .lines = {kFast}}, kind, {1s, 9s});
         for (const Fault& fault : kFaults) {
             LinkParams other = kSlow;

@@ -17,7 +17,7 @@ LinkParams line() { return {.bits_per_second = 20'000'000, .delay = 20ms, .queue
 /// The transfer completes, intact, before the deadline.
 /// As one of the cases: F68, F71
 void completes(int fault, const std::string& name, const LinkParams& up, const LinkParams& down, std::uint64_t bytes,
-               Duration deadline, StreamKind kind = StreamKind::placed) {
+               Duration deadline, StreamKind kind = StreamKind::unordered) {
     Duration slowest{};
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         ScenarioSetup setup{.name = name, .seed = seed, .up = up, .down = down};

@@ -15,7 +15,7 @@ double goodput(std::uint64_t bytes, Duration time) { return static_cast<double>(
 
 }  // namespace
 
-TEST_CASE("two equal paths add up for a placed stream") {
+TEST_CASE("two equal paths add up for an unordered stream") {
     for (const std::uint64_t seed : {1U, 2U}) {
         const std::uint64_t bytes = 60'000'000;
         MultipathRig rig({.name = "two equal paths", .lines = {kLine, kLine}, .seed = seed});

@@ -155,10 +155,10 @@ TEST_CASE("whatever a peer says of its paths, nothing runs hot and what it asked
         MultipathRig rig(
             {.name = "states of paths", .lines = {kLine, kLine, kLine}, .seed = seed, .client_provider = &tapped});
         Scenario& s = rig.scenario();
-        const auto sender =
-            std::make_shared<Sender>(Sender::Options{.bytes = 5'000'000,
-                                                     .kind = seed % 2 == 0 ? StreamKind::ordered : StreamKind::placed,
-                                                     .close_when_delivered = false});
+        const auto sender = std::make_shared<Sender>(
+            Sender::Options{.bytes = 5'000'000,
+                            .kind = seed % 2 == 0 ? StreamKind::ordered : StreamKind::unordered,
+                            .close_when_delivered = false});
         const auto receiver = std::make_shared<Receiver>();
         s.server().listen(1, [&](proto::Connection&) { return sender; });
         s.client().connect(s.server().address(), receiver);

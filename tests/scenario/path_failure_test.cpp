@@ -120,7 +120,7 @@ TEST_CASE("a path that did not work at first is used when it does") {
 }
 
 TEST_CASE("standby: the primary carries all while it works, the standby path while it does not") {
-    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
         MultipathRig rig({.name = "primary and standby", .lines = {kLine, kLine}, .options = {{}, {.standby = true}}});
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = 30'000'000, .kind = kind});
@@ -172,7 +172,7 @@ TEST_CASE("what a silent path had delivered revives it only where the rule is of
     }
 }
 
-TEST_CASE("the first of several ways to dial is dead: the connection is made over another within two seconds") {
+TEST_CASE("the first of several candidate paths is dead: the connection is made over another within two seconds") {
     MultipathRig rig({.name = "dead first way", .lines = {kLine, kLine, kLine}});
     Scenario& s = rig.scenario();
     rig.cut(0);
@@ -227,7 +227,7 @@ TEST_CASE("a close is answered over a path that works") {
     }
 }
 
-TEST_CASE("an answer that comes by a way dialled before makes that one the first path") {
+TEST_CASE("an answer that comes over a path tried before makes that one the first path") {
     // The round trip is longer than the time after which the client tries the next address.
     LinkParams far = kLine;
     far.delay = 1100ms;

@@ -34,7 +34,7 @@ std::uint64_t received_in(Scenario& s, const Bulk& bulk, Duration time) {
 
 TEST_CASE("F83 one path dies: the survivor is full again within a second") {
     double least = 1.0;
-    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
         for (const std::size_t dying : {std::size_t{0}, std::size_t{1}}) {
             MultipathRig rig({.name = "F83", .lines = {kLine, kLine}, .seed = 1 + dying});
             Scenario& s = rig.scenario();
@@ -54,7 +54,7 @@ TEST_CASE("F83 one path dies: the survivor is full again within a second") {
 TEST_CASE("F84 all paths die for 30 s and return: the same session fills one within two seconds, both within four") {
     TransportConfig config;
     config.idle_timeout = 60s;
-    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
         MultipathRig rig({.name = "F84", .lines = {kLine, kLine}, .client = config, .server = config});
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = kEndless, .kind = kind});
@@ -68,7 +68,7 @@ TEST_CASE("F84 all paths die for 30 s and return: the same session fills one wit
         const double after = share(received_in(s, bulk, 500ms), 500ms, kLine);
         SIM_CHECK(s, after >= 0.9);
         test::fault_case(84,
-                         std::string(kind == StreamKind::placed ? "placed" : "ordered") +
+                         std::string(kind == StreamKind::unordered ? "unordered" : "ordered") +
                              ": 2 s after all paths return: at least 0.9 of one path's rate",
                          after);
         s.run_for(2s);
@@ -80,7 +80,7 @@ TEST_CASE("F84 all paths die for 30 s and return: the same session fills one wit
 
 TEST_CASE("F85 a path that flaps at 1 Hz: never worse than the stable one alone") {
     double least = 1e9;
-    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
         MultipathRig alone({.name = "F85 alone", .lines = {kLine}});
         const Bulk single = alone.start({.bytes = kEndless, .kind = kind});
         alone.scenario().run_for(2s);
@@ -106,7 +106,7 @@ TEST_CASE("F86 ten times the rate and the round trip: at least the best path, an
     const LinkParams fast{.bits_per_second = 50'000'000, .delay = 5ms, .queue_bytes = 125'000};
     const LinkParams slow{.bits_per_second = 5'000'000, .delay = 50ms, .queue_bytes = 62'500};
     for (const bool slow_first : {false, true}) {
-        for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+        for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
             const auto lines = slow_first ? std::vector{slow, fast} : std::vector{fast, slow};
             MultipathRig rig({.name = "F86", .lines = lines});
             Scenario& s = rig.scenario();
@@ -125,7 +125,7 @@ TEST_CASE("F86 ten times the rate and the round trip: at least the best path, an
 TEST_CASE("F87 two seconds of bufferbloat on one path: the other's round trip stays what it is") {
     LinkParams deep = kLine;
     deep.queue_bytes = 2'000'000;
-    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+    for (const StreamKind kind : {StreamKind::unordered, StreamKind::ordered}) {
         MultipathRig rig({.name = "F87", .lines = {kLine, deep}});
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = kEndless, .kind = kind});
@@ -149,7 +149,7 @@ TEST_CASE("F87 two seconds of bufferbloat on one path: the other's round trip st
         CHECK(worst > 100ms);
         CHECK(during <= 1.1 * before);
         test::fault_case(87,
-                         std::string(kind == StreamKind::placed ? "placed" : "ordered") +
+                         std::string(kind == StreamKind::unordered ? "unordered" : "ordered") +
                              ": the other path's round trip is at most 1.1 times its earlier value",
                          during / before);
         SIM_CHECK(s, share(bulk.receiver->received() - got, 2s, kLine) >= 0.95);

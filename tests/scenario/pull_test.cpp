@@ -36,16 +36,16 @@ transfer::ServeOptions serve(const fs::path& base) {
 }
 
 /// A server and a client that connects to it.
-template <class Dialling>
+template <class Client>
 class ServedRig {
   public:
     ServedRig(Scenario& scenario, transfer::ServeOptions serving,
-              const std::function<Result<std::unique_ptr<Dialling>>(transfer::DoneCallback)>& make) {
+              const std::function<Result<std::unique_ptr<Client>>(transfer::DoneCallback)>& make) {
         server = std::make_shared<JobApp<transfer::ServedJob>>(
             std::make_unique<transfer::ServedJob>(std::move(serving), [this] { server_done_ = true; }));
         auto job = make([this] { client_done_ = true; });
         if (!job) return;
-        client = std::make_shared<JobApp<Dialling>>(std::move(*job));
+        client = std::make_shared<JobApp<Client>>(std::move(*job));
         scenario.server().listen(1, [this](proto::Connection&) { return server; });
         scenario.client().connect(scenario.server().address(), client);
         scenario.client().pump();
@@ -58,7 +58,7 @@ class ServedRig {
     }
 
     std::shared_ptr<JobApp<transfer::ServedJob>> server;
-    std::shared_ptr<JobApp<Dialling>> client;
+    std::shared_ptr<JobApp<Client>> client;
 
   private:
     std::atomic<bool> server_done_{false};

@@ -23,7 +23,7 @@ class LateData final : public App {
         }
     }
     void on_wake(Instant /*now*/, proto::Connection& connection) override {
-        const auto opened = connection.open_stream(StreamKind::placed);
+        const auto opened = connection.open_stream(StreamKind::unordered);
         if (opened) data_ = *opened;
         fill(connection);
     }

@@ -55,8 +55,8 @@ class JobApp final : public App {
         }
         arm(now);
     }
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        job_->on_placed(id, offset, bytes);
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        job_->on_piece(id, offset, bytes);
         busy();
     }
     void abort_at(Instant when) { abort_at_ = when; }

@@ -67,7 +67,7 @@ void Receiver::take(std::uint64_t offset, std::span<const std::byte> bytes) {
     tick_bytes_ += bytes.size();
 }
 
-void Receiver::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+void Receiver::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     stream_ = id;
     take(offset, bytes);
     held_ += bytes.size();
@@ -107,7 +107,7 @@ void Receiver::on_wake(Instant now, proto::Connection& connection) {
 void Receiver::release(proto::Connection& connection, std::uint64_t at_most) {
     const std::uint64_t n = std::min(at_most, held_);
     held_ -= n;
-    connection.release_placed(*stream_, n);
+    connection.release_pieces(*stream_, n);
 }
 
 void Receiver::read_ordered(Instant now, proto::Connection& connection, std::uint64_t at_most) {

@@ -17,7 +17,7 @@ class Sender final : public App {
   public:
     struct Options {
         std::uint64_t bytes = 0;
-        StreamKind kind = StreamKind::placed;
+        StreamKind kind = StreamKind::unordered;
         bool close_when_delivered = true;
         std::size_t chunk = pattern::kMaxChunk;
         Duration late{};  ///< from Writable to the next write: a disk that takes its time
@@ -53,7 +53,7 @@ class Receiver final : public App {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
     void on_tick(Instant now, proto::Connection& connection) override;
 
     [[nodiscard]] std::uint64_t received() const noexcept { return ledger_.total(); }

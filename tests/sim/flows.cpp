@@ -20,14 +20,14 @@ constexpr std::uint16_t kPort = 7000;
 /// Takes and counts the received bytes.
 class CountingSink final : public App {
   public:
-    void on_placed(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
+    void on_piece(StreamId id, std::uint64_t /*offset*/, std::span<const std::byte> bytes) override {
         stream_ = id;
         held_ += bytes.size();
     }
     void on_tick(Instant /*now*/, proto::Connection& connection) override {
         if (held_ == 0) return;
         received_ += held_;
-        connection.release_placed(stream_, std::exchange(held_, 0));
+        connection.release_pieces(stream_, std::exchange(held_, 0));
     }
     [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
 

@@ -35,7 +35,7 @@ void ProtocolHost::start() {
 void ProtocolHost::kill() {
     *alive_ = false;
     for (const auto& s : sessions_) {
-        if (s->connection) s->connection->set_placed_sink(nullptr);
+        if (s->connection) s->connection->set_piece_sink(nullptr);
         s->connection.reset();
     }
     endpoint_.reset();
@@ -56,8 +56,8 @@ Session& ProtocolHost::connect(const Address& remote, std::shared_ptr<App> app) 
     return connect(std::vector{proto::PathAddresses{.local = {}, .remote = remote, .options = {}}}, std::move(app));
 }
 
-Session& ProtocolHost::connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app) {
-    Session& session = adopt(endpoint_->connect(now(), std::move(ways)), std::move(app));
+Session& ProtocolHost::connect(std::vector<proto::PathAddresses> candidates, std::shared_ptr<App> app) {
+    Session& session = adopt(endpoint_->connect(now(), std::move(candidates)), std::move(app));
     pump();
     return session;
 }
@@ -65,7 +65,7 @@ Session& ProtocolHost::connect(std::vector<proto::PathAddresses> ways, std::shar
 Session& ProtocolHost::adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<App> app) {
     sessions_.push_back(std::make_unique<Session>());
     Session& session = *sessions_.back();
-    connection->set_placed_sink(app.get());
+    connection->set_piece_sink(app.get());
     app->wake_at = [this, &session, alive = alive_](Instant at) {
         call_at(at, [this, &session, alive] {
             if (!*alive || !session.connection) return;
@@ -143,7 +143,7 @@ void ProtocolHost::deliver(Instant now, Session& session) {
             session.closed = closed->reason;
             session.closed_at = now;
             session.final_stats = connection->stats();
-            connection->set_placed_sink(nullptr);
+            connection->set_piece_sink(nullptr);
             session.connection.reset();
             session.app->on_event(now, *connection, *event);
             return;

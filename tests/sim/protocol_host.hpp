@@ -24,7 +24,7 @@ class App : public proto::ConnectionHandler {
   public:
     void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& /*event*/) override {}
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
     virtual void on_tick(Instant /*now*/, proto::Connection& /*connection*/) {}
 
     /// Requests a call of on_wake() at that time.
@@ -76,7 +76,7 @@ class ProtocolHost {
     using Accept = std::function<std::shared_ptr<App>(proto::Connection&)>;
     void listen(std::size_t max_connections, Accept accept);
     Session& connect(const Address& remote, std::shared_ptr<App> app);
-    Session& connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app);
+    Session& connect(std::vector<proto::PathAddresses> candidates, std::shared_ptr<App> app);
     /// Ends the process and its sessions without a message to the peers, as by SIGKILL. Datagrams to it are lost.
     void kill();
     /// Starts another process at the same address with the same keys. It listens once it is told to.

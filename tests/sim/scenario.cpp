@@ -190,8 +190,8 @@ Bulk start_bulk(Scenario& scenario, const BulkOptions& options) {
                                                            .close_when_delivered = options.close_when_delivered,
                                                            .late = options.writer_late});
     bulk.receiver = std::make_shared<Receiver>(options.reader);
-    scenario.note("server listens; client dials and sends " + std::to_string(options.bytes) + " bytes on " +
-                  (options.kind == StreamKind::placed ? "a placed" : "an ordered") + " stream");
+    scenario.note("server listens; client connects and sends " + std::to_string(options.bytes) + " bytes on " +
+                  (options.kind == StreamKind::unordered ? "an unordered" : "an ordered") + " stream");
     scenario.server().listen(16, [receiver = bulk.receiver](proto::Connection&) { return receiver; });
     scenario.client().connect(scenario.server().address(), bulk.sender);
     return bulk;

@@ -102,7 +102,7 @@ struct Bulk {
 };
 struct BulkOptions {
     std::uint64_t bytes = 0;
-    StreamKind kind = StreamKind::placed;
+    StreamKind kind = StreamKind::unordered;
     bool close_when_delivered = true;
     Duration writer_late{};
     Receiver::Options reader{};

@@ -154,7 +154,7 @@ void End::forget_done() {
     std::erase_if(receives_, [](const Stream& s) { return s.attempt->complete && s.attempt->held == 0; });
 }
 
-void End::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+void End::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     Stream* s = theirs(id);
     if (s == nullptr) return;
     work_.take(work_.now(), *s->attempt, offset, bytes);
@@ -172,7 +172,7 @@ void End::on_tick(Instant now, proto::Connection& connection) {
     for (const StreamId id : touched_) {
         Stream* s = theirs(id);
         if (s == nullptr || s->attempt->held == 0) continue;
-        connection.release_placed(id, s->attempt->held);
+        connection.release_pieces(id, s->attempt->held);
         held_ -= s->attempt->held;
         s->attempt->held = 0;
         stop_if_due(now, connection, *s);
@@ -192,7 +192,7 @@ void End::read_slowly(Instant now, proto::Connection& connection) {
         if (n > 0) {
             a.held -= n;
             held_ -= n;
-            connection.release_placed(s.id, n);
+            connection.release_pieces(s.id, n);
             stop_if_due(now, connection, s);
         }
         if (a.readable) read(now, connection, s, budget);

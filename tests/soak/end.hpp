@@ -18,7 +18,7 @@ class End final : public sim::App {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
     void on_tick(Instant now, proto::Connection& connection) override;
 
     /// Ends the streams that are being written, at their present length.
@@ -50,7 +50,7 @@ class End final : public sim::App {
     std::optional<ConnectionId> client_;
     std::vector<Stream> sends_;
     std::vector<Stream> receives_;
-    std::vector<StreamId> touched_;  // placed streams with bytes to be released
+    std::vector<StreamId> touched_;  // unordered streams with bytes to be released
     std::vector<std::byte> scratch_;
     bool retired_ = false;
     std::uint64_t held_ = 0;

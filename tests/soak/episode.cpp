@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kRedialAfter = seconds(1);
+constexpr Duration kReconnectAfter = seconds(1);
 constexpr Duration kOpenPathAgain = seconds(2);
 constexpr Duration kDrain = seconds(60);  // time to close, with repeated packets, over the slowest lines
 
@@ -36,7 +36,7 @@ class Episode {
     void kill(Role role, Instant until);
     void return_of(Role role);
     void listen();
-    void dial();
+    void connect_one();
     void open_paths();
     void tick();
     void on_client_closed();
@@ -59,7 +59,7 @@ class Episode {
     std::uint64_t connections_ = 0;
     std::uint64_t key_updates_ = 0;
     std::vector<Instant> path_asked_;
-    std::optional<Instant> redial_at_;
+    std::optional<Instant> reconnect_at_;
     bool parting_ = false;
     bool over_ = false;
 };
@@ -107,16 +107,16 @@ void Episode::listen() {
     });
 }
 
-void Episode::dial() {
-    redial_at_.reset();
+void Episode::connect_one() {
+    reconnect_at_.reset();
     if (s().client().killed()) return;
     if (server_end_) server_end_->retire();
     work_.abandon_attempts();
     ++connections_;
-    s().note("the client dials");
+    s().note("the client connects");
     client_end_ = std::make_shared<End>(work_, Role::client, std::nullopt);
     path_asked_.assign(world_.line_count(), Instant{});
-    s().client().connect(world_.ways(), client_end_);
+    s().client().connect(world_.candidates(), client_end_);
 }
 
 /// Opens a path on each line.
@@ -125,14 +125,15 @@ void Episode::open_paths() {
     if (world_.line_count() == 1 || session == nullptr || !session->connection || !session->connection->connected()) {
         return;
     }
-    const auto ways = world_.ways();
+    const auto candidates = world_.candidates();
     const ConnectionStats stats = session->connection->stats();
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-        const bool open = std::ranges::any_of(
-            stats.paths, [&](const PathStats& p) { return p.state != PathState::closed && p.local == ways[i].local; });
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const bool open = std::ranges::any_of(stats.paths, [&](const PathStats& p) {
+            return p.state != PathState::closed && p.local == candidates[i].local;
+        });
         if (open || world_.now() - path_asked_[i] < kOpenPathAgain) continue;
         path_asked_[i] = world_.now();
-        const auto opened = session->connection->add_path(world_.now(), ways[i].local, ways[i].remote, {});
+        const auto opened = session->connection->add_path(world_.now(), candidates[i].local, candidates[i].remote, {});
         if (!opened) work_.violation("a path could not be opened: " + opened.error().message);
         s().client().pump();
     }
@@ -178,7 +179,7 @@ void Episode::kill(Role role, Instant until) {
     if (host.killed()) return;
     host.kill();
     watch_.excuse(until);
-    redial_at_.reset();
+    reconnect_at_.reset();
 }
 
 void Episode::return_of(Role role) {
@@ -189,7 +190,7 @@ void Episode::return_of(Role role) {
     if (role == Role::server) {
         listen();
     } else {
-        redial_at_ = world_.now();
+        reconnect_at_ = world_.now();
     }
 }
 
@@ -201,15 +202,15 @@ void Episode::on_client_closed() {
     const Duration silence =
         was_up ? std::min(plan_.client.idle_timeout, plan_.server.idle_timeout) : plan_.client.handshake_timeout;
     watch_.on_closed(*session.closed, silence, was_up);
-    redial_at_ = world_.now() + kRedialAfter;
+    reconnect_at_ = world_.now() + kReconnectAfter;
 }
 
 void Episode::tick() {
     if (over_) return;
     sim::Session* session = client();
     if (!parting_) {
-        if (session != nullptr && session->closed && !redial_at_) on_client_closed();
-        if (redial_at_ && world_.now() >= *redial_at_) dial();
+        if (session != nullptr && session->closed && !reconnect_at_) on_client_closed();
+        if (reconnect_at_ && world_.now() >= *reconnect_at_) connect_one();
         open_paths();
         watch_.look(both_up(), live_sessions());
     }
@@ -269,7 +270,7 @@ void Episode::part() {
 Outcome Episode::run() {
     try {
         listen();
-        dial();
+        connect_one();
         script();
         tick();
         s().run_for(plan_.length);

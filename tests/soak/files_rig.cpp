@@ -69,9 +69,9 @@ void FilesRig::pull(sim::Scenario& scenario, const FilesSetup& setup) {
 
 bool FilesRig::over() const noexcept {
     const bool listener_sends = served_app_ != nullptr;
-    const bool dialled = listener_sends ? received_ : sent_;
+    const bool there = listener_sends ? received_ : sent_;
     const bool listened = listener_sends ? sent_ : received_;
-    return dialled && (listened || !reached_);
+    return there && (listened || !reached_);
 }
 
 void FilesRig::abort_at(bool sender, Instant when) {

@@ -77,7 +77,7 @@ void draw_oddities(Dice& dice, std::uint64_t window, Task& task) {
 Task draw_task(Dice& dice, std::uint64_t bytes, Duration length, std::uint64_t window) {
     Task task;
     task.from = dice.chance(0.6) ? Role::client : Role::server;
-    task.kind = dice.chance(0.6) ? StreamKind::placed : StreamKind::ordered;
+    task.kind = dice.chance(0.6) ? StreamKind::unordered : StreamKind::ordered;
     task.bytes = bytes;
     if (dice.chance(0.4)) task.start = Dice::seconds(dice.between(0.0, to_seconds(length) * 0.8));
     if (dice.chance(0.2)) {
@@ -109,7 +109,7 @@ void draw_conversation(Dice& dice, Plan& plan) {
     for (std::uint64_t i = 0; i < speakers; ++i) {
         Task task;
         task.from = dice.chance(0.5) ? Role::client : Role::server;
-        task.kind = dice.chance(0.5) ? StreamKind::placed : StreamKind::ordered;
+        task.kind = dice.chance(0.5) ? StreamKind::unordered : StreamKind::ordered;
         task.chunk = static_cast<std::uint64_t>(dice.magnitude(1.0, 2e5));
         task.pause = dice.time(1.0, 1800.0);
         const double words = to_seconds(plan.length) / to_seconds(task.pause);
@@ -195,7 +195,7 @@ std::string text_of(std::size_t number, const Task& t) {
     char out[300];
     std::snprintf(out, sizeof out, "task %zu: %llu bytes from the %s, %s, at %.3f s", number,
                   static_cast<unsigned long long>(t.bytes), t.from == Role::client ? "client" : "server",
-                  t.kind == StreamKind::placed ? "placed" : "ordered", to_seconds(t.start));
+                  t.kind == StreamKind::unordered ? "unordered" : "ordered", to_seconds(t.start));
     std::string text = out;
     if (t.pause > Duration{}) {
         text += ", " + std::to_string(t.chunk) + " bytes every " + std::to_string(to_seconds(t.pause)) + " s";

@@ -17,7 +17,7 @@ namespace udtx::soak {
 /// One stream, from one end to the other.
 struct Task {
     Role from = Role::client;
-    StreamKind kind = StreamKind::placed;
+    StreamKind kind = StreamKind::unordered;
     std::uint64_t bytes = 0;
     Duration start{};
     std::uint64_t chunk = 1U << 20U;          ///< bytes of one write ...

@@ -78,8 +78,8 @@ void Work::delivered(Instant now, Attempt& attempt) {
     const std::string name = "task " + std::to_string(attempt.task) + ": ";
     if (!attempt.finished) violation(name + "delivered before its end was written");
     // The last bytes of an ordered stream may still wait for their reader.
-    const bool placed = attempt.what->kind == StreamKind::placed;
-    if (placed && !attempt.got.complete(attempt.size) && !attempt.given_up) {
+    const bool unordered = attempt.what->kind == StreamKind::unordered;
+    if (unordered && !attempt.got.complete(attempt.size) && !attempt.given_up) {
         violation(name + "delivered, and bytes are missing");
     }
     attempt.delivered = true;

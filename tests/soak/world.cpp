@@ -47,7 +47,7 @@ void World::add_line(std::size_t i) {
     lines_.push_back({plan_.lines[i], &up, &down, {}, sim::kStart, {}});
 }
 
-std::vector<proto::PathAddresses> World::ways() {
+std::vector<proto::PathAddresses> World::candidates() {
     std::vector<proto::PathAddresses> out;
     const Address& server = scenario_.server().address();
     out.push_back({.local = scenario_.client().address(), .remote = server, .options = {}});

@@ -21,7 +21,7 @@ class World {
         return role == Role::client ? scenario_.client() : scenario_.server();
     }
     /// The client's addresses and the server's, one pair per line.
-    [[nodiscard]] std::vector<proto::PathAddresses> ways();
+    [[nodiscard]] std::vector<proto::PathAddresses> candidates();
 
     void begin(const Fault& fault);
     void end(const Fault& fault);

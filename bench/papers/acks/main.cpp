@@ -151,10 +151,10 @@ class Run {
         const auto listen = [this](Ns3Host& h) { h.listen(1, [this](proto::Connection&) { return taker_; }); };
         nodes_.Get(3)->AddApplication(ns3::CompleteConstruct(new Ns3Host(host("receiver", receiver_, 0), {}, listen)));
         const Address to = address_of(receiver_, kPort);
-        const auto dial = [to](Ns3Host& h) {
+        const auto connect = [to](Ns3Host& h) {
             h.connect(to, std::make_shared<sim::Sender>(sim::Sender::Options{.bytes = 1ULL << 40U}));
         };
-        nodes_.Get(0)->AddApplication(ns3::CompleteConstruct(new Ns3Host(host("sender", sender_, 1), {}, dial)));
+        nodes_.Get(0)->AddApplication(ns3::CompleteConstruct(new Ns3Host(host("sender", sender_, 1), {}, connect)));
     }
 
     [[nodiscard]] std::uint64_t received() const { return taker_ ? taker_->received() : sink_->GetTotalRx(); }

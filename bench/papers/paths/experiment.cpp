@@ -28,7 +28,7 @@ class Experiment {
 
   private:
     [[nodiscard]] sim::HostSetup setup_of(const std::string& name, std::uint64_t part);
-    [[nodiscard]] std::vector<proto::PathAddresses> ways() const;
+    [[nodiscard]] std::vector<proto::PathAddresses> candidates() const;
     void look();
     void sample(const ConnectionStats& stats);
     void note_window();
@@ -58,7 +58,7 @@ const PathStats* find_path(const ConnectionStats& stats, std::size_t line) {
 }
 
 Experiment::Experiment(const Cell& cell) : cell_(cell), lines_(cell), seen_path_bytes_(cell.lines.size()) {
-    auto paths = ways();
+    auto paths = candidates();
     std::vector<Address> locals;
     std::vector<Address> remotes;
     for (const auto& path : paths) {
@@ -106,14 +106,14 @@ sim::HostSetup Experiment::setup_of(const std::string& name, std::uint64_t part)
     return setup;
 }
 
-std::vector<proto::PathAddresses> Experiment::ways() const {
-    std::vector<proto::PathAddresses> ways;
+std::vector<proto::PathAddresses> Experiment::candidates() const {
+    std::vector<proto::PathAddresses> candidates;
     for (std::size_t i = 0; i < lines_.count(); ++i) {
-        ways.push_back({.local = address_of(lines_.sender_address(i), kFlowPort),
-                        .remote = address_of(lines_.receiver_address(i), kFlowPort),
-                        .options = {.standby = cell_.failover && i > 0}});
+        candidates.push_back({.local = address_of(lines_.sender_address(i), kFlowPort),
+                              .remote = address_of(lines_.receiver_address(i), kFlowPort),
+                              .options = {.standby = cell_.failover && i > 0}});
     }
-    return ways;
+    return candidates;
 }
 
 Run Experiment::run() {

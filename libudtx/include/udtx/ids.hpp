@@ -29,8 +29,8 @@ enum class Role : std::uint8_t { client = 0, server = 1 };
 
 /// How a stream delivers its bytes, see Stream.
 enum class StreamKind : std::uint8_t {
-    ordered = 0,  ///< in order, both ways
-    placed = 1,   ///< pieces with their offset, on arrival, only from the end that opened the stream
+    ordered = 0,    ///< in order, both ways
+    unordered = 1,  ///< pieces with their offset, on arrival, only from the end that opened the stream
 };
 
 /// Id of a stream. Bit 0 is the Role of the end that opened it, bit 1 its StreamKind. The other bits are the index.

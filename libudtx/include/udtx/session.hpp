@@ -32,15 +32,15 @@ namespace io {
 class StreamHandle;
 }
 
-/// A part of a placed stream.
+/// A part of an unordered stream.
 struct Piece {
     std::uint64_t offset = 0;  ///< offset in the stream, bytes
     Chunk data;                ///< at most 64 KiB; holds a block of 64 KiB, so copy data that you keep for long
 };
 
 /// A byte stream between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in
-/// order. A *placed* stream carries bytes only from the end that opened it. It delivers pieces with their offset when
-/// they arrive, each byte once, so no piece waits for a lost one.
+/// order. An *unordered* stream carries bytes only from the end that opened it. It delivers pieces with their offset
+/// when they arrive, each byte once, so no piece waits for a lost one.
 ///
 /// Copies refer to the same stream. When the last copy is destroyed, the sending direction ends as by finish(), without
 /// waiting, and further data from the peer is dropped. Any thread may call any function, but only one thread may read
@@ -85,7 +85,7 @@ class UDTX_EXPORT Stream {
     /// Ordered streams: returns the next bytes without copying them, at most 64 KiB; empty: the end of the stream. Even
     /// a small chunk holds a block of 64 KiB, so copy data that you keep for long.
     Result<Chunk> read_chunk(std::chrono::milliseconds timeout = kForever);
-    /// Placed streams: returns the next piece that has arrived; nullopt: all bytes of the stream were delivered.
+    /// Unordered streams: returns the next piece that has arrived; nullopt: all bytes of the stream were delivered.
     Result<std::optional<Piece>> read_piece(std::chrono::milliseconds timeout = kForever);
     /// Ends the receiving direction: data that arrives is dropped. Writes of the peer fail with `interrupted` and this
     /// code (at most 2^62 - 1). Does not block.

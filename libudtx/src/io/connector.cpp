@@ -11,56 +11,56 @@
 
 namespace udtx::io {
 
-void Link::act(Call what) {
+void SingleConnection::act(Call what) {
     driver_.post([self = shared_from_this(), what = std::move(what)] {
         if (self->connection_ != nullptr) what(monotonic_now(), *self->connection_);
     });
 }
 
-void Link::act_last(Call what) {
+void SingleConnection::act_last(Call what) {
     driver_.post([self = shared_from_this(), what = std::move(what)] {
         self->ending_ = true;
         if (self->connection_ != nullptr) what(monotonic_now(), *self->connection_);
     });
 }
 
-void Link::suspect_end() {
+void SingleConnection::suspect_end() {
     act([](Instant now, proto::Connection& connection) { connection.suspect(now, proto::Evidence::exited); });
 }
 
-void Link::set_max_rate(Rate rate) {
+void SingleConnection::set_max_rate(Rate rate) {
     driver_.post([self = shared_from_this(), rate] {
         self->max_rate_ = rate;
         if (self->connection_ != nullptr) self->connection_->set_max_rate(rate);
     });
 }
 
-void Link::sample_stats() {
+void SingleConnection::sample_stats() {
     act([self = shared_from_this()](Instant, const proto::Connection& connection) { self->keep_stats(connection); });
 }
 
-std::optional<Instant> Link::connected_since() const {
+std::optional<Instant> SingleConnection::connected_since() const {
     const Lock lock(mutex_);
     return connected_since_;
 }
 
-std::optional<ConnectionStats> Link::kept_stats() const {
+std::optional<ConnectionStats> SingleConnection::kept_stats() const {
     const Lock lock(mutex_);
     return stats_;
 }
 
-Instant Link::stats_at() const {
+Instant SingleConnection::stats_at() const {
     const Lock lock(mutex_);
     return stats_at_;
 }
 
-bool Link::is_loss(const proto::CloseReason& reason) noexcept {
+bool SingleConnection::is_loss(const proto::CloseReason& reason) noexcept {
     return !reason.by_peer && !reason.application &&
            (reason.code == ErrorCode::timeout || reason.code == ErrorCode::network ||
             reason.code == ErrorCode::no_resources);
 }
 
-void Link::note_connected(Instant now, proto::Connection& connection) {
+void SingleConnection::note_connected(Instant now, proto::Connection& connection) {
     {
         const Lock lock(mutex_);
         connected_since_ = now;
@@ -69,12 +69,12 @@ void Link::note_connected(Instant now, proto::Connection& connection) {
     if (max_rate_) connection.set_max_rate(*max_rate_);
 }
 
-void Link::note_closed(const proto::Connection& connection) {
+void SingleConnection::note_closed(const proto::Connection& connection) {
     keep_stats(connection);
     connection_ = nullptr;
 }
 
-void Link::keep_stats(const proto::Connection& connection) {
+void SingleConnection::keep_stats(const proto::Connection& connection) {
     ConnectionStats stats = connection.stats();
     const Lock lock(mutex_);
     if (!connected_since_) return;
@@ -116,49 +116,49 @@ bool is_unreachable(ErrorCode code) {
 
 }  // namespace
 
-bool Dial::rest_together() const {
-    return several_ || (next_ > 0 && std::ranges::find(also_, ways_[next_].remote) != also_.end());
+bool Connector::rest_together() const {
+    return several_ || (next_ > 0 && std::ranges::find(also_, candidates_[next_].remote) != also_.end());
 }
 
-void Dial::dial_next() {
+void Connector::try_next() {
     if (rest_together()) {
-        const std::vector rest(ways_.begin() + static_cast<std::ptrdiff_t>(next_), ways_.end());
-        for (const auto& way : rest) {
-            log(LogLevel::detail, "connecting to " + to_string(way.remote) + "/udp" +
-                                      (several_ ? " from " + host_text(way.local) : std::string()));
+        const std::vector rest(candidates_.begin() + static_cast<std::ptrdiff_t>(next_), candidates_.end());
+        for (const auto& candidate : rest) {
+            log(LogLevel::detail, "connecting to " + to_string(candidate.remote) + "/udp" +
+                                      (several_ ? " from " + host_text(candidate.local) : std::string()));
         }
         together_ = !several_;
-        next_ = ways_.size();
+        next_ = candidates_.size();
         begun(*driver().connect(rest, shared_from_this()));
         return;
     }
-    const Address& remote = ways_[next_++].remote;
+    const Address& remote = candidates_[next_++].remote;
     log(LogLevel::detail, "connecting to " + to_string(remote) + "/udp");
     begun(*driver().connect(remote, shared_from_this()));
 }
 
-void Dial::open_other_paths(Instant now, proto::Connection& connection) {
+void Connector::open_other_paths(Instant now, proto::Connection& connection) {
     if (!several_) return;
-    for (const auto& way : other_ways(connection.stats().paths.front(), ways_)) {
-        const auto opened = connection.add_path(now, way.local, way.remote, way.options);
+    for (const auto& candidate : other_paths(connection.stats().paths.front(), candidates_)) {
+        const auto opened = connection.add_path(now, candidate.local, candidate.remote, candidate.options);
         if (!opened) {
-            log(LogLevel::warning, "path from " + host_text(way.local) + ": " + opened.error().message);
+            log(LogLevel::warning, "path from " + host_text(candidate.local) + ": " + opened.error().message);
         }
     }
 }
 
-void Dial::on_connected(Instant now, proto::Connection& connection) {
+void Connector::on_connected(Instant now, proto::Connection& connection) {
     note_connected(now, connection);
     log(LogLevel::detail, "connected to " + to_string(connection.remote()));
     open_other_paths(now, connection);
 }
 
-bool Dial::tries_another(proto::CloseReason& reason) {
-    const bool more = !connected_since() && !ending() && is_unreachable(reason.code) && next_ < ways_.size();
+bool Connector::tries_another(proto::CloseReason& reason) {
+    const bool more = !connected_since() && !ending() && is_unreachable(reason.code) && next_ < candidates_.size();
     if (more) {
         if (reason.code != ErrorCode::no_route) failed_beyond_ = reason;
-        log(LogLevel::detail, to_string(ways_[next_ - 1].remote) + ": " + reason.message);
-        dial_next();
+        log(LogLevel::detail, to_string(candidates_[next_ - 1].remote) + ": " + reason.message);
+        try_next();
         return true;
     }
     // A missing route to another address says less than the failure of an address that has a route. So do those of
@@ -172,7 +172,7 @@ bool Dial::tries_another(proto::CloseReason& reason) {
     return false;
 }
 
-void Dial::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+void Connector::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (std::holds_alternative<proto::event::Connected>(event)) on_connected(now, connection);
     log_paths(log_, {}, several_, event);
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {

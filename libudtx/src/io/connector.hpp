@@ -25,7 +25,7 @@ namespace udtx::io {
 
 /// Sits between the driver and the connection's handler. Call begin() once, before the driver runs or on its thread.
 /// After that any thread may make the public calls.
-class Link : public proto::ConnectionHandler, public std::enable_shared_from_this<Link> {
+class SingleConnection : public proto::ConnectionHandler, public std::enable_shared_from_this<SingleConnection> {
   public:
     using Call = std::function<void(Instant, proto::Connection&)>;
 
@@ -51,15 +51,15 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     [[nodiscard]] Instant stats_at() const;
 
     void on_wake(Instant now, proto::Connection& connection) override { handler_->on_wake(now, connection); }
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        handler_->on_placed(id, offset, bytes);
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        handler_->on_piece(id, offset, bytes);
     }
     void on_turn_end() override { handler_->on_turn_end(); }
 
   protected:
     /// Called before the handler hears of the connection.
     using Connected = std::function<void(proto::Connection&, proto::Waker)>;
-    Link(Driver& driver, std::shared_ptr<proto::ConnectionHandler> handler, Connected connected)
+    SingleConnection(Driver& driver, std::shared_ptr<proto::ConnectionHandler> handler, Connected connected)
         : driver_(driver), handler_(std::move(handler)), connected_(std::move(connected)) {}
 
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
@@ -98,28 +98,28 @@ void log_paths(const LogSink& log, const std::string& whose, bool several, const
 
 /// With several paths it connects over the first that answers, and then opens the others. The handler hears of a failed
 /// attempt only if no other address is left. "Connected" means that the handshake is complete.
-class Dial final : public Link {
+class Connector final : public SingleConnection {
   public:
     struct Setup {
         Driver& driver;
         /// Addresses to try in turn; at least one.
-        std::vector<proto::PathAddresses> ways;
-        /// True: `ways` are paths of one connection. False: they are addresses of one host.
+        std::vector<proto::PathAddresses> candidates;
+        /// True: `candidates` are paths of one connection. False: they are addresses of one host.
         bool several = false;
-        /// If `several` is false: the ways to these addresses come last, and are tried together.
+        /// If `several` is false: the candidates to these addresses come last, and are tried together.
         std::vector<Address> also{};
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::function<void(proto::Connection&, proto::Waker)> connected;
         LogSink log;
     };
-    explicit Dial(Setup setup)
-        : Link(setup.driver, std::move(setup.handler), std::move(setup.connected)),
-          ways_(std::move(setup.ways)),
+    explicit Connector(Setup setup)
+        : SingleConnection(setup.driver, std::move(setup.handler), std::move(setup.connected)),
+          candidates_(std::move(setup.candidates)),
           several_(setup.several),
           also_(std::move(setup.also)),
           log_(std::move(setup.log)) {}
 
-    void begin() override { dial_next(); }
+    void begin() override { try_next(); }
     [[nodiscard]] bool lost() const override { return lost_; }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -128,20 +128,20 @@ class Dial final : public Link {
     void log(LogLevel level, const std::string& text) const {
         if (log_) log_(level, text);
     }
-    void dial_next();
-    /// True if the next attempt is the last, over all ways that are left.
+    void try_next();
+    /// True if the next attempt is the last, over all candidates that are left.
     [[nodiscard]] bool rest_together() const;
     void open_other_paths(Instant now, proto::Connection& connection);
     void on_connected(Instant now, proto::Connection& connection);
     /// Starts the next attempt if one is left. False: report the end with `reason`, which this call may have replaced.
     [[nodiscard]] bool tries_another(proto::CloseReason& reason);
 
-    const std::vector<proto::PathAddresses> ways_;
+    const std::vector<proto::PathAddresses> candidates_;
     const bool several_;
     const std::vector<Address> also_;
     const LogSink log_;
     std::size_t next_ = 0;
-    bool together_ = false;  // the attempt is over the ways to also_
+    bool together_ = false;  // the attempt is over the candidates to also_
     // The failure of an address to which this host has a route.
     std::optional<proto::CloseReason> failed_beyond_;
     std::atomic<bool> lost_{false};

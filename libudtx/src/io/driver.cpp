@@ -84,9 +84,9 @@ Result<Address> Driver::local_address() const {
     return socket_->local_address();
 }
 
-std::shared_ptr<proto::Connection> Driver::connect(std::vector<proto::PathAddresses> ways,
+std::shared_ptr<proto::Connection> Driver::connect(std::vector<proto::PathAddresses> candidates,
                                                    std::shared_ptr<proto::ConnectionHandler> handler) {
-    auto connection = endpoint_.connect(monotonic_now(), std::move(ways));
+    auto connection = endpoint_.connect(monotonic_now(), std::move(candidates));
     connections_.add(connection, std::move(handler));
     schedule_turn();
     return connection;
@@ -396,9 +396,9 @@ bool Driver::send_pending() {
 
 void Driver::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
-    if (why.status != SendResult::Status::no_way) return;
+    if (why.status != SendResult::Status::no_route) return;
     // EPERM comes from a packet filter and may concern this packet only: its table is full, or it limits the rate.
-    endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error), why.error == EPERM);
+    endpoint_.on_no_route(monotonic_now(), refused, describe_no_route(refused.remote, why.error), why.error == EPERM);
 }
 
 /// One timer serves all deadlines.

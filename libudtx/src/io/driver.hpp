@@ -74,15 +74,15 @@ class Driver {
     /// See DatagramSocket::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const { return socket_ ? socket_->buffer_advice() : std::string(); }
 
-    /// The driver keeps the handler until after its Closed event. The handler receives its placed pieces itself
-    /// (PlacedSink).
+    /// The driver keeps the handler until after its Closed event. The handler receives its unordered pieces itself
+    /// (PieceSink).
     std::shared_ptr<proto::Connection> connect(const Address& remote,
                                                std::shared_ptr<proto::ConnectionHandler> handler) {
         return connect(std::vector{proto::PathAddresses{.local = {}, .remote = remote, .options = {}}},
                        std::move(handler));
     }
     /// See Endpoint::connect().
-    std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
+    std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> candidates,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     /// `accept` may call waker_for().
     void listen(std::size_t max_connections, HandledConnections::AcceptCallback accept);

@@ -10,12 +10,12 @@
 namespace udtx::io {
 
 HandledConnections::~HandledConnections() {
-    for (const auto& [key, entry] : entries_) entry->connection->set_placed_sink(nullptr);
+    for (const auto& [key, entry] : entries_) entry->connection->set_piece_sink(nullptr);
 }
 
 HandledConnections::EntryPtr HandledConnections::add(std::shared_ptr<proto::Connection> connection,
                                                      std::shared_ptr<proto::ConnectionHandler> handler) {
-    if (handler) connection->set_placed_sink(handler.get());
+    if (handler) connection->set_piece_sink(handler.get());
     auto entry = std::make_shared<Entry>(Entry{.connection = std::move(connection), .handler = std::move(handler)});
     entries_[entry->connection.get()] = entry;
     return entry;
@@ -70,7 +70,7 @@ void HandledConnections::take_new_connections() {
             connection->close(monotonic_now(), 1, "not accepted");
             continue;
         }
-        connection->set_placed_sink(entry->handler.get());
+        connection->set_piece_sink(entry->handler.get());
         deliver(entry);
     }
 }
@@ -111,7 +111,7 @@ void HandledConnections::deliver(const EntryPtr& entry) {
         }
         const bool closed = std::holds_alternative<proto::event::Closed>(*event);
         if (closed) {
-            entry->connection->set_placed_sink(nullptr);
+            entry->connection->set_piece_sink(nullptr);
             if (entry->refused) --refused_entries_;
             entries_.erase(entry->connection.get());
         }
@@ -133,19 +133,20 @@ void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& 
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
             // A peer that has answered exists, whatever a host on the path says.
             if (entry->connected || entry->refused || entry->connection->heard()) continue;
-            // alternatives() holds all ways, unless there is only one.
-            const auto& ways = entry->connection->alternatives();
-            const auto leads_there = [&](const proto::PathAddresses& way) { return way.remote == address; };
-            const bool ours =
-                entry->connection->remote() == address || std::any_of(ways.begin(), ways.end(), leads_there);
+            // alternatives() holds all candidates, unless there is only one.
+            const auto& candidates = entry->connection->alternatives();
+            const auto leads_there = [&](const proto::PathAddresses& candidate) { return candidate.remote == address; };
+            const bool ours = entry->connection->remote() == address ||
+                              std::any_of(candidates.begin(), candidates.end(), leads_there);
             if (!ours) continue;
             std::vector<Refusal>& refusing = entry->refusing;
             std::erase_if(refusing, [&](const Refusal& one) { return one.remote == address; });
             refusing.push_back(refusal);
-            const auto open = [&refusing](const proto::PathAddresses& way) {
-                return std::ranges::none_of(refusing, [&](const Refusal& one) { return one.remote == way.remote; });
+            const auto open = [&refusing](const proto::PathAddresses& candidate) {
+                return std::ranges::none_of(refusing,
+                                            [&](const Refusal& one) { return one.remote == candidate.remote; });
             };
-            if (std::any_of(ways.begin(), ways.end(), open)) continue;
+            if (std::any_of(candidates.begin(), candidates.end(), open)) continue;
             entry->refused = now;
             ++refused_entries_;
         }
@@ -169,7 +170,7 @@ void HandledConnections::end_refused(Instant now) {
                 {ErrorCode::network, "nothing listens on UDP " + to_string(last.remote) +
                                          " (start the receiver there, or check host and port)"});
         } else {
-            end(now, entry, {ErrorCode::no_route, describe_no_way(last.remote, last.error)});
+            end(now, entry, {ErrorCode::no_route, describe_no_route(last.remote, last.error)});
         }
     }
 }
@@ -185,7 +186,7 @@ void HandledConnections::end_all(Instant now, const Error& why) {
 void HandledConnections::end(Instant now, const EntryPtr& entry, const Error& why) {
     if (entry->refused) --refused_entries_;
     entries_.erase(entry->connection.get());
-    entry->connection->set_placed_sink(nullptr);
+    entry->connection->set_piece_sink(nullptr);
     entry->connection->refuse(now, why.message);
     entry->handler->on_event(now, *entry->connection, proto::event::Closed{{.code = why.code, .message = why.message}});
 }

@@ -180,7 +180,8 @@ bool SendLanes::send_batch(Batch& batch, bool may_wait) {
         (void)::poll(&descriptor, 1, kWaitMs);
     }
     // Loss recovery handles `dropped`: the network could have lost the batch too.
-    const bool refused = result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_way;
+    const bool refused =
+        result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_route;
     if (refused) calls_.not_sent(batch.transmit, result);
     return result.status != SendResult::Status::would_block;
 }

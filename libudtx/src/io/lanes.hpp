@@ -60,7 +60,7 @@ class SendLanes {
     struct Calls {
         std::function<void()> work;  ///< wakes a lane for work
         std::function<void()> room;  ///< room() was empty and would now return a buffer; any thread
-        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< too_large, no_way; any thread
+        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< too_large, no_route; any thread
     };
     SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
 

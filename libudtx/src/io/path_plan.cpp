@@ -116,58 +116,60 @@ Result<std::vector<Address>> peer_addresses(const std::string& host, std::uint16
     return given;
 }
 
-Result<std::vector<proto::PathAddresses>> plan_ways(const std::vector<PathRequest>& paths,
-                                                    const std::vector<Address>& remotes, AddressChoice choice,
-                                                    bool skip_absent) {
-    std::vector<proto::PathAddresses> ways;
+Result<std::vector<proto::PathAddresses>> plan_paths(const std::vector<PathRequest>& paths,
+                                                     const std::vector<Address>& remotes, AddressChoice choice,
+                                                     bool skip_absent) {
+    std::vector<proto::PathAddresses> candidates;
     if (paths.empty()) {
-        for (const Address& remote : remotes) ways.push_back({.local = {}, .remote = remote, .options = {}});
-        return ways;
+        for (const Address& remote : remotes) candidates.push_back({.local = {}, .remote = remote, .options = {}});
+        return candidates;
     }
     const auto interfaces = list_interfaces();
     if (!interfaces) return interfaces.error();
     std::string absent;
     for (const PathRequest& path : paths) {
-        auto way = plan_path(path, *interfaces, remotes, choice);
-        if (way) {
-            ways.push_back(std::move(*way));
+        auto candidate = plan_path(path, *interfaces, remotes, choice);
+        if (candidate) {
+            candidates.push_back(std::move(*candidate));
             continue;
         }
-        if (!skip_absent) return way.error();
-        absent = way.error().message;
+        if (!skip_absent) return candidate.error();
+        absent = candidate.error().message;
     }
-    if (ways.empty()) return Error{ErrorCode::network, std::move(absent)};
-    const auto is_standby = [](const proto::PathAddresses& way) { return way.options.standby; };
-    if (std::all_of(ways.begin(), ways.end(), is_standby)) ways.front().options.standby = false;
-    return ways;
+    if (candidates.empty()) return Error{ErrorCode::network, std::move(absent)};
+    const auto is_standby = [](const proto::PathAddresses& candidate) { return candidate.options.standby; };
+    if (std::all_of(candidates.begin(), candidates.end(), is_standby)) candidates.front().options.standby = false;
+    return candidates;
 }
 
-Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways) {
-    const Address last = ways.back().remote;
-    const auto leads_nowhere = [](const proto::PathAddresses& way) {
-        return lacks_zone(way.remote) && way.options.interface_index == 0 && way.local.scope == 0;
+Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& candidates) {
+    const Address last = candidates.back().remote;
+    const auto leads_nowhere = [](const proto::PathAddresses& candidate) {
+        return lacks_zone(candidate.remote) && candidate.options.interface_index == 0 && candidate.local.scope == 0;
     };
-    std::erase_if(ways, leads_nowhere);
-    if (ways.empty()) return Error{ErrorCode::no_route, describe_no_way(last, EINVAL)};
-    const auto is_v6 = [](const proto::PathAddresses& way) { return way.remote.family == Address::Family::v6; };
+    std::erase_if(candidates, leads_nowhere);
+    if (candidates.empty()) return Error{ErrorCode::no_route, describe_no_route(last, EINVAL)};
+    const auto is_v6 = [](const proto::PathAddresses& candidate) {
+        return candidate.remote.family == Address::Family::v6;
+    };
     Address any;
     any.family = Address::Family::v6;
-    if (std::any_of(ways.begin(), ways.end(), is_v6)) {
+    if (std::any_of(candidates.begin(), candidates.end(), is_v6)) {
         auto opened = driver.open(any);
         // Hosts without IPv6 resolve names to IPv6 addresses too.
-        if (opened || std::all_of(ways.begin(), ways.end(), is_v6)) return opened;
-        std::erase_if(ways, is_v6);
+        if (opened || std::all_of(candidates.begin(), candidates.end(), is_v6)) return opened;
+        std::erase_if(candidates, is_v6);
     }
     any.family = Address::Family::v4;
     return driver.open(any);
 }
 
-std::vector<proto::PathAddresses> other_ways(const PathStats& first, std::vector<proto::PathAddresses> ways) {
-    const auto used = std::find_if(ways.begin(), ways.end(), [&](const proto::PathAddresses& way) {
-        return way.matches(first.local, first.remote);
+std::vector<proto::PathAddresses> other_paths(const PathStats& first, std::vector<proto::PathAddresses> candidates) {
+    const auto used = std::find_if(candidates.begin(), candidates.end(), [&](const proto::PathAddresses& candidate) {
+        return candidate.matches(first.local, first.remote);
     });
-    if (used != ways.end()) ways.erase(used);
-    return ways;
+    if (used != candidates.end()) candidates.erase(used);
+    return candidates;
 }
 
 }  // namespace udtx::io
@@ -179,7 +181,7 @@ Result<void> check_paths(const std::vector<PathRequest>& paths, const std::vecto
     const auto interfaces = list_interfaces();
     if (!interfaces) return interfaces.error();
     for (const PathRequest& path : paths) {
-        if (const auto way = io::plan_path(path, *interfaces, peer, choice); !way) return way.error();
+        if (const auto candidate = io::plan_path(path, *interfaces, peer, choice); !candidate) return candidate.error();
     }
     return {};
 }

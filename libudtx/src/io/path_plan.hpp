@@ -29,15 +29,15 @@ namespace udtx::io {
 /// The addresses to connect to: `paths`, or if there are none each of `remotes` in turn. If all paths are standby, the
 /// first becomes a normal path. invalid_argument: this host cannot have one of the paths. `skip_absent` leaves such
 /// paths out; network: none is left.
-[[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::vector<PathRequest>& paths,
-                                                                  const std::vector<Address>& remotes,
-                                                                  AddressChoice choice, bool skip_absent);
+[[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_paths(const std::vector<PathRequest>& paths,
+                                                                   const std::vector<Address>& remotes,
+                                                                   AddressChoice choice, bool skip_absent);
 
-/// Opens a socket that reaches all of `ways`, and removes those that it cannot reach.
-[[nodiscard]] Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways);
+/// Opens a socket that reaches all of `candidates`, and removes those that it cannot reach.
+[[nodiscard]] Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& candidates);
 
-/// The rest of `ways` to open, after a connection was made over one of them.
-[[nodiscard]] std::vector<proto::PathAddresses> other_ways(const PathStats& first,
-                                                           std::vector<proto::PathAddresses> ways);
+/// The rest of `candidates` to open, after a connection was made over one of them.
+[[nodiscard]] std::vector<proto::PathAddresses> other_paths(const PathStats& first,
+                                                            std::vector<proto::PathAddresses> candidates);
 
 }  // namespace udtx::io

@@ -73,10 +73,10 @@ Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make(const Credentials& 
 Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make_open(const Credentials& credentials,
                                                                   const TransportConfig& config,
                                                                   const Driver::Options& options,
-                                                                  std::vector<proto::PathAddresses>& ways) {
+                                                                  std::vector<proto::PathAddresses>& candidates) {
     auto thread = make(credentials, config, options);
     if (!thread) return thread;
-    if (const auto opened = open_socket_for((*thread)->driver_, ways); !opened) return opened.error();
+    if (const auto opened = open_socket_for((*thread)->driver_, candidates); !opened) return opened.error();
     return thread;
 }
 

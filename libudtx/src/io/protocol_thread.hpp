@@ -84,11 +84,11 @@ class ProtocolThread {
     static void prepare();
     static Result<std::unique_ptr<ProtocolThread>> make(const Credentials& credentials, const TransportConfig& config,
                                                         const Driver::Options& options = {});
-    /// For the side that connects: opens a socket that reaches `ways`, and removes those that it cannot reach.
+    /// For the side that connects: opens a socket that reaches `candidates`, and removes those that it cannot reach.
     static Result<std::unique_ptr<ProtocolThread>> make_open(const Credentials& credentials,
                                                              const TransportConfig& config,
                                                              const Driver::Options& options,
-                                                             std::vector<proto::PathAddresses>& ways);
+                                                             std::vector<proto::PathAddresses>& candidates);
     /// For several owners: the last one stops the thread. If that happens on the thread itself, another thread stops
     /// it. A fork of the process stops nothing: it has no thread to join.
     static std::shared_ptr<ProtocolThread> share(std::unique_ptr<ProtocolThread> thread);

@@ -63,7 +63,7 @@ Result<void> check(const HandlePtr& handle, std::optional<StreamKind> kind) {
     if (!kind || handle->id().kind() == *kind) return {};
     return Error{ErrorCode::invalid_argument, handle->id().kind() == StreamKind::ordered
                                                   ? "an ordered stream is read by read(), not by pieces"
-                                                  : "a placed stream is read by pieces, not by read()"};
+                                                  : "an unordered stream is read by pieces, not by read()"};
 }
 
 /// `kind`: of the streams that have this call; nullopt: all have it.
@@ -99,39 +99,39 @@ struct Destination {
 };
 
 /// Runs on the protocol thread, which has no other work yet, so resolving the name may block.
-Result<void> dial(io::Driver& driver, const Destination& to, const StatePtr& state) {
+Result<void> start_connecting(io::Driver& driver, const Destination& to, const StatePtr& state) {
     const auto addresses = io::peer_addresses(to.host, to.port, AddressChoice::any, {});
     if (!addresses) return addresses.error();
-    if (!state->set_dialled(*addresses)) return {};
-    auto ways = io::plan_ways(to.paths, *addresses, AddressChoice::any, false);
-    if (!ways) return ways.error();
-    if (const auto opened = io::open_socket_for(driver, *ways); !opened) return opened.error();
-    const auto dial = std::make_shared<io::Dial>(
-        io::Dial::Setup{.driver = driver,
-                        .ways = std::move(*ways),
-                        .several = !to.paths.empty(),
-                        .handler = state,
-                        .connected = [state](proto::Connection& connection,
-                                             proto::Waker waker) { state->attach(std::move(waker), connection); },
-                        .log = to.log});
-    dial->begin();
-    state->attach_dialling([dial = std::weak_ptr(dial), state = std::weak_ptr(state)] {
-        const auto dialling = dial.lock();
+    if (!state->set_peer_addresses(*addresses)) return {};
+    auto candidates = io::plan_paths(to.paths, *addresses, AddressChoice::any, false);
+    if (!candidates) return candidates.error();
+    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return opened.error();
+    const auto connector = std::make_shared<io::Connector>(
+        io::Connector::Setup{.driver = driver,
+                             .candidates = std::move(*candidates),
+                             .several = !to.paths.empty(),
+                             .handler = state,
+                             .connected = [state](proto::Connection& connection,
+                                                  proto::Waker waker) { state->attach(std::move(waker), connection); },
+                             .log = to.log});
+    connector->begin();
+    state->attach_connector([connector = std::weak_ptr(connector), state = std::weak_ptr(state)] {
+        const auto connecting = connector.lock();
         const auto waiting = state.lock();
-        if (!dialling || !waiting) return;
-        dialling->act_last(
+        if (!connecting || !waiting) return;
+        connecting->act_last(
             [waiting](Instant now, proto::Connection& connection) { waiting->on_wake(now, connection); });
     });
     return {};
 }
 
-struct Dialled {
+struct Starting {
     ThreadPtr thread;
     StatePtr state;
 };
 
-Result<Dialled> begin_to_dial(std::string host, std::uint16_t port, const Credentials& credentials,
-                              ConnectOptions options) {
+Result<Starting> start_session(std::string host, std::uint16_t port, const Credentials& credentials,
+                               ConnectOptions options) {
     if (const auto good = io::check_port(port); !good) return good.error();
     auto thread = io::start_thread([&] { return io::ProtocolThread::make(credentials, options.config); });
     if (!thread) return thread.error();
@@ -139,10 +139,10 @@ Result<Dialled> begin_to_dial(std::string host, std::uint16_t port, const Creden
     io::Driver& driver = (*thread)->driver();
     driver.post(
         [&driver, state, to = Destination{std::move(host), port, std::move(options.paths), std::move(options.log)}] {
-            const auto dialled = guarded([&] { return dial(driver, to, state); });
-            if (!dialled) state->fail(dialled.error());
+            const auto started = guarded([&] { return start_connecting(driver, to, state); });
+            if (!started) state->fail(started.error());
         });
-    return Dialled{std::move(*thread), std::move(state)};
+    return Starting{std::move(*thread), std::move(state)};
 }
 
 }  // namespace
@@ -208,14 +208,14 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
                                  const ConnectOptions& options) {
     return guarded([&]() -> Result<Session> {
         if (const auto good = check(options); !good) return good.error();
-        auto dialled = begin_to_dial(host, port, credentials, options);
-        if (!dialled) return dialled.error();
-        const StatePtr state = dialled->state;
-        Session session(std::move(dialled->thread), std::move(dialled->state));
+        auto starting = start_session(host, port, credentials, options);
+        if (!starting) return starting.error();
+        const StatePtr state = starting->state;
+        Session session(std::move(starting->thread), std::move(starting->state));
         const std::stop_callback on_stop(options.stop, [&] { state->stop_connecting(); });
         const auto connected = wait(state, kForever, "", &SessionState::try_connected);
         if (connected) return session;
-        const bool looks_up = state->dialled().empty();
+        const bool looks_up = state->peer_addresses().empty();
         if (connected.error().code == ErrorCode::cancelled && looks_up) let_go(std::move(session));
         return connected.error();
     });
@@ -226,13 +226,13 @@ Result<Connecting> Session::start_connect(std::string host, std::uint16_t port, 
     return guarded([&]() -> Result<Connecting> {
         if (const auto good = check(options); !good) return good.error();
         const std::stop_token stop = options.stop;
-        auto dialled = begin_to_dial(std::move(host), port, credentials, std::move(options));
-        if (!dialled) return dialled.error();
-        StatePtr state = dialled->state;
+        auto starting = start_session(std::move(host), port, credentials, std::move(options));
+        if (!starting) return starting.error();
+        StatePtr state = starting->state;
         const auto on_stop = std::make_shared<OnStop>(stop, [state] { state->stop_connecting(); });
-        Callback<void> on_connected = [dialled = std::move(*dialled), on_stop,
+        Callback<void> on_connected = [starting = std::move(*starting), on_stop,
                                        done = std::move(done)](const Result<void>& connected) mutable {
-            Session session(std::move(dialled.thread), std::move(dialled.state));
+            Session session(std::move(starting.thread), std::move(starting.state));
             if (connected) return done(std::move(session));
             let_go(std::move(session));
             done(connected.error());
@@ -333,19 +333,19 @@ Result<void> Session::set_peer_rate(Rate rate) {
 Result<PathId> Session::add_path(const PathRequest& path) {
     return guarded([&]() -> Result<PathId> {
         if (!state_) return no_session();
-        const auto dialled = state_->dialled();
-        if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the end that connected can open paths"};
+        const auto peer = state_->peer_addresses();
+        if (peer.empty()) return Error{ErrorCode::invalid_argument, "only the end that connected can open paths"};
         const auto interfaces = list_interfaces();
         if (!interfaces) return interfaces.error();
-        const auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
-        if (!way) return way.error();
+        const auto candidate = io::plan_path(path, *interfaces, peer, AddressChoice::any);
+        if (!candidate) return candidate.error();
         const auto local = thread_->driver().local_address();
-        const bool v6 = way->remote.family == Address::Family::v6;
+        const bool v6 = candidate->remote.family == Address::Family::v6;
         if (v6 && local && local->family == Address::Family::v4) {
             return Error{ErrorCode::invalid_argument, "path " + path.local + ": the session was opened with IPv4 only"};
         }
-        return ask<PathId>(state_, [way = *way](Instant now, proto::Connection& connection) {
-            return connection.add_path(now, way.local, way.remote, way.options);
+        return ask<PathId>(state_, [candidate = *candidate](Instant now, proto::Connection& connection) {
+            return connection.add_path(now, candidate.local, candidate.remote, candidate.options);
         });
     });
 }
@@ -434,7 +434,7 @@ Result<Chunk> Stream::read_chunk(Timeout timeout) {
 }
 
 Result<std::optional<Piece>> Stream::read_piece(Timeout timeout) {
-    return wait(handle_, StreamKind::placed, timeout, kNothingCame, &SessionState::try_read_piece);
+    return wait(handle_, StreamKind::unordered, timeout, kNothingCame, &SessionState::try_read_piece);
 }
 
 void Stream::stop_receiving(std::uint64_t code) {
@@ -464,7 +464,7 @@ CallId Stream::start_read_chunk(Callback<Chunk> done) {
 }
 
 CallId Stream::start_read_piece(Callback<std::optional<Piece>> done) {
-    return start(handle_, StreamKind::placed, done, &SessionState::try_read_piece);
+    return start(handle_, StreamKind::unordered, done, &SessionState::try_read_piece);
 }
 
 void Stream::cancel() {

@@ -110,8 +110,8 @@ Result<SessionState::StreamPtr> SessionState::open_now(StreamKind kind, Instant,
     const auto opened = connection.open_stream(kind);
     if (!opened) return opened.error();
     auto stream = add(*opened);
-    if (kind == StreamKind::placed) {
-        stream->fail_reading({ErrorCode::invalid_argument, "only the opener of a placed stream can send on it"});
+    if (kind == StreamKind::unordered) {
+        stream->fail_reading({ErrorCode::invalid_argument, "only the opener of an unordered stream can send on it"});
     }
     return stream;
 }
@@ -232,7 +232,7 @@ void SessionState::attach(proto::Waker waker, const proto::Connection& connectio
     flush();
 }
 
-void SessionState::attach_dialling(proto::Waker waker) {
+void SessionState::attach_connector(proto::Waker waker) {
     auto shared = std::make_shared<const proto::Waker>(std::move(waker));
     const Lock lock(mutex_);
     if (!waker_) waker_ = std::move(shared);
@@ -263,9 +263,9 @@ void SessionState::on_turn_end() {
     if (std::exchange(bytes_came_, false)) settle();
 }
 
-bool SessionState::set_dialled(std::vector<Address> addresses) {
+bool SessionState::set_peer_addresses(std::vector<Address> addresses) {
     const Lock lock(mutex_);
-    dialled_ = std::move(addresses);
+    peer_addresses_ = std::move(addresses);
     return !over();
 }
 
@@ -297,7 +297,7 @@ void SessionState::on_wake(Instant now, proto::Connection& connection) {
 
 void SessionState::handle(proto::Connection& connection, const proto::event::Connected&) {
     if (life_ == Life::connecting) life_.enter(Life::connected);
-    note_peer(connection);  // with several ways, the one that answered
+    note_peer(connection);  // with several candidates, the one that answered
 }
 
 void SessionState::handle(proto::Connection& connection, const proto::event::PeerMoved&) {

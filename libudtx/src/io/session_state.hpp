@@ -96,8 +96,8 @@ struct SessionStream {
     std::deque<Chunk> incoming;
     std::size_t incoming_bytes = 0;
     bool readable = false;  // the connection has more bytes
-    // For placed streams.
-    stream::BlockFiller placed;
+    // For unordered streams.
+    stream::BlockFiller unordered;
     std::deque<Piece> pieces;
     std::uint64_t release_due = 0;  // bytes read, for which the connection may give credit
 
@@ -111,9 +111,9 @@ class SessionState final : public proto::ConnectionHandler, public WaitingCalls 
     // --- protocol thread
     void attach(proto::Waker waker, const proto::Connection& connection);
     /// Sets the Waker until attach(). It triggers on_wake() of a connection that is still being established.
-    void attach_dialling(proto::Waker waker);
+    void attach_connector(proto::Waker waker);
     /// Stores the addresses of the host, in order of preference. False: the caller no longer wants a connection.
-    [[nodiscard]] bool set_dialled(std::vector<Address> addresses);
+    [[nodiscard]] bool set_peer_addresses(std::vector<Address> addresses);
     /// For an accepted connection, before its first event: `log` receives the events of its paths, in lines with the
     /// prefix `whose`.
     void log_paths_to(LogSink log, std::string whose);
@@ -121,7 +121,7 @@ class SessionState final : public proto::ConnectionHandler, public WaitingCalls 
     void fail(Error why);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
     void on_turn_end() override;
 
     // --- user threads: attempts of calls that wait, for wait() and begin()
@@ -165,7 +165,7 @@ class SessionState final : public proto::ConnectionHandler, public WaitingCalls 
     Result<void> set_peer_rate(Rate rate);
     [[nodiscard]] Address remote() { return copy_of(&SessionState::remote_); }
     /// Addresses of the host; empty if the peer connected.
-    [[nodiscard]] std::vector<Address> dialled() { return copy_of(&SessionState::dialled_); }
+    [[nodiscard]] std::vector<Address> peer_addresses() { return copy_of(&SessionState::peer_addresses_); }
     [[nodiscard]] std::optional<PublicKey> peer_key() { return copy_of(&SessionState::peer_key_); }
     [[nodiscard]] std::optional<CloseReason> close_reason() { return copy_of(&SessionState::close_reason_); }
 
@@ -231,7 +231,7 @@ class SessionState final : public proto::ConnectionHandler, public WaitingCalls 
     std::shared_ptr<const proto::Waker> waker_ GUARDED_BY(mutex_);  // copying it needs no memory
     bool wake_due_ GUARDED_BY(mutex_) = false;
     Address remote_ GUARDED_BY(mutex_);
-    std::vector<Address> dialled_ GUARDED_BY(mutex_);
+    std::vector<Address> peer_addresses_ GUARDED_BY(mutex_);
     std::optional<PublicKey> peer_key_ GUARDED_BY(mutex_);
     std::optional<CloseReason> close_reason_ GUARDED_BY(mutex_);
     std::unordered_map<StreamId, StreamPtr> streams_ GUARDED_BY(mutex_);

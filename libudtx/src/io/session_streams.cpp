@@ -156,12 +156,12 @@ void SessionState::handle(proto::Connection&, const proto::event::StreamOpened& 
     if (event.id.kind() == StreamKind::ordered) {
         stream->readable = true;
     } else {
-        stream->fail_writing({ErrorCode::invalid_argument, "only the opener of a placed stream can send on it"});
+        stream->fail_writing({ErrorCode::invalid_argument, "only the opener of an unordered stream can send on it"});
     }
     if (life_ != Life::closed) acceptable_.push_back(std::move(stream));
 }
 
-void SessionState::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+void SessionState::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     bytes_came_ = true;
     const Lock lock(mutex_);
     StreamPtr stream = find(id);
@@ -173,7 +173,7 @@ void SessionState::on_placed(StreamId id, std::uint64_t offset, std::span<const 
     if (stream->abandoned || stream->reading == Reading::failed) return;
     auto& pieces = stream->pieces;
     while (!bytes.empty()) {
-        Chunk part = stream->placed.copy(bytes);
+        Chunk part = stream->unordered.copy(bytes);
         const std::size_t size = part.size();
         const bool next = !pieces.empty() && pieces.back().offset + pieces.back().data.size() == offset;
         if (!next || !pieces.back().data.append(part)) pieces.push_back({offset, std::move(part)});
@@ -191,7 +191,7 @@ void SessionState::serve(proto::Connection& connection, SessionStream& stream) {
         stream.release_due = 0;
         stream.pieces.clear();
     }
-    if (stream.release_due > 0) connection.release_placed(stream.id, std::exchange(stream.release_due, 0));
+    if (stream.release_due > 0) connection.release_pieces(stream.id, std::exchange(stream.release_due, 0));
     pump_in(connection, stream, kQueueBytes);
     forget_if_over(stream);
 }

@@ -197,7 +197,7 @@ SendResult send_outcome(int error, std::size_t taken) noexcept {
     if (error == 0) return {SendResult::Status::sent, taken, 0};
     if (is_would_block(error)) return {SendResult::Status::would_block, taken, 0};
     if (error == EMSGSIZE) return {SendResult::Status::too_large, taken, error};
-    return {is_passing(error) ? SendResult::Status::dropped : SendResult::Status::no_way, taken, error};
+    return {is_passing(error) ? SendResult::Status::dropped : SendResult::Status::no_route, taken, error};
 }
 
 bool is_reported_icmp(int error) noexcept {
@@ -307,7 +307,7 @@ bool lacks_zone(const Address& address) noexcept {
 
 bool Refusal::port_closed() const noexcept { return error == ECONNREFUSED; }
 
-std::string describe_no_way(const Address& remote, int error) {
+std::string describe_no_route(const Address& remote, int error) {
     return "no route to " + to_string(remote) + "/udp: " + std::system_category().message(error) + " (" +
            advice(remote, error) + ")";
 }

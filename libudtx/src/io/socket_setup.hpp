@@ -76,7 +76,7 @@ bool set_option(int fd, int level, int name, int value) noexcept;
 /// True for a link-local address without an interface: the system would use any.
 [[nodiscard]] bool lacks_zone(const Address& address) noexcept;
 /// The system's text for `error`, and advice.
-[[nodiscard]] std::string describe_no_way(const Address& remote, int error);
+[[nodiscard]] std::string describe_no_route(const Address& remote, int error);
 
 // What a driver does while the system refuses to receive. The cause, usually a lack of memory, may soon be over.
 

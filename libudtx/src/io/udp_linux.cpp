@@ -288,7 +288,7 @@ SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<con
     Address remote = transmit.remote;
     if (remote.scope == transmit.interface_index) remote.scope = interface_;  // a link-local address on that interface
     const SocketAddress to = to_socket_address(remote, socket_.family);
-    if (to.length == 0) return {SendResult::Status::no_way, 0, EAFNOSUPPORT};
+    if (to.length == 0) return {SendResult::Status::no_route, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
     if (bytes.size() <= segment) {
         const int error = send_message(transmit, to, bytes, 0);

@@ -69,7 +69,7 @@ std::span<proto::RxDatagram> PortableSocket::receive() {
 SendResult PortableSocket::send(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
     SendResult result;
     const SocketAddress to = to_socket_address(transmit.remote, socket_.family);
-    if (to.length == 0) return {SendResult::Status::no_way, 0, EAFNOSUPPORT};
+    if (to.length == 0) return {SendResult::Status::no_route, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
     while (result.bytes < bytes.size()) {
         const auto part = bytes.subspan(result.bytes, std::min(segment, bytes.size() - result.bytes));

@@ -30,12 +30,12 @@ struct SendResult {
         sent,         ///< the kernel took all of it
         would_block,  ///< pass the rest again when the socket is writable
         too_large,    ///< too large for the interface (EMSGSIZE); the rest was dropped
-        no_way,       ///< the system cannot send there now (`error`); the rest was dropped
+        no_route,     ///< the system cannot send there now (`error`); the rest was dropped
         dropped       ///< temporary system failure (`error`); the rest counts as lost on the path
     };
     Status status = Status::sent;
     std::size_t bytes = 0;  ///< bytes taken, whole segments from the front
-    int error = 0;          ///< errno of too_large, no_way and dropped
+    int error = 0;          ///< errno of too_large, no_route and dropped
 };
 
 /// An ICMP message about a destination. Anyone on the path can forge it, so it is only a hint.

@@ -117,7 +117,7 @@ class Weighted final : public PathScheduler {
 // Earliest delivery with a sliding gap, the default: each datagram takes the path on which it arrives first.
 //
 // In ordered streams, a slower path gets bytes further ahead. The faster paths fill the gap before these bytes arrive,
-// so nothing waits for them. The slower path gets no bytes that the receiver could not hold by then. Placed streams
+// so nothing waits for them. The slower path gets no bytes that the receiver could not hold by then. Unordered streams
 // need no order: a path is left out only if the rest of the file would arrive earlier without it.
 // docs/inside/multipath.md has the equations, docs/lab/controllers.md the deviations from the proposal.
 

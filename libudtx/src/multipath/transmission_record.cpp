@@ -78,7 +78,7 @@ void TransmissionRecord::trim(List& list) {
     while (!entries.empty()) {
         const Entry& front = entries[entries.first()];
         const bool delivered = kind_ == StreamKind::ordered && front.range.end <= data_acked_;
-        const bool gone = !front.open && (kind_ == StreamKind::placed || front.range.size() == 0);
+        const bool gone = !front.open && (kind_ == StreamKind::unordered || front.range.size() == 0);
         if (!delivered && !gone) break;
         entries.pop_front();
     }

@@ -17,7 +17,7 @@ namespace udtx::multipath {
 
 // The sender's record of one stream over several paths: the bytes of each path, in order of assignment (the paper's TSM
 // buffer; docs/inside/multipath.md). An entry of an ordered stream stays until the receiver has all bytes before its
-// end. An entry of a placed stream stays until its own bytes have arrived.
+// end. An entry of an unordered stream stays until its own bytes have arrived.
 
 /// Names an entry. The packets that carry its bytes store this reference. It is safe to use after the entry is gone.
 struct RecordRef {

@@ -7,7 +7,7 @@
 
 namespace udtx::proto {
 
-class ConnectionHandler : public PlacedSink {
+class ConnectionHandler : public PieceSink {
   public:
     /// Reports every event of poll_event(), in order. Closed is the last call.
     virtual void on_event(Instant now, Connection& connection, const Event& event) = 0;

@@ -196,9 +196,9 @@ ReadChunk Connection::read_chunk(StreamId id) {
     return result;
 }
 
-void Connection::set_placed_sink(PlacedSink* sink) { impl_->streams_.set_sink(sink); }
+void Connection::set_piece_sink(PieceSink* sink) { impl_->streams_.set_sink(sink); }
 
-void Connection::release_placed(StreamId id, std::uint64_t bytes) {
+void Connection::release_pieces(StreamId id, std::uint64_t bytes) {
     impl_->streams_.release(id, bytes);
     impl_->touch();
 }

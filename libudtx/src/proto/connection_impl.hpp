@@ -94,7 +94,7 @@ class UDTX_LOCAL Connection::Impl {
     /// The system cannot send between these addresses. Before the peer was heard, this ends the connection once it
     /// holds for all its address pairs. After that, the problem may pass. With `may_pass`, a refusal counts only if it
     /// is repeated a moment later.
-    void on_no_way(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass);
+    void on_no_route(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass);
     /// Client: true if this datagram, which has no connection id of this end, is the peer's reset.
     [[nodiscard]] bool on_reset(Instant now, const RxDatagram& datagram);
 
@@ -158,8 +158,8 @@ class UDTX_LOCAL Connection::Impl {
     PathContext& open_path(Instant now, PathId id, const Address& local, const Address& remote);
     [[nodiscard]] std::uint32_t max_paths() const;
     void use_for_handshake(const PathAddresses& addresses);
-    void dial_elsewhere();
-    [[nodiscard]] bool is_blocked(const PathAddresses& way) const;
+    void try_next_address();
+    [[nodiscard]] bool is_blocked(const PathAddresses& candidate) const;
     void settle_first_path(const RxDatagram& datagram);
     void share_rates();
     void set_cap(Rate& cap, Rate rate);
@@ -299,14 +299,14 @@ class UDTX_LOCAL Connection::Impl {
     };
     std::vector<Abandon> abandons_due_;
     std::size_t next_alternative_ = 0;
-    std::vector<std::pair<Address, Address>> blocked_ways_;  // alternatives where the system cannot send
-    struct RefusedWay {
-        std::pair<Address, Address> way;
+    std::vector<std::pair<Address, Address>> unroutable_;  // alternatives where the system cannot send
+    struct RefusedOnce {
+        std::pair<Address, Address> addresses;
         Instant since;
     };
-    std::vector<RefusedWay> refused_ways_;  // pairs refused once; the refusal may pass
-    std::string no_way_;                    // the last refusal of the system ...
-    Instant no_way_at_{};                   // ... and when
+    std::vector<RefusedOnce> refused_once_;  // pairs refused once; the refusal may pass
+    std::string no_route_;                   // the last refusal of the system ...
+    Instant no_route_at_{};                  // ... and when
     struct Given {
         PathId path;
         recovery::SentRange range;

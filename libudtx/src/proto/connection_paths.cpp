@@ -71,36 +71,36 @@ void Connection::Impl::use_for_handshake(const PathAddresses& addresses) {
 }
 
 /// Nothing came back in time. The next copy of the first flight goes to other addresses.
-void Connection::Impl::dial_elsewhere() {
+void Connection::Impl::try_next_address() {
     if (setup_.alternatives.empty() || handshake_.heard()) return;
     use_for_handshake(setup_.alternatives[next_alternative_]);
     next_alternative_ = (next_alternative_ + 1) % setup_.alternatives.size();
 }
 
-bool Connection::Impl::is_blocked(const PathAddresses& way) const {
-    return std::ranges::find(blocked_ways_, std::pair(way.local, way.remote)) != blocked_ways_.end();
+bool Connection::Impl::is_blocked(const PathAddresses& candidate) const {
+    return std::ranges::find(unroutable_, std::pair(candidate.local, candidate.remote)) != unroutable_.end();
 }
 
-void Connection::Impl::on_no_way(Instant now, const Address& local, const Address& remote, std::string why,
-                                 bool may_pass) {
-    no_way_ = std::move(why);
-    no_way_at_ = now;
+void Connection::Impl::on_no_route(Instant now, const Address& local, const Address& remote, std::string why,
+                                   bool may_pass) {
+    no_route_ = std::move(why);
+    no_route_at_ = now;
     if (setup_.role != Role::client || keys_ || handshake_.heard() || life_ != Life::handshaking) return;
-    const PathAddresses way{local, remote, {}};
-    if (is_blocked(way)) return;
+    const PathAddresses candidate{local, remote, {}};
+    if (is_blocked(candidate)) return;
     if (may_pass) {
-        const auto known = std::ranges::find(refused_ways_, std::pair(local, remote), &RefusedWay::way);
-        if (known == refused_ways_.end()) return refused_ways_.push_back({{local, remote}, now});
+        const auto known = std::ranges::find(refused_once_, std::pair(local, remote), &RefusedOnce::addresses);
+        if (known == refused_once_.end()) return refused_once_.push_back({{local, remote}, now});
         if (now - known->since < kRefusedAgain) return;
     }
-    blocked_ways_.emplace_back(local, remote);
+    unroutable_.emplace_back(local, remote);
     const auto blocked = [this](const PathAddresses& one) { return is_blocked(one); };
     if (std::ranges::all_of(setup_.alternatives, blocked)) {
-        end({.code = ErrorCode::no_route, .message = no_way_});
+        end({.code = ErrorCode::no_route, .message = no_route_});
         return;
     }
     // Tries the next addresses at once.
-    do dial_elsewhere();
+    do try_next_address();
     while (is_blocked({paths_.first().local, paths_.first().remote, {}}));
     handshake_.send_again();
     touch();
@@ -110,10 +110,12 @@ void Connection::Impl::on_no_way(Instant now, const Address& local, const Addres
 void Connection::Impl::settle_first_path(const RxDatagram& datagram) {
     if (setup_.alternatives.empty() || !handshake_.heard()) return;
     const PathContext& p = paths_.first();
-    const PathAddresses dialled_last{p.local, p.remote, p.options};
-    const auto came_by = [&](const PathAddresses& way) { return way.matches(datagram.local, datagram.remote); };
-    const auto way = std::ranges::find_if(setup_.alternatives, came_by);
-    if (!came_by(dialled_last) && way != setup_.alternatives.end()) use_for_handshake(*way);
+    const PathAddresses last_tried{p.local, p.remote, p.options};
+    const auto came_by = [&](const PathAddresses& candidate) {
+        return candidate.matches(datagram.local, datagram.remote);
+    };
+    const auto candidate = std::ranges::find_if(setup_.alternatives, came_by);
+    if (!came_by(last_tried) && candidate != setup_.alternatives.end()) use_for_handshake(*candidate);
     setup_.alternatives.clear();
 }
 

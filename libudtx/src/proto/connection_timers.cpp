@@ -97,7 +97,7 @@ void Connection::Impl::handle_timeout(Instant now) {
     if (life_ == Life::failing) return give_up(now, std::bad_alloc());
     if (const auto due = handshake_.deadline(); due && now >= *due) {
         handshake_.on_timeout(now);
-        dial_elsewhere();
+        try_next_address();
     }
     if (!keys_) return;
     if (previous_keys_until_ && now >= *previous_keys_until_) {
@@ -171,7 +171,7 @@ void Connection::Impl::on_idle(Instant now) {
         why.message = "the peer did not answer for " +
                       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - last_received_).count()) +
                       " s";
-        if (!no_way_.empty() && no_way_at_ > last_received_) why.message += "; " + no_way_;
+        if (!no_route_.empty() && no_route_at_ > last_received_) why.message += "; " + no_route_;
     } else if (handshake_.heard()) {
         why.code = ErrorCode::timeout;
         why.message = "the handshake did not finish in time";

@@ -78,7 +78,7 @@ class UDTX_LOCAL Endpoint::Impl {
     std::unordered_map<ConnectionId, Entry> connections_;           // by local id
     const std::pair<const ConnectionId, Entry>* newest_ = nullptr;  // entry of connections_ that got the last datagram
     std::unordered_map<ConnectionId, ConnectionId> by_original_;    // server: client's first destination id -> local id
-    std::vector<ConnectionId> dialled_;                             // connections that this end opened
+    std::vector<ConnectionId> outgoing_;                            // connections that this end opened
     std::deque<ConnectionId> half_open_;                            // oldest first
     std::deque<ConnectionId> ready_;                                // to poll for datagrams, round robin
     std::deque<ConnectionId> events_;                               // to poll for events
@@ -148,17 +148,18 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
     }
 }
 
-std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
-    assert(!ways.empty());
+std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> candidates) {
+    assert(!candidates.empty());
     const ConnectionId original{impl_->deps_.rng->next_u64()};
-    const PathAddresses first = ways.front();
-    if (ways.size() == 1) {
-        ways.clear();
+    const PathAddresses first = candidates.front();
+    if (candidates.size() == 1) {
+        candidates.clear();
     } else {
-        std::rotate(ways.begin(), ways.begin() + 1, ways.end());  // the first one comes last, for its second turn
+        std::rotate(candidates.begin(), candidates.begin() + 1,
+                    candidates.end());  // the first one comes last, for its second turn
     }
     const ConnectionId local = impl_->fresh_id();
-    impl_->dialled_.reserve(impl_->dialled_.size() + 1);
+    impl_->outgoing_.reserve(impl_->outgoing_.size() + 1);
     auto connection = impl_->add(now, {.role = Role::client,
                                        .local = local,
                                        .remote = original,
@@ -166,8 +167,8 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
                                        .local_address = first.local,
                                        .remote_address = first.remote,
                                        .path = first.options,
-                                       .alternatives = std::move(ways)});
-    impl_->dialled_.push_back(local);
+                                       .alternatives = std::move(candidates)});
+    impl_->outgoing_.push_back(local);
     return connection;
 }
 
@@ -217,7 +218,7 @@ void Endpoint::Impl::remove(ConnectionId id) {
     const auto& setup = it->second.connection->impl_->setup();
     if (setup.role == Role::server) by_original_.erase(setup.original);
     std::erase(half_open_, id);
-    std::erase(dialled_, id);
+    std::erase(outgoing_, id);
     it->second.connection->impl_->forget_owner();
     if (newest_ == &*it) newest_ = nullptr;
     connections_.erase(it);
@@ -272,7 +273,7 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
 
 /// A data packet of an unknown connection: the server has lost ours, or this end has lost a client's.
 void Endpoint::Impl::on_stray(Instant now, const RxDatagram& datagram, const wire::ShortHeader& header) {
-    for (const ConnectionId id : dialled_) {
+    for (const ConnectionId id : outgoing_) {
         if (connections_.at(id).connection->impl_->on_reset(now, datagram)) return;
     }
     if (!resets_ || max_connections_ == 0 || replies_.size() >= kMaxResets) return;
@@ -445,12 +446,12 @@ void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
                  [&] { connection.on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size)); });
 }
 
-void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
+void Endpoint::on_no_route(Instant now, const Transmit& refused, std::string why, bool may_pass) {
     const auto it = impl_->connections_.find(refused.connection);
     if (it == impl_->connections_.end()) return;
     Connection::Impl& connection = *it->second.connection->impl_;
     impl_->guard(now, connection,
-                 [&] { connection.on_no_way(now, refused.local, refused.remote, std::move(why), may_pass); });
+                 [&] { connection.on_no_route(now, refused.local, refused.remote, std::move(why), may_pass); });
 }
 
 void Experiment::apply_to(Endpoint& endpoint) const { endpoint.impl_->experiment_ = *this; }

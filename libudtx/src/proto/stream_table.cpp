@@ -176,7 +176,7 @@ void StreamTable::stop(StreamId id, std::uint64_t code) {
 void StreamTable::drop_bytes() {
     for (const auto& [id, s] : streams_) {
         s->send.reset();
-        if (s->recv.kind() == StreamKind::ordered) s->recv.stop();  // placed streams hold none
+        if (s->recv.kind() == StreamKind::ordered) s->recv.stop();  // unordered streams hold none
     }
 }
 
@@ -218,7 +218,7 @@ Result<StreamTable::Stream*> StreamTable::admit(StreamId id, bool peer_sends) {
     }
     if (peer_opened_.contains(id.index())) return static_cast<Stream*>(nullptr);
     if (id.index() >= max_streams_) return Error{ErrorCode::protocol, "peer opened more streams than allowed"};
-    if (!peer_sends && id.kind() == StreamKind::placed) {
+    if (!peer_sends && id.kind() == StreamKind::unordered) {
         return Error{ErrorCode::protocol, "frame for a direction that the stream does not have"};
     }
     peer_opened_.insert(id.index(), id.index() + 1);
@@ -239,16 +239,16 @@ void StreamTable::tell_readable(Stream& s) {
     events_.push_back(event::Readable{s.id});
 }
 
-void StreamTable::set_sink(PlacedSink* sink) {
+void StreamTable::set_sink(PieceSink* sink) {
     sink_ = sink;
     if (sink_ == nullptr) return;
     early_held_ = 0;
-    for (const EarlyPiece& piece : std::exchange(early_, {})) sink_->on_placed(piece.id, piece.offset, piece.bytes);
+    for (const EarlyPiece& piece : std::exchange(early_, {})) sink_->on_piece(piece.id, piece.offset, piece.bytes);
 }
 
 void StreamTable::place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (sink_ != nullptr) {
-        sink_->on_placed(id, offset, bytes);
+        sink_->on_piece(id, offset, bytes);
     } else {
         early_.push_back({id, offset, {bytes.begin(), bytes.end()}});
         early_held_ += bytes.size() + kEarlyPieceOverhead;
@@ -274,7 +274,7 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     consumed_ += s.recv.consumed() - consumed;
     counters_.bytes_received += s.recv.received() - received;
     tell_readable(s);
-    if (s.recv.kind() == StreamKind::placed && s.recv.complete() && !complete) {
+    if (s.recv.kind() == StreamKind::unordered && s.recv.complete() && !complete) {
         events_.push_back(event::StreamReceived{s.id, *s.recv.final_size()});
     }
     retire_if_done(frame.id);
@@ -431,7 +431,7 @@ std::size_t StreamTable::place_after_turn(std::size_t i) const noexcept {
 
 const StreamTable::Stream* StreamTable::next_to_send() const {
     const std::size_t count = order_.size();
-    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::unordered}) {
         for (std::size_t i = 0; i < count; ++i) {
             const Stream* s = order_[place_after_turn(i)];
             if (s->id.kind() == kind && s->send.pending(new_credit())) return s;
@@ -517,7 +517,7 @@ void StreamTable::fill_data(wire::Writer& out, SentPacket& packet, std::uint64_t
     const Stream* first = from > 0 ? next_to_send() : nullptr;
     const std::size_t count = order_.size();
     std::size_t served = count;
-    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::unordered}) {
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t at = place_after_turn(i);
             Stream& s = *order_[at];

@@ -48,7 +48,7 @@ class StreamTable {
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
     [[nodiscard]] ReadChunk read_chunk(StreamId id);
-    void set_sink(PlacedSink* sink);
+    void set_sink(PieceSink* sink);
     void release(StreamId id, std::uint64_t bytes);
     void reset(StreamId id, std::uint64_t code);
     void stop(StreamId id, std::uint64_t code);
@@ -150,7 +150,7 @@ class StreamTable {
     Role role_;
     const TransportConfig& config_;
     std::deque<Event>& events_;
-    PlacedSink* sink_ = nullptr;
+    PieceSink* sink_ = nullptr;
     /// Pieces that came before the application set its sink. In total they take at most a connection window of memory.
     struct EarlyPiece {
         StreamId id;
@@ -160,7 +160,7 @@ class StreamTable {
     std::vector<EarlyPiece> early_;
     std::uint64_t early_held_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Stream>> streams_;
-    std::vector<Stream*> order_;  // round robin; ordered streams are served before placed ones
+    std::vector<Stream*> order_;  // round robin; ordered streams are served before unordered ones
     std::size_t turn_ = 0;
 
     std::uint64_t next_index_ = 0;

@@ -114,12 +114,12 @@ Result<std::uint64_t> RecvStream::on_data(std::uint64_t offset, std::span<const 
     } else if (kind_ == StreamKind::ordered) {
         received_total_ += buffer_.insert(offset, data);
     } else {
-        placed_.for_each_gap(offset, end, [&](std::uint64_t b, std::uint64_t e) {
+        received_.for_each_gap(offset, end, [&](std::uint64_t b, std::uint64_t e) {
             place(b, data.subspan(static_cast<std::size_t>(b - offset), static_cast<std::size_t>(e - b)));
         });
-        received_total_ += placed_.insert(offset, end);
+        received_total_ += received_.insert(offset, end);
     }
-    if (std::max(placed_.count(), buffer_.pieces()) > kMaxPieces) {
+    if (std::max(received_.count(), buffer_.pieces()) > kMaxPieces) {
         return Error{ErrorCode::protocol, "too many holes in a stream"};
     }
     advance();
@@ -131,7 +131,7 @@ void RecvStream::advance() noexcept {
     if (state_ == RecvState::recv) state_.enter(RecvState::size_known);
     if (state_ == RecvState::stopped) state_.enter(RecvState::dropped);
     if (state_ == RecvState::size_known && received_total_ == *final_size_) state_.enter(RecvState::data_recvd);
-    const bool released = kind_ == StreamKind::placed && consumed_ == *final_size_;
+    const bool released = kind_ == StreamKind::unordered && consumed_ == *final_size_;
     if (state_ == RecvState::data_recvd && released) state_.enter(RecvState::data_read);
 }
 
@@ -158,7 +158,7 @@ void RecvStream::stop() noexcept {
 
 void RecvStream::drop() noexcept {
     buffer_ = {};
-    placed_.clear();
+    received_.clear();
 }
 
 std::size_t RecvStream::read(std::span<std::byte> out) {

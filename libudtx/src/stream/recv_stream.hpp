@@ -106,7 +106,7 @@ class Reassembler {
     RangeSet stored_;
 };
 
-// Receiving half of a stream: final size, flow-control credit, and ordered or placed delivery.
+// Receiving half of a stream: final size, flow-control credit, and ordered or unordered delivery.
 
 /// Credit is announced in steps of this size: a quarter of a window, a sixteenth of a small one. The sender cannot use
 /// credit that is not announced yet. With a window of 280 packets, two paths reached 178 Mbit/s with quarters and reach
@@ -122,7 +122,7 @@ enum class RecvState : std::uint8_t {
     recv,         ///< bytes may arrive, and the final size is unknown
     size_known,   ///< the final size is known, but not all bytes are here
     data_recvd,   ///< all bytes are here
-    data_read,    ///< ordered: the application has read the end; placed: it has released all bytes
+    data_read,    ///< ordered: the application has read the end; unordered: it has released all bytes
     stopped,      ///< the application wants no more; the final size is unknown
     dropped,      ///< the same, and the final size is known
     reset_recvd,  ///< the peer gave up
@@ -146,7 +146,7 @@ inline constexpr Step<RecvState> kRecvSteps[] = {
 
 class RecvStream {
   public:
-    /// Receives each piece of a placed stream.
+    /// Receives each piece of an unordered stream.
     using Place = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
     RecvStream(StreamKind kind, std::uint64_t window, bool receives = true)
@@ -168,7 +168,7 @@ class RecvStream {
     std::size_t read(std::span<std::byte> out);
     /// Ordered: takes the next bytes without copying them. Empty when read() would return 0.
     Chunk take();
-    /// Placed: `bytes` that were handed over have left memory.
+    /// Unordered: `bytes` that were handed over have left memory.
     void release(std::uint64_t bytes) noexcept;
     /// The application does not want the rest. Waiting and later bytes are dropped, and their credit is returned.
     void stop() noexcept;
@@ -220,7 +220,7 @@ class RecvStream {
     std::uint64_t received_total_ = 0;
     std::optional<std::uint64_t> final_size_;
     Reassembler buffer_;  // ordered
-    RangeSet placed_;     // placed
+    RangeSet received_;   // unordered
 };
 
 }  // namespace udtx::stream

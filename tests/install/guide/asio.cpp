@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 #define CHECK(what) \
     if (!(what)) std::cerr << "asio.cpp:" << __LINE__ << ": " #what "\n", std::exit(1)
 
-static asio::awaitable<udtx::Session> dial(std::uint16_t port, udtx::Credentials credentials) {
+static asio::awaitable<udtx::Session> connect(std::uint16_t port, udtx::Credentials credentials) {
     auto session = co_await udtx::async_connect("127.0.0.1", port, credentials, udtx::as_result(asio::use_awaitable));
     if (!session) std::cerr << session.error().message << '\n';
     co_return session ? std::move(*session) : udtx::Session();
@@ -53,8 +53,8 @@ int main() {
     CHECK(listener);
     const std::uint16_t port = listener->local_address().port;
     asio::io_context context;
-    auto there = asio::co_spawn(context, dial(port, credentials), asio::use_future);
-    auto nowhere = asio::co_spawn(context, dial(0, credentials), asio::use_future);
+    auto there = asio::co_spawn(context, connect(port, credentials), asio::use_future);
+    auto nowhere = asio::co_spawn(context, connect(0, credentials), asio::use_future);
     context.run();
     CHECK(!nowhere.get().stats());
 

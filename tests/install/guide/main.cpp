@@ -68,11 +68,11 @@ static void calls_that_wait(udtx::Stream& ours, udtx::Stream& theirs) {
     explain(end.error());
 }
 
-static void placed(udtx::Session& session, udtx::Session& peer) {
-    auto ours = session.open_stream(udtx::StreamKind::placed);
+static void unordered(udtx::Session& session, udtx::Session& peer) {
+    auto ours = session.open_stream(udtx::StreamKind::unordered);
     CHECK(ours && ours->write(std::vector<std::byte>(1'000'000, std::byte{7}), 10s));
     auto finished = std::async(std::launch::async, [&] { return ours->finish(10s).ok(); });
-    auto stream = peer.accept_stream(10s, udtx::StreamKind::placed);
+    auto stream = peer.accept_stream(10s, udtx::StreamKind::unordered);
     CHECK(stream);
     std::vector<std::byte> place(1'000'000);
     auto piece = stream->read_piece(10s);
@@ -121,7 +121,7 @@ int main() {
     auto theirs = peer->accept_stream(10s);
     CHECK(theirs && theirs->read(byte, 10s));
     calls_that_wait(*ours, *theirs);
-    placed(*session, *peer);
+    unordered(*session, *peer);
     CHECK(another_path(*session));
     CHECK(session->set_max_rate(udtx::Rate::infinite()));
 

@@ -148,14 +148,14 @@ TEST_CASE("as_result gives the text of the error by any token, and throws nothin
     context.run();
     REQUIRE((started && !*started));
     CHECK(started->error().message == blocked.error().message);
-    const auto dial = [&]() -> asio::awaitable<void> {
+    const auto connect = [&]() -> asio::awaitable<void> {
         const auto refused = co_await async_connect("127.0.0.1", port, psk(2), as_result(asio::use_awaitable));
         REQUIRE_FALSE(refused);
         CHECK(refused.error().code == ErrorCode::authentication);
         CHECK(refused.error().message.find("key") != std::string::npos);
         CHECK(co_await async_connect("127.0.0.1", port, psk(1), as_result(asio::use_awaitable)));
     };
-    auto done = asio::co_spawn(context, dial, asio::use_future);
+    auto done = asio::co_spawn(context, connect, asio::use_future);
     context.restart();
     context.run();
     CHECK_NOTHROW(done.get());
@@ -243,18 +243,18 @@ TEST_CASE("calls that wait end with the session, whoever ends it") {
     CHECK_THROWS_AS(next.get(), boost::system::system_error);
 }
 
-TEST_CASE("pieces of a placed stream by coroutine") {
+TEST_CASE("pieces of an unordered stream by coroutine") {
     asio::io_context context;
     auto pair = connected_pair();
     const auto bytes = bytes_of(3, 2'000'000);
-    auto ours = pair.client.open_stream(StreamKind::placed);
+    auto ours = pair.client.open_stream(StreamKind::unordered);
     REQUIRE(ours);
     auto sent = async_write(*ours, bytes, asio::use_future);
     std::size_t total = 0;
     asio::co_spawn(
         context,
         [&]() -> asio::awaitable<void> {
-            auto stream = co_await async_accept_stream(pair.server, StreamKind::placed, asio::use_awaitable);
+            auto stream = co_await async_accept_stream(pair.server, StreamKind::unordered, asio::use_awaitable);
             while (const auto piece = co_await async_read_piece(stream, asio::use_awaitable)) {
                 total += piece->data.size();
             }
@@ -350,10 +350,10 @@ TEST_CASE("a cancellation slot ends a write and a finish whose peer reads nothin
     CHECK(told_after_signal<std::size_t>(context, [&](auto token) { async_write(streams.ours, bytes, token); }) ==
           aborted);
     CHECK(told_after_signal<>(context, [&](auto token) { async_finish(streams.ours, token); }) == aborted);
-    auto placed = pair.server.open_stream(StreamKind::placed);
-    REQUIRE(placed);
-    REQUIRE(placed->write(bytes_of(4, 1)));
-    auto there = pair.client.accept_stream(60s, StreamKind::placed);
+    auto unordered = pair.server.open_stream(StreamKind::unordered);
+    REQUIRE(unordered);
+    REQUIRE(unordered->write(bytes_of(4, 1)));
+    auto there = pair.client.accept_stream(60s, StreamKind::unordered);
     REQUIRE(there);
     REQUIRE(there->read_piece(60s));
     CHECK(told_after_signal<std::optional<Piece>>(context, [&](auto token) { async_read_piece(*there, token); }) ==

@@ -1,4 +1,4 @@
-// Single calls of sessions and streams: timeouts, cancel, reset, codes, placed streams, and the peer's identity.
+// Single calls of sessions and streams: timeouts, cancel, reset, codes, unordered streams, and the peer's identity.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -211,17 +211,17 @@ TEST_CASE("a session closed with a code says so at both ends") {
     CHECK(there->message == "that will do");
 }
 
-TEST_CASE("a placed stream hands over every byte once, with its offset") {
+TEST_CASE("an unordered stream hands over every byte once, with its offset") {
     auto pair = connected_pair();
-    auto ours = pair.client.open_stream(StreamKind::placed);
+    auto ours = pair.client.open_stream(StreamKind::unordered);
     REQUIRE(ours);
-    CHECK(ours->kind() == StreamKind::placed);
+    CHECK(ours->kind() == StreamKind::unordered);
     const auto bytes = bytes_of(6, 20'000'000);
     auto written = std::async(std::launch::async, [&, stream = *ours]() mutable {
         const auto sent = stream.write(bytes);
         return sent ? stream.finish() : sent;
     });
-    auto theirs = pair.server.accept_stream(60s, StreamKind::placed);
+    auto theirs = pair.server.accept_stream(60s, StreamKind::unordered);
     REQUIRE(theirs);
     std::vector<std::byte> got(bytes.size());
     std::size_t total = 0;
@@ -330,7 +330,7 @@ TEST_CASE("a listener does not take a socket that nobody has bound, and says wha
     }
 }
 
-TEST_CASE("the log tells where a session was dialled, and whom a listener did not let in") {
+TEST_CASE("the log tells where a session connected, and whom a listener did not let in") {
     std::mutex mutex;
     std::vector<std::string> lines;
     const LogSink log = [&](LogLevel, const std::string& text) {

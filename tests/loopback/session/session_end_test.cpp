@@ -130,7 +130,7 @@ TEST_CASE("a name that does not exist is a network error") {
     CHECK(Listener::bind("nonsense", psk(1)).error().code == ErrorCode::invalid_argument);
 }
 
-TEST_CASE("a server that restarts on the same port can be dialled again") {
+TEST_CASE("a server that restarts on the same port can be connected to again") {
     std::string place;
     std::uint16_t port = 0;
     {

@@ -38,7 +38,7 @@ Codes of_session(Session& session) {
         {"start_open_stream",
          told<Stream>([&](auto done) { return session.start_open_stream(StreamKind::ordered, done); })},
         {"start_accept_stream",
-         told<Stream>([&](auto done) { return session.start_accept_stream(StreamKind::placed, done); })},
+         told<Stream>([&](auto done) { return session.start_accept_stream(StreamKind::unordered, done); })},
         {"set_max_rate", what(session.set_max_rate(Rate::bits_per_second(1e6)))},
         {"set_peer_rate", what(session.set_peer_rate(Rate::bits_per_second(1e6)))},
         {"wait_path_event", what(session.wait_path_event(60s))},
@@ -180,12 +180,12 @@ TEST_CASE("calls that are not of the stream's kind are refused") {
     auto ordered = ends_of_stream(pair);
     CHECK(other_than(code, of_read_piece(ordered.opener)).empty());
     CHECK(other_than(code, of_read_piece(ordered.acceptor)).empty());
-    auto placed = ends_of_stream(pair, StreamKind::placed);
-    CHECK(other_than(code, of_read(placed.opener)).empty());
-    CHECK(other_than(code, of_read(placed.acceptor)).empty());
-    CHECK(other_than(code, of_read_piece(placed.opener)).empty());
-    CHECK(other_than(code, of_writing(placed.acceptor)).empty());
-    CHECK(placed.opener.finish(60s));
+    auto unordered = ends_of_stream(pair, StreamKind::unordered);
+    CHECK(other_than(code, of_read(unordered.opener)).empty());
+    CHECK(other_than(code, of_read(unordered.acceptor)).empty());
+    CHECK(other_than(code, of_read_piece(unordered.opener)).empty());
+    CHECK(other_than(code, of_writing(unordered.acceptor)).empty());
+    CHECK(unordered.opener.finish(60s));
 }
 
 TEST_CASE("no time-out, not even the longest or one that was over before it began, is waited for otherwise") {
@@ -206,10 +206,10 @@ TEST_CASE("no time-out, not even the longest or one that was over before it bega
     CHECK(acceptor.read(std::span<std::byte>(), 0ms));
     pair.client.close();
     CHECK(pair.server.wait_closed(kForever - 1ms));
-    auto placed_pair = connected_pair();
-    auto placed = ends_of_stream(placed_pair, StreamKind::placed);
-    REQUIRE(placed.acceptor.read_piece(60s));
-    CHECK(what(placed.acceptor.read_piece(0ms)) == ErrorCode::timeout);
+    auto unordered_pair = connected_pair();
+    auto unordered = ends_of_stream(unordered_pair, StreamKind::unordered);
+    REQUIRE(unordered.acceptor.read_piece(60s));
+    CHECK(what(unordered.acceptor.read_piece(0ms)) == ErrorCode::timeout);
 }
 
 TEST_CASE("a call that was started is cancelled by its name, the others wait on") {
@@ -235,9 +235,9 @@ TEST_CASE("a call that was started is cancelled by its name, the others wait on"
     CHECK(other.get_future().get() == kFine);
 }
 
-TEST_CASE("placed streams that are given up by either side give the other one its code") {
+TEST_CASE("unordered streams that are given up by either side give the other one its code") {
     auto pair = connected_pair();
-    auto given_up = ends_of_stream(pair, StreamKind::placed);
+    auto given_up = ends_of_stream(pair, StreamKind::unordered);
     given_up.opener.reset(8);
     auto piece = given_up.acceptor.read_piece(60s);
     while (piece && *piece) piece = given_up.acceptor.read_piece(60s);
@@ -245,7 +245,7 @@ TEST_CASE("placed streams that are given up by either side give the other one it
     CHECK(piece.error().code == ErrorCode::interrupted);
     CHECK(piece.error().application_code == 8U);
     CHECK(what(given_up.opener.finish()) == ErrorCode::interrupted);
-    auto unwanted = ends_of_stream(pair, StreamKind::placed);
+    auto unwanted = ends_of_stream(pair, StreamKind::unordered);
     unwanted.acceptor.stop_receiving(9);
     CHECK(other_than(ErrorCode::interrupted, of_read_piece(unwanted.acceptor)).empty());
     auto written = unwanted.opener.write(bytes_of(1, 1));

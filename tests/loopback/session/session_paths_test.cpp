@@ -192,7 +192,7 @@ TEST_CASE("nobody listening at any of several addresses is a network error, too"
     CHECK(nobody.error().code == ErrorCode::network);
 }
 
-TEST_CASE("a session that was dialled over one path can have more") {
+TEST_CASE("a session that was connected over one path can have more") {
     auto listener = Listener::bind(":0", psk(1));
     REQUIRE(listener);
     auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1));

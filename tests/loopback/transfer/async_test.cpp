@@ -108,7 +108,7 @@ namespace {
 transfer::SendRequest slow_push(const Served& served, const TemporaryDirectory& home) {
     make_tree(home / "tree", 30'000'000);
     auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(1e6);
+    request.peer.connection.transport.max_rate = Rate::bits_per_second(1e6);
     return request;
 }
 

@@ -27,7 +27,7 @@ bool soon(const std::function<bool()>& reached) {
 /// A push of home / "tree" at 20 Mbit/s.
 transfer::SendRequest slow_push(const Served& served, const TemporaryDirectory& home) {
     auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    request.peer.connection.transport.max_rate = Rate::bits_per_second(20e6);
     return request;
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("the log of a server tells of handshakes that failed, and of the paths
     CHECK(soon([&] { return has("127.0.0.1:"); }));
     CHECK_FALSE(has("path 1"));
     auto request = slow_push(served, home);
-    request.dial.paths = {{.local = "127.0.0.1"}, {.local = "127.0.0.2"}};
+    request.peer.paths = {{.local = "127.0.0.1"}, {.local = "127.0.0.2"}};
     auto sending = transfer::start_send(std::move(request));
     REQUIRE(sending);
     CHECK(soon([&] { return has(": path 1 from "); }));
@@ -202,7 +202,7 @@ TEST_CASE("the log of a server tells of handshakes that failed, and of the paths
 }
 
 TEST_CASE("a client that a server has given up knows that it may come back") {
-    Served served([](transfer::ServerOptions& options) { options.link.patience = 300ms; });
+    Served served([](transfer::ServerOptions& options) { options.connection.patience = 300ms; });
     const TemporaryDirectory home;
     make_tree(home / "tree", 2'000'000);
     auto sending = transfer::start_send(slow_push(served, home));

@@ -45,11 +45,11 @@ TEST_CASE("a tree is sent by one call") {
 
 TEST_CASE("windows that hold less than a piece of a file hold no transfer up") {
     const auto narrow = [](TransportConfig& config) { config.stream_window = config.connection_window = 64U << 10U; };
-    const Served served([&](transfer::ServerOptions& options) { narrow(options.link.transport); });
+    const Served served([&](transfer::ServerOptions& options) { narrow(options.connection.transport); });
     const TemporaryDirectory home;
     make_tree(home / "tree", 3'000'000);
     auto request = served.push({.what = {.sources = {(home / "tree").string()}}, .destination = "in"});
-    narrow(request.dial.link.transport);
+    narrow(request.peer.connection.transport);
     const Outcome outcome = transfer::send(std::move(request));
     INFO(why(outcome));
     REQUIRE(outcome.status);
@@ -151,7 +151,7 @@ TEST_CASE("progress comes as events and as a snapshot, and the end as an event")
         ++events;
     };
     request.events.done = [&](const Outcome& outcome) { ends += outcome.status ? 1 : 100; };
-    request.dial.link.transport.max_rate = Rate::bits_per_second(40e6);  // takes about 0.8 s
+    request.peer.connection.transport.max_rate = Rate::bits_per_second(40e6);  // takes about 0.8 s
     auto started = transfer::start_send(std::move(request));
     REQUIRE(started);
     CHECK(soon([&] { return started->stats().has_value(); }));

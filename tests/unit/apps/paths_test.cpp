@@ -52,7 +52,7 @@ TEST_CASE("a path that is not there is an error at first, and after an outage it
     paths.texts = {"nosuch0", "127.0.0.1", "127.0.0.2"};
     paths.failover = true;
     REQUIRE(paths.check().ok());
-    transfer::DialOptions connection;
+    transfer::PeerOptions connection;
     connection.addresses = {v4(127, 0, 0, 9, 7000)};
     const auto first = paths.apply(connection);
     REQUIRE_FALSE(first.ok());

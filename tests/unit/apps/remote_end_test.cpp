@@ -28,7 +28,7 @@ Result<void> take(SshOptions& options, std::vector<std::string> arguments) {
 
 }  // namespace
 
-TEST_CASE("the address that ssh reached is dialled") {
+TEST_CASE("the address that ssh reached is tried") {
     // ssh reached one of the name's addresses, with or without a proxy.
     CHECK(addresses_to_try({v4(1), v4(2)}, v4(2), false) == Addresses{v4(2)});
     CHECK(addresses_to_try({v4(1), v4(2)}, v4(2), true) == Addresses{v4(2)});

@@ -45,9 +45,9 @@ std::vector<std::byte> some_bytes(std::size_t size) {
     return bytes;
 }
 
-/// Stores the bytes of a placed stream by their offsets.
-struct Sink final : PlacedSink {
-    void on_placed(StreamId /*id*/, std::uint64_t offset, std::span<const std::byte> bytes) override {
+/// Stores the bytes of an unordered stream by their offsets.
+struct Sink final : PieceSink {
+    void on_piece(StreamId /*id*/, std::uint64_t offset, std::span<const std::byte> bytes) override {
         if (got.size() < offset + bytes.size()) got.resize(offset + bytes.size());
         std::ranges::copy(bytes, got.begin() + static_cast<std::ptrdiff_t>(offset));
         fresh += bytes.size();
@@ -90,7 +90,7 @@ class Host {
                 any = true;
             }
             while (const auto accepted = endpoint_.accept()) {
-                accepted->set_placed_sink(&sink);
+                accepted->set_piece_sink(&sink);
                 while (const auto event = accepted->poll_event()) on_event(now, *accepted, *event);
                 any = true;
             }
@@ -144,9 +144,9 @@ class Host {
             if (connection.role() == Role::client) connection.close(now, 0, "done");
         } else if (const auto* end = std::get_if<event::Closed>(&event)) {
             closed = end->reason;
-            connection.set_placed_sink(nullptr);
+            connection.set_piece_sink(nullptr);
         }
-        if (sink.fresh > 0 && connection.connected()) connection.release_placed(stream_, std::exchange(sink.fresh, 0));
+        if (sink.fresh > 0 && connection.connected()) connection.release_pieces(stream_, std::exchange(sink.fresh, 0));
     }
     void send(Connection& connection) {
         while (sent_ < bytes.size()) {
@@ -212,10 +212,10 @@ TEST_CASE("two endpoints exchange an ordered stream") {
     CHECK(pair.stats.paths.at(0).min_rtt >= 2 * kDelay);
 }
 
-TEST_CASE("two endpoints exchange a placed stream, with a lane's help") {
+TEST_CASE("two endpoints exchange an unordered stream, with a lane's help") {
     Pair pair({}, 1);
     pair.client.bytes = some_bytes(300'000);
-    pair.client.kind = StreamKind::placed;
+    pair.client.kind = StreamKind::unordered;
     pair.run();
     CHECK(pair.client.closed->orderly());
     CHECK(pair.server.sink.got == pair.client.bytes);

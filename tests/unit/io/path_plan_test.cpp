@@ -33,11 +33,11 @@ TEST_CASE("a host without a name is this one, and addresses that are given are n
 TEST_CASE("of paths that are all standby the first is none") {
     const std::vector<PathRequest> paths{{.local = "127.0.0.1", .standby = true},
                                          {.local = "127.0.0.2", .standby = true}};
-    const auto ways = io::plan_ways(paths, local(7000), AddressChoice::any, false);
-    REQUIRE(ways);
-    REQUIRE(ways->size() == 2);
-    CHECK_FALSE(ways->front().options.standby);
-    CHECK(ways->back().options.standby);
+    const auto candidates = io::plan_paths(paths, local(7000), AddressChoice::any, false);
+    REQUIRE(candidates);
+    REQUIRE(candidates->size() == 2);
+    CHECK_FALSE(candidates->front().options.standby);
+    CHECK(candidates->back().options.standby);
 }
 
 TEST_CASE("why nothing is listened on is told of an address of this host") {

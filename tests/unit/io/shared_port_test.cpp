@@ -80,7 +80,7 @@ class Reader final : public proto::ConnectionHandler {
         }
     }
     void on_wake(Instant, proto::Connection&) override {}
-    void on_placed(StreamId, std::uint64_t, std::span<const std::byte>) override {}
+    void on_piece(StreamId, std::uint64_t, std::span<const std::byte>) override {}
 
   private:
     Counts& counts_;
@@ -99,7 +99,7 @@ class Writer final : public proto::ConnectionHandler {
         if (std::holds_alternative<proto::event::StreamDelivered>(event)) ++delivered_;
     }
     void on_wake(Instant, proto::Connection&) override {}
-    void on_placed(StreamId, std::uint64_t, std::span<const std::byte>) override {}
+    void on_piece(StreamId, std::uint64_t, std::span<const std::byte>) override {}
 
   private:
     std::size_t bytes_;

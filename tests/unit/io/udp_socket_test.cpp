@@ -213,7 +213,7 @@ TEST_CASE("to an address of the other family there is no way") {
         remote.port = 7000;
         const auto bytes = pattern(10);
         const auto result = a->send(to(remote, 10, 10), bytes);
-        CHECK(result.status == Status::no_way);
+        CHECK(result.status == Status::no_route);
         CHECK(result.error != 0);
     }
 }

@@ -109,9 +109,9 @@ TEST_CASE("ordered: nothing that the receiver could not hold, nothing beyond wha
     CHECK_FALSE(scheduler.blocked(PathId{1}));
 }
 
-TEST_CASE("placed: any path that helps, the late one not for the tail") {
+TEST_CASE("unordered: any path that helps, the late one not for the tail") {
     Eds scheduler;
-    auto d = demand(StreamKind::placed);
+    auto d = demand(StreamKind::unordered);
     std::array paths{view(0, 100, 10ms), view(1, 20, 500ms)};
     paths[0].may_send = false;
     CHECK(scheduler.pick(kNow, d, paths)->path == PathId{1});
@@ -125,9 +125,9 @@ TEST_CASE("placed: any path that helps, the late one not for the tail") {
     CHECK_FALSE(scheduler.pick(kNow, d, paths));
 }
 
-TEST_CASE("placed: the last bytes, less than a datagram, are left to nobody else by both of two paths") {
+TEST_CASE("unordered: the last bytes, less than a datagram, are left to nobody else by both of two paths") {
     Eds scheduler;
-    auto d = demand(StreamKind::placed);
+    auto d = demand(StreamKind::unordered);
     d.end_known = true;
     for (const std::uint32_t remaining : {1U, kDatagram / 2, kDatagram - 1}) {
         d.remaining = remaining;

@@ -32,7 +32,7 @@ TEST_CASE("minrtt takes the lowest RTT that may send") {
 
 TEST_CASE("minrtt uses a standby path only when no other is usable") {
     MinRtt scheduler;
-    const auto d = demand(StreamKind::placed);
+    const auto d = demand(StreamKind::unordered);
     std::array paths{view(0, 100, 50ms), view(1, 100, 10ms)};
     paths[1].standby = true;
     CHECK(scheduler.pick(Instant{}, d, paths)->path == PathId{0});

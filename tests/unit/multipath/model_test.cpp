@@ -43,7 +43,7 @@ ModelResult unequal(const std::string& scheduler, bool reinject, Duration slow, 
 
 ModelResult file(const std::string& scheduler, bool reinject) {
     ModelOptions options = with(scheduler, reinject, 0);
-    options.kind = StreamKind::placed;
+    options.kind = StreamKind::unordered;
     options.total_bytes = 20'000'000;
     return Model(options, {ModelPath{.mbps = 100, .rtt = 10ms}, ModelPath{.mbps = 20, .rtt = 500ms}}).run();
 }
@@ -143,7 +143,7 @@ TEST_CASE("a file ends when the paths that help have delivered it") {
     CHECK(result.duplicate_share <= 0.05);
 }
 
-TEST_CASE("ordered: the other path's faults cost nothing; placed: little") {
+TEST_CASE("ordered: the other path's faults cost nothing; unordered: little") {
     struct Fault {
         const char* name;
         ModelPath path;
@@ -168,14 +168,14 @@ TEST_CASE("ordered: the other path's faults cost nothing; placed: little") {
         }
         INFO(fault.name);
         ModelOptions options = with("eds", true, 0);
-        options.kind = StreamKind::placed;
-        const auto placed = Model(options, {ModelPath{.mbps = 100, .rtt = 10ms}, fault.path}).run();
-        CHECK(placed.mbps >= 0.95 * (100.0 + 10.0 * fault.share));
-        CHECK(placed.duplicate_share <= 0.05);
+        options.kind = StreamKind::unordered;
+        const auto unordered = Model(options, {ModelPath{.mbps = 100, .rtt = 10ms}, fault.path}).run();
+        CHECK(unordered.mbps >= 0.95 * (100.0 + 10.0 * fault.share));
+        CHECK(unordered.duplicate_share <= 0.05);
     }
 }
 
-TEST_CASE("property: eds beats the best path alone, fills all for a placed stream, duplicates within 5 %") {
+TEST_CASE("property: eds beats the best path alone, fills all for an unordered stream, duplicates within 5 %") {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         INFO("seed " << seed);
         udtx::sim::Prng random(seed);
@@ -197,9 +197,9 @@ TEST_CASE("property: eds beats the best path alone, fills all for a placed strea
         const auto ordered = Model(options, paths).run();
         CHECK(ordered.mbps >= 0.98 * best);
         CHECK(ordered.duplicate_share <= 0.05);
-        options.kind = StreamKind::placed;
-        const auto placed = Model(options, paths).run();
-        CHECK(placed.mbps >= 0.98 * sum);
+        options.kind = StreamKind::unordered;
+        const auto unordered = Model(options, paths).run();
+        CHECK(unordered.mbps >= 0.98 * sum);
         options.total_bytes = static_cast<std::uint64_t>(sum * 1e6 / 8.0 * 2.0);  // two seconds at the total rate
         options.seconds = 30;
         const auto ended = Model(options, paths).run();

@@ -150,8 +150,8 @@ TEST_CASE("near the head is what the receiver waits for before a copy could be t
     CHECK(copies <= 150);
 }
 
-TEST_CASE("placed: only the tail, once nothing is left to assign") {
-    Rig rig(StreamKind::placed);
+TEST_CASE("unordered: only the tail, once nothing is left to assign") {
+    Rig rig(StreamKind::unordered);
     rig.paths[1].smoothed_rtt = 500ms;
     rig.assign(10);
     rig.now += 100ms;

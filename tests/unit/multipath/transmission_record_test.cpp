@@ -48,8 +48,8 @@ TEST_CASE("an ordered stream's entries stay until the receiver has all before th
     CHECK_FALSE(record.head());
 }
 
-TEST_CASE("a placed stream's entries go when their own bytes have arrived") {
-    TransmissionRecord record(StreamKind::placed);
+TEST_CASE("an unordered stream's entries go when their own bytes have arrived") {
+    TransmissionRecord record(StreamKind::unordered);
     const auto a = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false, 10ms);
     const auto b = record.on_assigned(Instant{1s}, kSlow, {100, 200}, false, 10ms);
     record.on_acked(b);
@@ -73,7 +73,7 @@ TEST_CASE("lost bytes leave their path, and are found when they were given to an
 }
 
 TEST_CASE("the record of a path is bounded") {
-    TransmissionRecord record(StreamKind::placed);
+    TransmissionRecord record(StreamKind::unordered);
     const auto first = record.on_assigned(Instant{}, kFast, {0, 1}, false, 10ms);
     for (std::uint64_t i = 1; i <= TransmissionRecord::kMaxEntries; ++i) {
         (void)record.on_assigned(Instant{}, kFast, {i, i + 1}, false, 10ms);

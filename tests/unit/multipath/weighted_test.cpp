@@ -19,7 +19,7 @@ namespace {
 std::array<int, 3> serve(Weighted& scheduler, std::span<const PathView> paths, int datagrams) {
     std::array<int, 3> counts{};
     for (int i = 0; i < datagrams; ++i) {
-        const auto pick = scheduler.pick(Instant{}, demand(StreamKind::placed), paths);
+        const auto pick = scheduler.pick(Instant{}, demand(StreamKind::unordered), paths);
         REQUIRE(pick);
         scheduler.on_sent(Instant{}, *pick, udtx::multipath::test::kDatagram);
         ++counts.at(pick->path.value);

@@ -41,7 +41,7 @@ openssl::CertificatePtr make_certificate(EVP_PKEY* key, std::size_t bytes) {
 }
 
 /// Connects to a server that has the pinned key and a certificate of slightly more than `bytes`; returns the result.
-Result<void> dial_server_of(std::size_t bytes) {
+Result<void> connect_to_server_of(std::size_t bytes) {
     const TemporaryDirectory directory;
     const openssl::KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
     PublicKey pinned;
@@ -80,6 +80,6 @@ Result<void> dial_server_of(std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("A certificate has 8 KB at most, whoever shows it") {
-    CHECK(dial_server_of(7'000).ok());
-    CHECK_FALSE(dial_server_of(9'000).ok());
+    CHECK(connect_to_server_of(7'000).ok());
+    CHECK_FALSE(connect_to_server_of(9'000).ok());
 }

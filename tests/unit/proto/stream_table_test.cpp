@@ -166,9 +166,9 @@ TEST_CASE("a peer that opens too many streams, or sends where it must not, is re
     CHECK(at(3, StreamKind::ordered, Role::client));
     CHECK_FALSE(at(4, StreamKind::ordered, Role::client));
     CHECK_FALSE(at(0, StreamKind::ordered, Role::server));
-    const StreamId placed = *p.server.open(StreamKind::placed);
-    CHECK_FALSE(p.server.on_stream({placed, 0, one, false}));
-    CHECK_FALSE(p.server.on_max_stream_data({StreamId::make(2, StreamKind::placed, Role::client), 10}));
+    const StreamId unordered = *p.server.open(StreamKind::unordered);
+    CHECK_FALSE(p.server.on_stream({unordered, 0, one, false}));
+    CHECK_FALSE(p.server.on_max_stream_data({StreamId::make(2, StreamKind::unordered, Role::client), 10}));
     CHECK_FALSE(p.server.on_stream({StreamId::make(3, StreamKind::ordered, Role::client), 1ULL << 40U, one, false}));
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("a peer that sends beyond the connection's window is refused, over one
 
 TEST_CASE("frames of a stream that is over are ignored") {
     Pair p(TransportConfig{});
-    const StreamId id = *p.client.open(StreamKind::placed);
+    const StreamId id = *p.client.open(StreamKind::unordered);
     REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(100))));
     REQUIRE(p.client.finish(id));
     std::vector<std::byte> bytes;
@@ -221,7 +221,7 @@ namespace {
 
 /// Opens a stream of the client that is written and finished at once.
 StreamId open_whole(StreamTable& client, std::size_t bytes) {
-    const StreamId id = *client.open(StreamKind::placed);
+    const StreamId id = *client.open(StreamKind::unordered);
     REQUIRE(client.write(id, Chunk::copy_of(std::vector<std::byte>(bytes))));
     REQUIRE(client.finish(id));
     return id;
@@ -267,21 +267,21 @@ TEST_CASE("a stream stopped before all has come: the sender is told, and a needl
     }
 }
 
-TEST_CASE("ordered streams go before placed ones, and lost credit is told again") {
+TEST_CASE("ordered streams go before unordered ones, and lost credit is told again") {
     TransportConfig config;
     config.stream_window = 4000;
     Pair p(config);
-    const StreamId placed = *p.client.open(StreamKind::placed);
+    const StreamId unordered = *p.client.open(StreamKind::unordered);
     const StreamId ordered = *p.client.open(StreamKind::ordered);
-    REQUIRE(p.client.write(placed, Chunk::copy_of(std::vector<std::byte>(3000))));
+    REQUIRE(p.client.write(unordered, Chunk::copy_of(std::vector<std::byte>(3000))));
     REQUIRE(p.client.write(ordered, Chunk::copy_of(std::vector<std::byte>(100))));
     std::vector<std::byte> bytes;
     const SentPacket first = fill(p.client, bytes);
     REQUIRE(first.range_count == 2);
     CHECK(first.ranges[0].stream == ordered);
-    CHECK(first.ranges[1].stream == placed);
+    CHECK(first.ranges[1].stream == unordered);
     REQUIRE(deliver(p.server, bytes));
-    p.server.release(placed, 1000);
+    p.server.release(unordered, 1000);
     REQUIRE(p.server.pending());
     const SentPacket credit = fill(p.server, bytes);
     CHECK(has(credit.control, recovery::Control::max_stream_data));
@@ -291,15 +291,15 @@ TEST_CASE("ordered streams go before placed ones, and lost credit is told again"
 }
 
 TEST_CASE("pieces that come before the sink is set are kept for it") {
-    struct Sink : proto::PlacedSink {
+    struct Sink : proto::PieceSink {
         std::uint64_t bytes = 0;
-        void on_placed(StreamId, std::uint64_t offset, std::span<const std::byte> piece) override {
+        void on_piece(StreamId, std::uint64_t offset, std::span<const std::byte> piece) override {
             CHECK(offset == bytes);
             bytes += piece.size();
         }
     } sink;
     Pair p(TransportConfig{});
-    const StreamId id = *p.client.open(StreamKind::placed);
+    const StreamId id = *p.client.open(StreamKind::unordered);
     REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(5000))));
     settle(p);
     p.server.set_sink(&sink);
@@ -313,7 +313,7 @@ TEST_CASE("small pieces before the sink are bounded by the memory they take, not
     TransportConfig config;
     config.connection_window = config.stream_window = 1U << 20U;
     Pair p(config);
-    const StreamId id = *p.client.open(StreamKind::placed);
+    const StreamId id = *p.client.open(StreamKind::unordered);
     const std::array<std::byte, 1> one{};
     Result<void> taken;
     std::uint64_t pieces = 0;

@@ -15,8 +15,8 @@ const RecvStream::Place kNowhere = [](std::uint64_t, std::span<const std::byte>)
 std::vector<std::byte> some(std::size_t n) { return std::vector<std::byte>(n, std::byte{5}); }
 }  // namespace
 
-TEST_CASE("placed pieces are handed over once, whatever overlaps") {
-    RecvStream s(StreamKind::placed, 1000);
+TEST_CASE("unordered pieces are handed over once, whatever overlaps") {
+    RecvStream s(StreamKind::unordered, 1000);
     std::vector<int> seen(100, 0);
     const RecvStream::Place place = [&](std::uint64_t offset, std::span<const std::byte> b) {
         for (std::size_t i = 0; i < b.size(); ++i) ++seen[offset + i];
@@ -83,11 +83,11 @@ TEST_CASE("what a stopped stream held is gone, and its credit is returned once")
     CHECK(ordered.read(out) == 0);
     CHECK(ordered.consumed() == 100);
 
-    RecvStream placed(StreamKind::placed, 1000);
-    REQUIRE(placed.on_data(0, some(100), false, kNowhere));
-    placed.stop();
-    placed.release(100);
-    CHECK(placed.consumed() == 100);
+    RecvStream unordered(StreamKind::unordered, 1000);
+    REQUIRE(unordered.on_data(0, some(100), false, kNowhere));
+    unordered.stop();
+    unordered.release(100);
+    CHECK(unordered.consumed() == 100);
 }
 
 TEST_CASE("a reset stream holds nothing any more") {

@@ -110,7 +110,7 @@ TEST_CASE("the landing hears of the end when all that was announced is there, an
     CHECK(rig.queue.size() == 0);
 
     const std::vector<std::byte> bytes(4, std::byte{1});
-    CHECK(rig.said->take_placed(0, bytes));
+    CHECK(rig.said->take_piece(0, bytes));
     REQUIRE(rig.said->hand_over());
     CHECK(rig.next<WholePiece>());
     CHECK(rig.next<message::Finish>());

@@ -42,7 +42,7 @@ struct Readable {
 struct Writable {
     StreamId id;  ///< which stream
 };
-/// Placed streams: every byte has been passed to the program.
+/// Unordered streams: every byte has been passed to the program.
 struct StreamReceived {
     StreamId id;             ///< which stream
     std::uint64_t size = 0;  ///< size of the stream, bytes
@@ -117,12 +117,12 @@ struct ReadChunk {
     bool end = false;  ///< true: the end of the stream was reached
 };
 
-/// Receives pieces of placed streams as soon as their packet is decrypted. It gets each byte of a stream once.
-class UDTX_EXPORT PlacedSink {
+/// Receives pieces of unordered streams as soon as their packet is decrypted. It gets each byte of a stream once.
+class UDTX_EXPORT PieceSink {
   public:
-    virtual ~PlacedSink() = default;
+    virtual ~PieceSink() = default;
     /// Receives one piece. `bytes` are valid only during the call.
-    virtual void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    virtual void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
 };
 
 // One connection of an Endpoint: a state machine without I/O, clock or random source.
@@ -165,12 +165,12 @@ class UDTX_EXPORT Connection {
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
     /// read() without copying: returns the next bytes in the memory where the connection stored them.
     [[nodiscard]] ReadChunk read_chunk(StreamId id);
-    /// Placed streams: sets the receiver of pieces. Pieces that arrived earlier are passed to it at once. `sink` must
-    /// live as long as the connection receives.
-    void set_placed_sink(PlacedSink* sink);
-    /// Placed streams: reports that `bytes` of the passed data no longer occupy memory, for example because they are on
-    /// disk. The peer gets as much credit.
-    void release_placed(StreamId id, std::uint64_t bytes);
+    /// Unordered streams: sets the receiver of pieces. Pieces that arrived earlier are passed to it at once. `sink`
+    /// must live as long as the connection receives.
+    void set_piece_sink(PieceSink* sink);
+    /// Unordered streams: reports that `bytes` of the passed data no longer occupy memory, for example because they are
+    /// on disk. The peer gets as much credit.
+    void release_pieces(StreamId id, std::uint64_t bytes);
     /// Aborts sending. The peer gets event::StreamReset with this code.
     void reset_stream(StreamId id, std::uint64_t code);
     /// Aborts receiving. The peer gets event::StreamStopped with this code.

@@ -84,9 +84,9 @@ class UDTX_EXPORT Endpoint {
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote) {
         return connect(now, std::vector{PathAddresses{.local = {}, .remote = remote, .options = {}}});
     }
-    /// Connects over `ways`, trying them one after another. `ways` must not be empty. The first one that brings a reply
-    /// becomes the first path.
-    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> ways);
+    /// Connects over `candidates`, trying them one after another. `candidates` must not be empty. The first one that
+    /// brings a reply becomes the first path.
+    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> candidates);
     /// Returns each new connection of a client once; null: none. Call it after poll_touched() has returned null.
     [[nodiscard]] std::shared_ptr<Connection> accept();
 
@@ -109,7 +109,7 @@ class UDTX_EXPORT Endpoint {
     /// connection ends with `no_route` once all its addresses have failed in this way. Later the report has no such
     /// effect, as the fault may pass. With `may_pass` an address fails only after a second report, at least 100 ms
     /// after the first.
-    void on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass);
+    void on_no_route(Instant now, const Transmit& refused, std::string why, bool may_pass);
     /// Returns a connection that may have events; null: none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
     /// Number of connections in any state.

@@ -107,11 +107,11 @@ struct ServerOptions {
     AddressChoice choice = AddressChoice::any;  ///< which addresses of `listen` to try
     UniqueFd socket{};                          ///< a bound UDP socket to use instead; the server closes it
     Credentials credentials;                    ///< credentials of the server, with the clients that it trusts
-    LinkOptions link{};                         ///< settings of each connection
+    ConnectionOptions connection{};             ///< settings of each connection
     /// Number of threads that share the connections, 1 to 16. Each has its own socket on the port. It is 1 if the
     /// system does not let sockets share the port, for example that of a `socket` which another user has made. With
     /// several threads other programs of the same user may bind to the port (SO_REUSEPORT), and each thread calls the
-    /// factories of link.transport.
+    /// factories of connection.transport.
     std::size_t protocol_threads = 1;
     ServerLimits limits{};  ///< limits of each client
 

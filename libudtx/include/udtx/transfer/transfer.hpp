@@ -46,11 +46,11 @@ struct Events {
     LogSink log{};                               ///< called on the protocol thread, see log.hpp
 };
 
-/// Upper limit of LinkOptions::threads.
+/// Upper limit of ConnectionOptions::threads.
 inline constexpr std::size_t kMaxThreads = 16;
 
-/// Default of LinkOptions::patience. It is long enough for the slowest disk to flush, and short enough that nobody
-/// waits until the next morning.
+/// Default of ConnectionOptions::patience. It is long enough for the slowest disk to flush, and short enough that
+/// nobody waits until the next morning.
 inline constexpr Duration kPatience = std::chrono::minutes(10);
 
 /// The value that the tools use for TransportConfig::max_memory: a quarter of the memory available to this process, in
@@ -58,7 +58,7 @@ inline constexpr Duration kPatience = std::chrono::minutes(10);
 [[nodiscard]] UDTX_EXPORT std::uint64_t default_window_memory();
 
 /// Settings of a connection, and its limits.
-struct LinkOptions {
+struct ConnectionOptions {
     TransportConfig transport{};  ///< settings of the connection
     /// Number of threads that process packets, including the protocol thread: 1 to kMaxThreads
     /// (docs/inside/architecture.md).
@@ -70,8 +70,8 @@ struct LinkOptions {
 };
 
 /// How to connect to a host.
-struct DialOptions {
-    LinkOptions link{};                         ///< settings of the connection
+struct PeerOptions {
+    ConnectionOptions connection{};             ///< settings of the connection
     AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
     /// Addresses to try one after another instead of those of the host; empty: resolve the host name.
     std::vector<Address> addresses{};
@@ -87,7 +87,7 @@ struct SendRequest {
     std::uint16_t port = 0;   ///< its UDP port
     Credentials credentials;  ///< credentials that the receiver accepts
     SendOptions options{};    ///< what to send
-    DialOptions dial{};       ///< how to connect to the receiver
+    PeerOptions peer{};       ///< how to connect to the receiver
     Events events{};          ///< callbacks of the program
 };
 
@@ -97,16 +97,16 @@ struct ReceiveRequest {
     std::uint16_t port = 0;    ///< its UDP port
     Credentials credentials;   ///< credentials that the sender accepts
     ReceiveOptions options{};  ///< what to fetch
-    DialOptions dial{};        ///< how to connect to the sender
+    PeerOptions peer{};        ///< how to connect to the sender
     Events events{};           ///< callbacks of the program
 };
 
 /// Where to wait for the only connection of a transfer.
 struct AwaitRequest {
-    std::string listen = ":0";  ///< "host:port", "[v6]:port" or ":port"; port 0 chooses a free port
-    UniqueFd socket{};          ///< a bound UDP socket to use instead; the transfer closes it
-    Credentials credentials;    ///< credentials that the other end accepts
-    LinkOptions link{};         ///< settings of the connection
+    std::string listen = ":0";       ///< "host:port", "[v6]:port" or ":port"; port 0 chooses a free port
+    UniqueFd socket{};               ///< a bound UDP socket to use instead; the transfer closes it
+    Credentials credentials;         ///< credentials that the other end accepts
+    ConnectionOptions connection{};  ///< settings of the connection
     /// Without a peer the transfer ends with `timeout` after this time.
     Duration peer_within = std::chrono::seconds(60);
     Events events{};  ///< callbacks of the program
@@ -142,7 +142,7 @@ class UDTX_EXPORT Transfer {
     /// transfer can be continued. Returns at once. The connection ends at once after a second call, or after a time
     /// limit: 1.5 s for transfers of start_send() and start_measure(), else 5 s. No effect after the end.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "cancelled");
-    /// The reason why cancel() or LinkOptions::patience ended the transfer; nullopt: neither did.
+    /// The reason why cancel() or ConnectionOptions::patience ended the transfer; nullopt: neither did.
     [[nodiscard]] std::optional<Error> cancelled() const;
     /// True if the transfer was cancelled and a disk call does not return. The destructor would wait for that call.
     [[nodiscard]] bool stuck() const noexcept;
@@ -226,7 +226,7 @@ struct MeasureRequest {
     Credentials credentials;  ///< credentials that the server accepts
     /// Duration after the handshake. If twenty round trips are longer, it becomes these, at most 15 s.
     Duration time = std::chrono::seconds(4);
-    DialOptions dial{};  ///< how to reach the server
+    PeerOptions peer{};  ///< how to reach the server
     Events events{};     ///< callbacks of the program
 };
 

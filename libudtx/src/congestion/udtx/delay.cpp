@@ -121,7 +121,7 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     }
     if (feedback.arrivals.empty()) return;
     take_arrivals(feedback, packet_time, jitter);
-    take_way_back(feedback);
+    take_return_delay(feedback);
     last_lows_.add(feedback.now, queue_);
     last_highs_.add(feedback.now, queue_);
     range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
@@ -136,7 +136,7 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     smoothed_ += (1.0 - std::exp(-dt / tau)) * (queue_ - smoothed_);
 }
 
-void UdtxDelay::take_way_back(const CongestionFeedback& feedback) {
+void UdtxDelay::take_return_delay(const CongestionFeedback& feedback) {
     if (!feedback.rtt_sample || !feedback.one_way_delay) return;
     const double there = to_seconds(*feedback.one_way_delay - *base_);
     // A peer that stood still is not a queue: a wait counts as at most one round trip.

@@ -125,7 +125,7 @@ class UdtxDelay {
     static constexpr Duration kHighestLife = std::chrono::seconds(5);
 
     [[nodiscard]] std::optional<double> above_base(std::optional<Duration> delay) const;
-    void take_way_back(const CongestionFeedback& feedback);
+    void take_return_delay(const CongestionFeedback& feedback);
     void take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter);
 
     SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};

@@ -76,7 +76,7 @@ Result<void> Incoming::take(const Message& message) {
     return handled;
 }
 
-bool Incoming::take_placed(std::uint64_t offset, std::span<const std::byte> bytes) {
+bool Incoming::take_piece(std::uint64_t offset, std::span<const std::byte> bytes) {
     assembler_.on_bytes(offset, bytes);
     const bool any = hand_over_pieces();
     held_ = assembler_.held();
@@ -105,12 +105,12 @@ void Incoming::note(const Message& message) {
 
 Result<void> Incoming::handle(const message::Sources& m) {
     if (!options_.pull || offer_) return broken("the sender answered a request that was not made");
-    if (placed_) return broken("the sender answered a request twice");
+    if (answered_) return broken("the sender answered a request twice");
     if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     const auto place = options_.pull->place(m);
     if (!place) return place.error();
     rename_ = place->rename;
-    placed_ = true;
+    answered_ = true;
     if (options_.to_stream || place->directory.empty()) return {};
     auto opened = ConfinedDir::open(place->directory);
     if (!opened) return opened.error();
@@ -183,7 +183,7 @@ Result<void> Incoming::check_offer(const message::Offer& m) const {
         return Error{ErrorCode::refused, "standard input needs a name here: udtx-send - udtx://HOST:PORT/NAME"};
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
-    if (options_.pull && !placed_) return broken("the sender did not say which sources exist");
+    if (options_.pull && !answered_) return broken("the sender did not say which sources exist");
     const bool asked = options_.role == Role::client;
     const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
     if (homeless || (asked && m.dry_run != options_.dry_run))
@@ -278,7 +278,7 @@ Result<void> Incoming::handle(const message::Extents& m) {
 Result<void> Incoming::handle(const message::Kept& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("kept data without an open file");
     for (const Extent& extent : m.extents) {
-        if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
+        if (auto kept = place(extent, kMaxKeptBytes); !kept) return kept;
         queue_.push(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
         assembler_.skip(extent);
     }
@@ -365,7 +365,7 @@ void Incoming::note_hole(std::uint64_t end) {
 }
 
 Result<void> Incoming::announce(const Extent& extent) {
-    if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
+    if (auto kept = place(extent, kMaxExtentBytes); !kept) return kept;
     if (!assembler_.announce(extent)) return broken("an extent outside of its file");
     current_->announced += extent.length;
     add_up(announced_.bytes, extent.length);

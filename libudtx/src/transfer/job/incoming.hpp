@@ -33,7 +33,7 @@ class Incoming {
     /// refused, file_io: this receiver does not take it. Any other error: the sender breaks the protocol.
     Result<void> take(const Message& message);
     /// Takes data of a tree, in any order. True: a piece is complete, or the sender sent more than it announced.
-    bool take_placed(std::uint64_t offset, std::span<const std::byte> bytes);
+    bool take_piece(std::uint64_t offset, std::span<const std::byte> bytes);
     /// Takes data of a stream, in order. Call it only if takes_stream().
     void take_stream(Chunk bytes, bool end);
     [[nodiscard]] bool takes_stream() const;
@@ -120,7 +120,7 @@ class Incoming {
     std::string rename_;
     ReceiveQueue& queue_;
     LandingReport& report_;
-    bool placed_ = false;  // pull: the server has answered with SOURCES
+    bool answered_ = false;  // pull: the server has answered with SOURCES
     std::optional<message::Offer> offer_;
     PieceAssembler assembler_;
     std::atomic<std::uint64_t> held_{0};

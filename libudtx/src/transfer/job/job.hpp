@@ -133,7 +133,7 @@ class Job : public proto::ConnectionHandler {
     /// the rest and reports what it has; then the sender closes the connection. A second call closes it at once.
     virtual void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) = 0;
     /// A sending job gets no data.
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   protected:
     LateWaker waker_;

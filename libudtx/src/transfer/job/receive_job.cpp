@@ -216,7 +216,7 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     LandingReport::News news = landing_.report().take(some ? LandingReport::Lists::some : LandingReport::Lists::none);
     worker_idle_ = worker_idle_ || news.worker_idle;
     if (stage_ == Stage::ended) return;
-    if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
+    if (news.released_bytes > 0 && data_) connection.release_pieces(*data_, news.released_bytes);
     pass_on(now, connection, news);
     if (news.fatal && is_shortage(*news.fatal) && report_.outcome().files == 0) {
         set_status(*news.fatal);
@@ -313,13 +313,13 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Co
     settle_if_over(true, false);
 }
 
-void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+void ReceiveJob::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (!runs()) return;
     if (!data_) data_ = id;
     if (*data_ != id) return;
     landing_.report().note_arrived(bytes.size());
     // Errors wait for the next event, since this call has no connection to close. Such an event always follows FINISH.
-    if (incoming_.take_placed(offset, bytes) && incoming_.finished()) waker_.wake();
+    if (incoming_.take_piece(offset, bytes) && incoming_.finished()) waker_.wake();
 }
 
 void ReceiveJob::read_on(Instant now, proto::Connection& connection) {

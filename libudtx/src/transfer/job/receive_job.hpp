@@ -142,7 +142,7 @@ class ReceiveJob final : public Job {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
     /// The life of the job on the protocol thread. It only goes forward, and may skip steps.

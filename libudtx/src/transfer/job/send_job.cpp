@@ -208,7 +208,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     }
     if (!control_) return;  // the peer connected: its control stream appears with its first message
     const bool stream = reading_.stream();
-    auto data = connection.open_stream(stream ? StreamKind::ordered : StreamKind::placed);
+    auto data = connection.open_stream(stream ? StreamKind::ordered : StreamKind::unordered);
     if (!data) return end(now, connection, data.error());
     data_ = *data;
     const message::Offer offer = offer_of(options_, stream);

@@ -98,8 +98,8 @@ void ServedJob::on_wake(Instant now, proto::Connection& connection) {
     if (job_) job_->on_wake(now, connection);
 }
 
-void ServedJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    if (job_) return job_->on_placed(id, offset, bytes);
+void ServedJob::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (job_) return job_->on_piece(id, offset, bytes);
     if (!early_stream_) early_stream_ = id;
     if (*early_stream_ != id || !life_.is(JobStage::opening)) return;
     early_.hold(offset, bytes);
@@ -189,7 +189,7 @@ void ServedJob::hand_over(Instant now, proto::Connection& connection, Job& job) 
     job.set_waker([this] { waker_.wake(); });
     for (const proto::Event& event : std::exchange(missed_, {})) job.on_event(now, connection, event);
     early_.release_below(UINT64_MAX, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
-        job.on_placed(*early_stream_, offset, bytes);
+        job.on_piece(*early_stream_, offset, bytes);
     });
 }
 

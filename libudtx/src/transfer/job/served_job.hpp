@@ -59,7 +59,7 @@ class ServedJob final : public Job {
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
     [[nodiscard]] Job* chosen() const noexcept;

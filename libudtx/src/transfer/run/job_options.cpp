@@ -152,27 +152,27 @@ SentFiles::SentFiles() : state_(std::make_shared<SentNames>()) {}
 
 static_assert(kMaxThreads == io::kMaxThreads);
 
-Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
-                                                    const DialOptions& dial) {
-    const auto addresses = io::peer_addresses(host, port, dial.choice, dial.addresses);
+Result<std::vector<proto::PathAddresses>> plan_paths(const std::string& host, std::uint16_t port,
+                                                     const PeerOptions& peer) {
+    const auto addresses = io::peer_addresses(host, port, peer.choice, peer.addresses);
     if (!addresses) return addresses.error();
-    auto ways = io::plan_ways(dial.paths, *addresses, dial.choice, dial.skip_absent_paths);
-    if (!ways || !dial.paths.empty()) return ways;
-    for (const Address& address : dial.also) ways->push_back({.local = {}, .remote = address, .options = {}});
-    return ways;
+    auto candidates = io::plan_paths(peer.paths, *addresses, peer.choice, peer.skip_absent_paths);
+    if (!candidates || !peer.paths.empty()) return candidates;
+    for (const Address& address : peer.also) candidates->push_back({.local = {}, .remote = address, .options = {}});
+    return candidates;
 }
 
-TransportConfig transport_config(const LinkOptions& link) {
-    TransportConfig config = link.transport;
+TransportConfig transport_config(const ConnectionOptions& connection) {
+    TransportConfig config = connection.transport;
     for (std::uint64_t* window : {&config.stream_window, &config.connection_window}) {
         *window = std::max(*window, 2 * kPieceBytes);
     }
     return config;
 }
 
-io::Driver::Options driver_options(const LinkOptions& link) {
+io::Driver::Options driver_options(const ConnectionOptions& connection) {
     io::Driver::Options options;
-    options.threads = link.threads;
+    options.threads = connection.threads;
     return options;
 }
 

@@ -42,13 +42,13 @@ using NoteMissing = std::function<void(const std::vector<message::Sources::Missi
 
 /// The paths to connect over: those that were requested, or else the host's addresses. It resolves names, and blocks.
 /// network: the name is unknown, or no path exists at present. invalid_argument: this host cannot have such a path.
-[[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
-                                                                  const DialOptions& dial);
+[[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_paths(const std::string& host, std::uint16_t port,
+                                                                   const PeerOptions& peer);
 
-[[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link);
+[[nodiscard]] io::Driver::Options driver_options(const ConnectionOptions& connection);
 
 /// A receiver releases a piece of a file once all of it has arrived, so each window has room for two pieces.
-[[nodiscard]] TransportConfig transport_config(const LinkOptions& link);
+[[nodiscard]] TransportConfig transport_config(const ConnectionOptions& connection);
 
 // Converts an exception about a lack of system resources into an error.
 

@@ -118,7 +118,7 @@ class TurnedAway final : public proto::ConnectionHandler {
         connection.close(now, static_cast<std::uint64_t>(close_code_for(why_.code)), why_.message);
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    void on_piece(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
     Error why_;

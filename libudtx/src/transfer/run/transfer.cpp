@@ -54,10 +54,10 @@ Outcome ended(const Result<Transfer>& transfer) {
 
 /// The side that waits for one connection: it takes the first one. A second one means that the peer gave up the first.
 /// Connected here means: a peer has arrived, and its handshake is in progress.
-class Awaited final : public io::Link {
+class Awaited final : public io::SingleConnection {
   public:
     Awaited(io::Driver& driver, std::shared_ptr<proto::ConnectionHandler> handler, Connected connected, LogSink log)
-        : Link(driver, std::move(handler), std::move(connected)), log_(std::move(log)) {}
+        : SingleConnection(driver, std::move(handler), std::move(connected)), log_(std::move(log)) {}
 
     void begin() override {
         driver().on_trouble([this, self = shared_from_this()](const Error& why, bool over) {
@@ -107,7 +107,7 @@ class Awaited final : public io::Link {
     std::atomic<bool> lost_{false};
 };
 
-/// What a Transfer has: a protocol thread, the link to the other end, a job, and the thread that watches them.
+/// What a Transfer has: a protocol thread, the connection to the other end, a job, and the thread that watches them.
 ///
 /// Order of calls: constructor, connect() or listen(), and begin().
 class TransferState final : public JobWatch {
@@ -117,9 +117,9 @@ class TransferState final : public JobWatch {
         Duration leave{};    ///< in which the peer can receive the close of a successful transfer
         Duration peer{};     ///< for a peer to connect, if this end waits for one
     };
-    TransferState(const LinkOptions& link, bool streams, Events events, Times times)
-        : link_options_(link),
-          patience_(link.patience.value_or(streams ? Duration::zero() : kPatience)),
+    TransferState(const ConnectionOptions& connection, bool streams, Events events, Times times)
+        : connection_options_(connection),
+          patience_(connection.patience.value_or(streams ? Duration::zero() : kPatience)),
           events_(std::move(events)),
           times_(times) {}
     ~TransferState() {
@@ -131,31 +131,32 @@ class TransferState final : public JobWatch {
     /// Opens the socket to connect over; it resolves the host's name.
     template <class Request>
     Result<void> connect(const Request& request) {
-        auto ways = plan_ways(request.host, request.port, request.dial);
-        if (!ways) return ways.error();
-        auto made = io::ProtocolThread::make_open(request.credentials, transport_config(link_options_),
-                                                  driver_options(link_options_), *ways);
+        auto candidates = plan_paths(request.host, request.port, request.peer);
+        if (!candidates) return candidates.error();
+        auto made = io::ProtocolThread::make_open(request.credentials, transport_config(connection_options_),
+                                                  driver_options(connection_options_), *candidates);
         if (!made) return made.error();
         protocol_ = std::move(*made);
-        make_link_ = [this, ways = std::move(*ways), several = !request.dial.paths.empty(), also = request.dial.also](
-                         auto handler, auto connected) -> std::shared_ptr<io::Link> {
-            return std::make_shared<io::Dial>(io::Dial::Setup{.driver = protocol_->driver(),
-                                                              .ways = ways,
-                                                              .several = several,
-                                                              .also = also,
-                                                              .handler = std::move(handler),
-                                                              .connected = std::move(connected),
-                                                              .log = events_.log});
+        make_connection_ = [this, candidates = std::move(*candidates), several = !request.peer.paths.empty(),
+                            also = request.peer.also](auto handler,
+                                                      auto connected) -> std::shared_ptr<io::SingleConnection> {
+            return std::make_shared<io::Connector>(io::Connector::Setup{.driver = protocol_->driver(),
+                                                                        .candidates = candidates,
+                                                                        .several = several,
+                                                                        .also = also,
+                                                                        .handler = std::move(handler),
+                                                                        .connected = std::move(connected),
+                                                                        .log = events_.log});
         };
         return {};
     }
     /// Opens the socket at which the peer is awaited.
     Result<void> listen(AwaitRequest& request) {
-        auto made = io::ProtocolThread::make(request.credentials, transport_config(link_options_),
-                                             driver_options(link_options_));
+        auto made = io::ProtocolThread::make(request.credentials, transport_config(connection_options_),
+                                             driver_options(connection_options_));
         if (!made) return made.error();
         protocol_ = std::move(*made);
-        make_link_ = [this](auto handler, auto connected) {
+        make_connection_ = [this](auto handler, auto connected) {
             return awaited_ = std::make_shared<Awaited>(protocol_->driver(), std::move(handler), std::move(connected),
                                                         events_.log);
         };
@@ -207,16 +208,16 @@ class TransferState final : public JobWatch {
         probe_ = dynamic_cast<ProbeJob*>(job_.get());
         start_ = monotonic_now();
         life_.enter(JobStage::running);
-        // The link does not own its handler: the handler is destroyed before the protocol thread.
+        // The connection does not own its handler: the handler is destroyed before the protocol thread.
         const std::shared_ptr<proto::ConnectionHandler> unowned(std::shared_ptr<void>(), job_.get());
-        link_ = make_link_(unowned, [this](proto::Connection& connection, proto::Waker waker) {
+        connection_ = make_connection_(unowned, [this](proto::Connection& connection, proto::Waker waker) {
             const Instant now = monotonic_now();
             handshake_ = now - connection.started();
             job_->set_waker(std::move(waker));
             const std::lock_guard lock(mutex_);
             if (wanted_cap_) receiver_->set_cap(now, connection, *wanted_cap_);
         });
-        link_->begin();
+        connection_->begin();
         protocol_->start();
         turns_.start([this] { return turn(); });
     }
@@ -224,7 +225,7 @@ class TransferState final : public JobWatch {
     [[nodiscard]] bool done() const noexcept { return finishing_ > Finishing::publish; }
 
     void ask_to_end(const Error& why) override {
-        link_->act_last([this, why](Instant now, proto::Connection& connection) {
+        connection_->act_last([this, why](Instant now, proto::Connection& connection) {
             job_->abort(now, connection, why.code, why.message);
         });
     }
@@ -238,7 +239,7 @@ class TransferState final : public JobWatch {
                 finish();
                 return false;
             }
-            link_->sample_stats();
+            connection_->sample_stats();
             if (probe_ != nullptr) probe_->tick();
             watch(now, job_->progress());
             if (events_.progress && now >= next_told_) {
@@ -283,7 +284,7 @@ class TransferState final : public JobWatch {
     void finish() {
         switch (finishing_.load()) {
             case Finishing::settle:
-                link_->sample_stats();
+                connection_->sample_stats();
                 protocol_->stop(job_->result().status.ok() ? times_.leave : io::kDrainAtMost);
                 settle_receipt();
                 finishing_ = Finishing::publish;
@@ -326,7 +327,7 @@ class TransferState final : public JobWatch {
             if (outcome.dry_run) return;
             settled =
                 nothing ? Error{ErrorCode::partial, "there is no receipt, because the transfer failed"}
-                        : receipt_->writer()->finish([this](const std::string& path) {
+                        : StateAccess::of(*receipt_)->finish([this](const std::string& path) {
                               return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
                           });
         } catch (const std::bad_alloc&) {
@@ -355,23 +356,23 @@ class TransferState final : public JobWatch {
         return outcome;
     }
 
-    const LinkOptions link_options_;
+    const ConnectionOptions connection_options_;
     const Duration patience_;
     const Events events_;
     const Times times_;
     std::unique_ptr<io::ProtocolThread> protocol_;
     Address local_;
-    std::function<std::shared_ptr<io::Link>(std::shared_ptr<proto::ConnectionHandler>,
-                                            std::function<void(proto::Connection&, proto::Waker)>)>
-        make_link_;
+    std::function<std::shared_ptr<io::SingleConnection>(std::shared_ptr<proto::ConnectionHandler>,
+                                                        std::function<void(proto::Connection&, proto::Waker)>)>
+        make_connection_;
     std::unique_ptr<Job> job_;
     SendJob* sender_ = nullptr;  // what job_ is; only one of the three is set
     ReceiveJob* receiver_ = nullptr;
     ProbeJob* probe_ = nullptr;
     std::optional<ReceiptFile> receipt_;
     std::optional<SentFiles> sent_;
-    std::shared_ptr<io::Link> link_;
-    std::shared_ptr<Awaited> awaited_;  // what link_ is, if the other end connects to us
+    std::shared_ptr<io::SingleConnection> connection_;
+    std::shared_ptr<Awaited> awaited_;  // what connection_ is, if the other end connects to us
 
     Instant next_told_{};
     /// The steps after the end of the job: settle connection and receipt, publish the outcome, call Events::done, and
@@ -445,12 +446,12 @@ bool Transfer::stuck() const noexcept {
 void Transfer::set_max_rate(Rate rate) {
     if (!proto::may_cap(rate)) return;
     ReceiveJob* const receiver = state_->receiver_;
-    if (receiver == nullptr) return state_->link_->set_max_rate(rate);
+    if (receiver == nullptr) return state_->connection_->set_max_rate(rate);
     {
         const std::lock_guard lock(state_->mutex_);
         state_->wanted_cap_ = rate;
     }
-    state_->link_->act(
+    state_->connection_->act(
         [receiver, rate](Instant now, proto::Connection& connection) { receiver->set_cap(now, connection, rate); });
 }
 
@@ -458,16 +459,16 @@ void Transfer::presume_fresh() {
     if (state_->sender_ != nullptr) state_->sender_->presume_fresh();
 }
 
-void Transfer::suspect_peer() { state_->link_->suspect_end(); }
-std::optional<ConnectionStats> Transfer::stats() const { return state_->link_->kept_stats(); }
+void Transfer::suspect_peer() { state_->connection_->suspect_end(); }
+std::optional<ConnectionStats> Transfer::stats() const { return state_->connection_->kept_stats(); }
 
 Duration Transfer::stats_age() const {
     if (done()) return {};
-    return std::max(monotonic_now() - state_->link_->stats_at(), Duration::zero());
+    return std::max(monotonic_now() - state_->connection_->stats_at(), Duration::zero());
 }
 
 std::optional<Duration> Transfer::connected_for() const {
-    const auto since = state_->link_->connected_since();
+    const auto since = state_->connection_->connected_since();
     return since ? std::optional(monotonic_now() - *since) : std::nullopt;
 }
 
@@ -477,7 +478,7 @@ std::optional<Duration> Transfer::handshake_time() const {
 }
 
 bool Transfer::lost() const {
-    if (state_->link_->lost()) return true;
+    if (state_->connection_->lost()) return true;
     const auto status = state_->job_->result().status;
     if (state_->awaited_ || status) return false;
     // The peer has waited in vain for this end, whose path, disk or process stood still. Its close may arrive before
@@ -501,7 +502,7 @@ Result<Transfer> start_send(SendRequest request) {
     return or_error([&]() -> Result<Transfer> {
         const SendOptions& options = request.options;
         auto state = std::make_unique<TransferState>(
-            request.dial.link, is_stream(options.what), std::move(request.events),
+            request.peer.connection, is_stream(options.what), std::move(request.events),
             TransferState::Times{.wind_up = kAnswerWithin, .leave = kCloseSender, .peer = {}});
         const auto opened = state->connect(request);
         state->keep(options.sent);
@@ -515,7 +516,7 @@ Result<Transfer> start_send(SendRequest request) {
 Result<Transfer> start_receive(ReceiveRequest request) {
     return or_error([&]() -> Result<Transfer> {
         auto state = std::make_unique<TransferState>(
-            request.dial.link, request.options.stream_fd.has_value(), std::move(request.events),
+            request.peer.connection, request.options.stream_fd.has_value(), std::move(request.events),
             TransferState::Times{.wind_up = kWindUpWithin,
                                  .leave = request.options.sender_started ? kCloseReceiver : io::kDrainAtMost,
                                  .peer = {}});
@@ -532,7 +533,7 @@ Result<Transfer> start_receive(ReceiveRequest request) {
 Result<Transfer> start_measure(MeasureRequest request) {
     return or_error([&]() -> Result<Transfer> {
         auto state = std::make_unique<TransferState>(
-            request.dial.link, false, std::move(request.events),
+            request.peer.connection, false, std::move(request.events),
             TransferState::Times{.wind_up = kAnswerWithin, .leave = io::kDrainAtMost, .peer = {}});
         const auto opened = state->connect(request);
         return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
@@ -544,7 +545,7 @@ Result<Transfer> start_measure(MeasureRequest request) {
 Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, FoundSources found) {
     return or_error([&]() -> Result<Transfer> {
         auto state = std::make_unique<TransferState>(
-            request.link, is_stream(options.what), std::move(request.events),
+            request.connection, is_stream(options.what), std::move(request.events),
             TransferState::Times{.wind_up = kWindUpWithin, .leave = io::kDrainAtMost, .peer = request.peer_within});
         const auto opened = state->listen(request);
         state->keep(options.sent);
@@ -558,7 +559,7 @@ Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, Found
 Result<Transfer> await_sender(AwaitRequest request, LandingOptions options) {
     return or_error([&]() -> Result<Transfer> {
         auto state = std::make_unique<TransferState>(
-            request.link, options.stream_fd.has_value(), std::move(request.events),
+            request.connection, options.stream_fd.has_value(), std::move(request.events),
             TransferState::Times{.wind_up = kWindUpWithin, .leave = io::kDrainAtMost, .peer = request.peer_within});
         const auto opened = state->listen(request);
         state->keep(options.receipt);

@@ -63,8 +63,8 @@ class ServedState final : public JobWatch,
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override { job_->on_wake(now, connection); }
-    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
-        job_->on_placed(id, offset, bytes);
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        job_->on_piece(id, offset, bytes);
     }
 
   private:

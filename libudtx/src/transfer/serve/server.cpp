@@ -54,8 +54,8 @@ class ServerState {
 
     Result<void> open() {
         auto opened = io::open_shared({.credentials = options_.credentials,
-                                       .config = transport_config(options_.link),
-                                       .options = driver_options(options_.link),
+                                       .config = transport_config(options_.connection),
+                                       .options = driver_options(options_.connection),
                                        .threads = options_.protocol_threads,
                                        .listen = options_.listen,
                                        .choice = options_.choice,
@@ -232,7 +232,7 @@ class ServerState {
         // A job may outlive the server.
         if (options_.file)
             setup.serve.on_file = [tell = options_.file, client](const FileEvent& file) { tell(client, file); };
-        setup.serve.told = options_.link.transport.max_receive_rate;
+        setup.serve.told = options_.connection.transport.max_receive_rate;
         return setup;
     }
 
@@ -287,7 +287,7 @@ class ServerState {
             const auto here = connections();
             budget_.enforce(here);
             const Instant now = monotonic_now();
-            for (const auto& connection : here) connection->turn(now, options_.link.patience.value_or(kPatience));
+            for (const auto& connection : here) connection->turn(now, options_.connection.patience.value_or(kPatience));
             note_over();
         } catch (const std::bad_alloc&) {
             // Memory may soon be free again; the next turn tries again.

@@ -181,7 +181,7 @@ struct Sent {
     buffers: [BufferRef; 1],
 }
 
-fn dial(registration: &Registration, options: &Options, news: mpsc::Sender<News>) -> Result<Connection, Error> {
+fn start_connection(registration: &Registration, options: &Options, news: mpsc::Sender<News>) -> Result<Connection, Error> {
     let configuration = configuration(registration, options)?;
     let flags = CredentialFlags::NO_CERTIFICATE_VALIDATION;
     configuration.load_credential(&CredentialConfig::new_client().set_credential_flags(flags))?;
@@ -218,7 +218,7 @@ fn open(connection: &Connection, room: Arc<Semaphore>, news: mpsc::Sender<News>)
 async fn send(options: Options) -> Result<(), Error> {
     let (sender, news) = mpsc::channel();
     let registration = registration()?;
-    let connection = dial(&registration, &options, sender.clone())?;
+    let connection = start_connection(&registration, &options, sender.clone())?;
     if !matches!(news.recv()?, News::Connected) {
         return Err("no connection".into());
     }
