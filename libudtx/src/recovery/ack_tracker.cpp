@@ -83,7 +83,7 @@ constexpr double kMostSeconds = 60.0;  // seconds: longest queue, whatever the p
 double AckPace::least_rate() const { return packet_bytes_ / to_seconds(kLongest); }
 
 double AckPace::filling_rate(Instant now) const {
-    if (state_ == State::start) return kTrustRate * packet_bytes_;
+    if (starting()) return kTrustRate * packet_bytes_;
     const bool draining = now < draining_until_ && !trial_;
     return std::max(draining ? rate_ * kDrainShare / kShare : rate_, least_rate());
 }
@@ -107,8 +107,8 @@ void AckPace::refill(Instant now) {
 void AckPace::on_sent(Instant now, std::size_t bytes) {
     const double size = static_cast<double>(bytes + kOverhead);
     packet_bytes_ += (size - packet_bytes_) / 8.0;
-    if (data_ahead_ > 0 && --data_ahead_ == 0) sends_data_ = false;
-    if (state_ == State::start) unconfirmed_ += size;
+    if (data_ahead_ > 0 && --data_ahead_ == 0 && state_ == State::data) state_.enter(State::open);
+    if (starting()) unconfirmed_ += size;
     spend(now, size);
 }
 
@@ -124,8 +124,7 @@ void AckPace::spend(Instant now, double bytes) {
 void AckPace::count_data(Instant now, std::size_t bytes) {
     spend(now, static_cast<double>(bytes + kOverhead));
     if (bytes <= kMessage || data_ahead_ == kManyData || ++data_ahead_ < kManyData) return;
-    sends_data_ = true;
-    state_ = State::open;
+    if (state_ != State::data) state_.enter(State::data);
     trial_.reset();
     round_.reset();
 }
@@ -136,10 +135,12 @@ Instant AckPace::next() const {
     return *refilled_ + std::min(wait, kLongest);
 }
 
-void AckPace::on_handshake(Duration took) { wary_ = took > kSlowHandshake; }
+void AckPace::on_handshake(Duration took) {
+    if (took > kSlowHandshake && state_ == State::start) state_.enter(State::wary);
+}
 
 void AckPace::on_fate(const Fate& fate) {
-    if (!fate.delay || sends_data_) return;
+    if (!fate.delay || state_ == State::data) return;
     const std::optional<Duration> before = delays_.value(fate.now);
     delays_.add(fate.now, *fate.delay);
     // While a queue from the handshake drains, the delay without a queue is not known yet.
@@ -147,7 +148,7 @@ void AckPace::on_fate(const Fate& fate) {
     const Duration queue = std::min(*fate.delay - *delays_.value(fate.now), from_seconds(kMostSeconds));
     const double arrived = static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
     unconfirmed_ = std::max(unconfirmed_ - arrived - packet_bytes_ * fate.lost, 0.0);
-    if (state_ == State::start && !drains) start(fate, queue);
+    if (starting() && !drains) start(fate, queue);
     if (!drains) shorten_draining(fate, queue);
     count(fate, queue);
 }
@@ -161,16 +162,17 @@ void AckPace::shorten_draining(const Fate& fate, Duration queue) {
 }
 
 void AckPace::start(const Fate& fate, Duration queue) {
-    if (wary_) refill(fate.now);
+    const bool wary = state_ == State::wary;
+    if (wary) refill(fate.now);
     late_ = queue > kSlow;
     if (late_) {
         // At 8 kbit/s, a round trip takes too long after packets were sent at the usual pace.
         if (round_ && round_->least_queue <= kSlow) round_.reset();
         return;
     }
-    if (wary_) credit_ += 2.0 * packet_bytes_ * fate.packets;
+    if (wary) credit_ += 2.0 * packet_bytes_ * fate.packets;
     proven_ += fate.packets;
-    if (proven_ >= kProven) state_ = State::open;
+    if (proven_ >= kProven) state_.enter(State::open);
 }
 
 void AckPace::count(const Fate& fate, Duration queue) {
@@ -190,7 +192,7 @@ void AckPace::count(const Fate& fate, Duration queue) {
     round.bytes += static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
     round.lost += fate.lost;
     round.least_queue = std::min(round.least_queue, queue);
-    const bool early = state_ == State::start && round.least_queue > kSlow;
+    const bool early = starting() && round.least_queue > kSlow;
     if ((fate.sent < round.began && !early) || round.samples < kRoundSamples) return;
     if (arrival > round.first_arrival && fate.sent > round.first_sent && round.packets > 0) end_round(fate);
     round_.reset();
@@ -230,7 +232,7 @@ void AckPace::consider_queue(Instant now, double came, double offered) {
     if (came < kFallen * offered || full) {
         capacity_ = came;
         const Duration unheard =
-            state_ == State::start ? from_seconds(std::min(kMostSeconds, unconfirmed_ / came)) : Duration::zero();
+            starting() ? from_seconds(std::min(kMostSeconds, unconfirmed_ / came)) : Duration::zero();
         limit(now, kShare * came, draining_time(std::max(queue, unheard)));
     } else if (now >= innocent_until_) {
         // Everything comes through. So other traffic keeps the queue, or the sender waits for what is in the queue.
@@ -256,7 +258,7 @@ void AckPace::judge_trial(Instant now, double loss) {
     }
     if (by_chance) random_loss_ = std::min(loss, kMostChance);
     if (of_others) innocent_until_ = now + kKeep;
-    state_ = trial.state;
+    if (trial.state != State::limited) state_.enter(trial.state);
     rate_ = trial.rate;
 }
 
@@ -264,7 +266,7 @@ void AckPace::limit(Instant now, double rate, Duration draining) {
     refill(now);
     credit_ = std::min(credit_, 0.0);
     keep_ = limited() ? std::min(2 * keep_, kLongestKeep) : kKeep;
-    state_ = State::limited;
+    if (!limited()) state_.enter(State::limited);
     rate_ = std::max(rate, least_rate());
     draining_since_ = now;
     draining_until_ = now + draining;
@@ -275,7 +277,7 @@ void AckPace::limit(Instant now, double rate, Duration draining) {
 void AckPace::probe(Instant now, double offered) {
     if (now < keep_until_ || offered < kFelt * rate_) return;
     rate_ = std::max(rate_ * kGrowth, capacity_);  // the return path is known to carry this much
-    if (rate_ > kWider * capacity_) state_ = State::open;
+    if (rate_ > kWider * capacity_) state_.enter(State::open);
 }
 
 bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_eliciting) {
@@ -289,12 +291,12 @@ bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_elicitin
         if (number < floor_) return false;  // this packet was the oldest range
     }
     if (!before || number > *before) largest_time_ = now;
-    pending_any_ = true;
+    raise(Need::report);
     // Packets without ack-eliciting frames must not cause an ACK. Otherwise ACKs would be acknowledged forever (RFC
     // 9000, section 13.2.1).
     if (!ack_eliciting) return true;
     if (pending_eliciting_++ == 0) oldest_pending_ = now;
-    if (before && number != *before + 1) immediate_ = true;
+    raise(before && number != *before + 1 ? Need::at_once : Need::ack);
     if (!before || number > *before) {
         arrivals_.on_newest(now, number, before && number != *before + 1, pace_.limited());
     }
@@ -302,14 +304,14 @@ bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_elicitin
 }
 
 bool AckTracker::wanted(Instant now) const noexcept {
-    if (pending_eliciting_ == 0) return false;
-    return immediate_ || pending_eliciting_ >= kPacketsPerAck || now - oldest_pending_ >= interval_;
+    if (need_ < Need::ack) return false;
+    return need_ == Need::at_once || pending_eliciting_ >= kPacketsPerAck || now - oldest_pending_ >= interval_;
 }
 
 bool AckTracker::due(Instant now) const noexcept { return wanted(now) && pace_.allows(now); }
 
 std::optional<Instant> AckTracker::deadline() const noexcept {
-    if (pending_eliciting_ == 0) return std::nullopt;
+    if (need_ < Need::ack) return std::nullopt;
     const Instant by_time = oldest_pending_ + interval_;
     const Instant allowed = pace_.next();
     if (allowed <= oldest_pending_) return by_time;
@@ -329,15 +331,13 @@ bool AckTracker::build(Instant now, std::size_t max_ranges, wire::AckFrame& fram
     }
     frame.arrival_count = 0;
     pending_eliciting_ = 0;
-    pending_any_ = false;
-    immediate_ = false;
+    need_ = Need::none;
     return true;
 }
 
 void AckTracker::put_back() noexcept {
-    pending_any_ = true;
     pending_eliciting_ = std::max(pending_eliciting_, 1U);
-    immediate_ = true;
+    need_ = Need::at_once;
 }
 
 // The floor stays. A packet that is late by a whole round trip is still accepted and becomes a range of its own.

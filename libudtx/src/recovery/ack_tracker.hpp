@@ -1,6 +1,7 @@
 // The receiver's half of acknowledgements: which numbers arrived and when, and when an ACK is due.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "base/containers.hpp"
+#include "base/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "wire/frame.hpp"
 
@@ -47,10 +49,11 @@ class ArrivalSamples {
 // How often acknowledgements may be sent, so that they fit a narrow return path (docs/inside/acknowledgements.md).
 //
 // The peer also acknowledges packets that carry acknowledgements, in passing, and reports when they arrived. So this
-// end knows their queueing delay, and how many bytes per second came through. From this follow three states:
-//   start    no bound, unless the handshake was slow. If the first few packets are all late, they suffice for a
-//            judgement.
+// end knows their queueing delay, and how many bytes per second came through. From this follow the states:
+//   start    no bound. If the first few packets are all late, they suffice for a judgement.
+//   wary     the start after a slow handshake: two packets for each one that arrives soon, and a few per second.
 //   open     no bound, because many packets arrived soon. A judgement takes a round trip.
+//   data     no bound and no judgement, because this end sends more packets with stream bytes than without.
 //   limited  at most kShare of the rate that came through during a queue of these packets. After some time without a
 //            queue the rate rises above it. Otherwise a return path that became wider would go unnoticed.
 
@@ -61,8 +64,6 @@ class AckPace {
     static constexpr std::uint32_t kProven = 64;    ///< packets that arrived soon: the return path is wide
     static constexpr Duration kLongest = std::chrono::milliseconds(400);  ///< between two ACKs, on any return path
 
-    /// If the handshake took long, the start has a bound too: two packets for each one that arrives soon, and a few per
-    /// second in any case.
     void on_handshake(Duration took);
 
     /// What an ACK of the peer reports about packets of this end without stream bytes.
@@ -81,23 +82,31 @@ class AckPace {
     /// its ACKs ride on them, and the queue is that of the data. A few such packets, as a receiver of files sends them,
     /// are only counted.
     void on_data_sent(Instant now, std::size_t bytes) {
-        if (!sends_data_ || data_ahead_ < kManyData) count_data(now, bytes);
+        if (state_ != State::data || data_ahead_ < kManyData) count_data(now, bytes);
     }
 
     [[nodiscard]] bool allows(Instant now) const { return !bounded() || now >= next(); }
     /// When the next acknowledgement may be sent; a time in the past: at once.
     [[nodiscard]] Instant next() const;
     /// The return path has proven wide enough.
-    [[nodiscard]] bool open() const noexcept { return state_ == State::open; }
+    [[nodiscard]] bool open() const noexcept { return state_ == State::open || state_ == State::data; }
     /// The return path is narrow, or seems to be.
-    [[nodiscard]] bool slow() const noexcept { return limited() || (state_ == State::start && late_); }
+    [[nodiscard]] bool slow() const noexcept { return limited() || (starting() && late_); }
     /// The return path is known to be narrow. Acknowledgements should be small.
     [[nodiscard]] bool limited() const noexcept { return state_ == State::limited; }
     /// Bytes/s that may be sent, headers included; 0: no bound.
     [[nodiscard]] double rate() const noexcept { return limited() ? rate_ : 0.0; }
 
   private:
-    enum class State { start, open, limited };
+    enum class State : std::uint8_t { start, wary, open, data, limited };
+    // A trial that finds nothing returns to the state before it.
+    static constexpr Step<State> kSteps[] = {
+        {State::start, State::wary},    {State::start, State::open},    {State::start, State::data},
+        {State::start, State::limited}, {State::wary, State::open},     {State::wary, State::data},
+        {State::wary, State::limited},  {State::open, State::data},     {State::open, State::limited},
+        {State::data, State::open},     {State::limited, State::start}, {State::limited, State::wary},
+        {State::limited, State::open},  {State::limited, State::data},
+    };
     static constexpr std::uint32_t kManyData = 16;  // surplus of packets with stream bytes over those without
 
     /// Measurements of at least one round trip: how much arrived and how fast.
@@ -121,7 +130,8 @@ class AckPace {
         double rate = 0.0;
     };
 
-    [[nodiscard]] bool bounded() const noexcept { return limited() || (state_ == State::start && wary_); }
+    [[nodiscard]] bool bounded() const noexcept { return limited() || state_ == State::wary; }
+    [[nodiscard]] bool starting() const noexcept { return state_ == State::start || state_ == State::wary; }
     [[nodiscard]] double filling_rate(Instant now) const;
     [[nodiscard]] double least_rate() const;
     [[nodiscard]] Duration tolerated() const;
@@ -139,7 +149,7 @@ class AckPace {
     void limit(Instant now, double rate, Duration draining);
     void probe(Instant now, double offered);
 
-    State state_ = State::start;
+    Lifecycle<kSteps> state_{State::start};
     double rate_ = 0.0;            // bytes/s, while limited
     double capacity_ = 0.0;        // bytes/s that came through during a queue; 0: no queue so far
     double packet_bytes_ = 120.0;  // mean, headers included
@@ -147,10 +157,8 @@ class AckPace {
     std::optional<Instant> refilled_;
     std::uint32_t proven_ = 0;
     std::uint32_t data_ahead_ = 0;  // packets with stream bytes minus those without, from 0 to kManyData
-    bool sends_data_ = false;
-    bool wary_ = false;         // the handshake took long
-    bool late_ = false;         // in the start: the newest reported packet was late
-    double unconfirmed_ = 0.0;  // in the start: bytes sent and not reported yet
+    bool late_ = false;             // in the start: the newest reported packet was late
+    double unconfirmed_ = 0.0;      // in the start: bytes sent and not reported yet
     std::optional<Trial> trial_;
     double random_loss_ = 0.0;
     double arrived_ = 0.0;  // packets
@@ -185,7 +193,7 @@ class AckTracker {
     /// When due() becomes true without another packet.
     [[nodiscard]] std::optional<Instant> deadline() const noexcept;
     /// A packet has arrived that is not reported yet. Its ACK may ride on a data packet before it is due.
-    [[nodiscard]] bool pending() const noexcept { return pending_any_; }
+    [[nodiscard]] bool pending() const noexcept { return need_ != Need::none; }
     /// Builds the frame with at most `max_ranges` newest ranges and clears due(). false: nothing has arrived so far.
     bool build(Instant now, std::size_t max_ranges, wire::AckFrame& frame);
     /// The frame just built did not fit. It stays due.
@@ -208,6 +216,14 @@ class AckTracker {
     [[nodiscard]] std::size_t range_count() const noexcept { return received_.count(); }
 
   private:
+    /// What the packets since the last ACK need; it grows until build().
+    enum class Need : std::uint8_t {
+        none,
+        report,   ///< only packets without ack-eliciting frames have arrived: their ACK may ride along
+        ack,      ///< an ACK after `interval`, or after kPacketsPerAck packets
+        at_once,  ///< an ACK now
+    };
+    void raise(Need need) noexcept { need_ = std::max(need_, need); }
     [[nodiscard]] bool wanted(Instant now) const noexcept;
 
     PathId path_;
@@ -219,8 +235,7 @@ class AckTracker {
     Instant largest_time_;
     Instant oldest_pending_;
     std::uint32_t pending_eliciting_ = 0;
-    bool pending_any_ = false;
-    bool immediate_ = false;
+    Need need_ = Need::none;
 };
 
 }  // namespace udtx::recovery
