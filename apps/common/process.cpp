@@ -133,13 +133,13 @@ void restore_ignored(sigset_t& defaults) noexcept {
 SignalWaiter::SignalWaiter() {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-    read_end_ = ends[0];
-    write_end_ = ends[1];
+    read_end_.reset(ends[0]);
+    write_end_.reset(ends[1]);
     for (const int fd : ends) {
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
         ::fcntl(fd, F_SETFL, O_NONBLOCK);
     }
-    g_pipe = write_end_;
+    g_pipe = write_end_.get();
     struct sigaction action {};
     action.sa_handler = udtx_on_signal;
     action.sa_flags = SA_RESTART;
@@ -156,21 +156,19 @@ SignalWaiter::SignalWaiter() {
 SignalWaiter::~SignalWaiter() {
     for (const int signal : caught_) std::signal(signal, SIG_DFL);
     g_pipe = -1;
-    ::close(read_end_);
-    ::close(write_end_);
 }
 
 std::optional<int> SignalWaiter::wait(std::chrono::milliseconds timeout) {
-    pollfd entry{read_end_, POLLIN, 0};
+    pollfd entry{read_end_.get(), POLLIN, 0};
     if (::poll(&entry, 1, static_cast<int>(timeout.count())) <= 0) return std::nullopt;
     unsigned char byte = 0;
-    if (again([&] { return ::read(read_end_, &byte, 1); }) != 1 || byte == 0) return std::nullopt;
+    if (again([&] { return ::read(read_end_.get(), &byte, 1); }) != 1 || byte == 0) return std::nullopt;
     return static_cast<int>(byte);
 }
 
 void SignalWaiter::wake() {
     const unsigned char byte = 0;
-    [[maybe_unused]] const ssize_t n = again([&] { return ::write(write_end_, &byte, 1); });
+    [[maybe_unused]] const ssize_t n = again([&] { return ::write(write_end_.get(), &byte, 1); });
 }
 
 Interruption::Wish Interruption::on_signal(int signal, Instant now) noexcept {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 
@@ -70,8 +71,8 @@ class SignalWaiter {
     void wake();
 
   private:
-    int read_end_ = -1;
-    int write_end_ = -1;
+    UniqueFd read_end_;
+    UniqueFd write_end_;
     std::vector<int> caught_;
 };
 
