@@ -50,10 +50,6 @@ CloseReason close_reason_from_peer(const wire::CloseFrame& frame) {
 
 ResetReplies::~ResetReplies() { crypto::wipe(key_); }
 
-crypto::ResetToken ResetReplies::token_for(ConnectionId id) const {
-    return crypto::make_reset_token(provider_, key_, id);
-}
-
 std::optional<ResetBytes> ResetReplies::answer(Instant now, ConnectionId id, std::span<const std::byte> packet) {
     if (packet.size() <= kResetBytes) return std::nullopt;
     Answered& last = answered_[id.value % kRemembered];
@@ -68,7 +64,7 @@ std::optional<ResetBytes> ResetReplies::answer(Instant now, ConnectionId id, std
     last = {id, now};
     ResetBytes reply{};
     std::copy_n(packet.begin(), wire::kShortHeaderBytes, reply.begin());
-    const auto token = token_for(id);
+    const auto token = crypto::make_reset_token(provider_, key_, id);
     std::copy(token.begin(), token.end(), reply.begin() + wire::kShortHeaderBytes);
     return reply;
 }

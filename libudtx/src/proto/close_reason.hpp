@@ -50,7 +50,6 @@ class ResetReplies {
     ResetReplies(const ResetReplies&) = delete;
     ResetReplies& operator=(const ResetReplies&) = delete;
 
-    [[nodiscard]] crypto::ResetToken token_for(ConnectionId id) const;
     /// The answer; nullopt if the packet is too small or too many were answered.
     [[nodiscard]] std::optional<ResetBytes> answer(Instant now, ConnectionId id, std::span<const std::byte> packet);
 

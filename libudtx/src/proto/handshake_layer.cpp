@@ -60,7 +60,12 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     if (!acks_.on_received(now, number, false)) return false;
     // This end's id was sent only to that address.
     if (header.type == wire::LongType::handshake && header.destination == ids_.local) credit_.reset();
-    if (credit_) answer_again(datagram.size());
+    if (credit_) {
+        // A client that starts again has received no answer. The server has no credit to send a flight on its own, and
+        // an ACK alone would keep the client from asking again. Then both would wait for each other.
+        *credit_ += datagram.size();
+        send_again();
+    }
     wire::AckFrame ack;
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack);
@@ -75,13 +80,6 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
         datagram_ = std::min(datagram_, std::max(datagram.size(), kLeast));
     }
     return true;
-}
-
-// A client that starts again has received no answer. The server has no credit to send a flight on its own, and an ACK
-// alone would keep the client from asking again. Then both would wait for each other.
-void HandshakeLayer::answer_again(std::size_t received) {
-    *credit_ += received;
-    send_again();
 }
 
 Result<void> HandshakeLayer::on_frame(Instant now, const wire::Frame& frame) {

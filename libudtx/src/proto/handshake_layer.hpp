@@ -92,7 +92,6 @@ class HandshakeLayer {
     [[nodiscard]] bool says_hello() const noexcept { return role_ == Role::client && stage_ < Stage::heard; }
     Result<void> on_frame(Instant now, const wire::Frame& frame);
     Result<void> on_crypto(const wire::CryptoFrame& frame);
-    void answer_again(std::size_t received);
     void collect_output();
     void apply(const recovery::Outcome& outcome);
     void fill(Instant now, wire::Writer& out, recovery::SentPacket& packet);

@@ -143,7 +143,6 @@ struct FailedFile {
 
 /// Properties of an entry other than its data. The values are those on the wire.
 enum class Belonging : std::uint8_t { owner = 0, mode = 1, time = 2, attributes = 3, hard_link = 4 };
-inline constexpr std::uint8_t kBelongings = 5;  ///< number of values of Belonging
 
 /// Entries that were delivered without one of their properties.
 struct Unset {
