@@ -236,6 +236,20 @@ auto begin(Start start, AsResult<Token> token) {
     return initiate<T, ByResult<T>>(std::move(start), std::move(token.token));
 }
 
+/// Calls `start(args..., done)` of a Stream, or of a Session or Listener by pointer. The call can be cancelled.
+template <class T, class Object, class Start, class Token, class... Args>
+auto call(Object object, Start start, Token&& token, Args... args) {
+    return begin<T>(
+        [object = std::move(object), start, ... args = std::move(args)](Callback<T> done) mutable {
+            const CallId id = std::invoke(start, object, std::move(args)..., std::move(done));
+            return [object, id]() mutable {
+                using Class = std::remove_pointer_t<Object>;
+                std::invoke(static_cast<void (Class::*)(CallId)>(&Class::cancel), object, id);
+            };
+        },
+        std::forward<Token>(token));
+}
+
 }  // namespace detail
 
 /// See Session::connect(). Completes with (error_code, Session).
@@ -261,23 +275,13 @@ auto async_connect(const std::string& host, std::uint16_t port, const Credential
 /// See Listener::accept(). Completes with (error_code, Session).
 template <class Token>
 auto async_accept(Listener& listener, Token&& token) {
-    return detail::begin<Session>(
-        [&listener](Callback<Session> done) {
-            const CallId call = listener.start_accept(std::move(done));
-            return [&listener, call] { listener.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<Session>(&listener, &Listener::start_accept, std::forward<Token>(token));
 }
 
 /// See Session::open_stream(). Completes with (error_code, Stream).
 template <class Token>
 auto async_open_stream(Session& session, StreamKind kind, Token&& token) {
-    return detail::begin<Stream>(
-        [&session, kind](Callback<Stream> done) {
-            const CallId call = session.start_open_stream(kind, std::move(done));
-            return [&session, call] { session.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<Stream>(&session, &Session::start_open_stream, std::forward<Token>(token), kind);
 }
 /// Opens an ordered stream.
 template <class Token>
@@ -288,12 +292,7 @@ auto async_open_stream(Session& session, Token&& token) {
 /// See Session::accept_stream(). Completes with (error_code, Stream).
 template <class Token>
 auto async_accept_stream(Session& session, StreamKind kind, Token&& token) {
-    return detail::begin<Stream>(
-        [&session, kind](Callback<Stream> done) {
-            const CallId call = session.start_accept_stream(kind, std::move(done));
-            return [&session, call] { session.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<Stream>(&session, &Session::start_accept_stream, std::forward<Token>(token), kind);
 }
 /// Accepts an ordered stream.
 template <class Token>
@@ -304,23 +303,13 @@ auto async_accept_stream(Session& session, Token&& token) {
 /// See Session::wait_closed(). Completes with (error_code).
 template <class Token>
 auto async_wait_closed(Session& session, Token&& token) {
-    return detail::begin<void>(
-        [&session](Callback<void> done) {
-            const CallId call = session.start_wait_closed(std::move(done));
-            return [&session, call] { session.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<void>(&session, &Session::start_wait_closed, std::forward<Token>(token));
 }
 
 /// See Session::wait_path_event(). Completes with (error_code, PathEvent).
 template <class Token>
 auto async_wait_path_event(Session& session, Token&& token) {
-    return detail::begin<PathEvent>(
-        [&session](Callback<PathEvent> done) {
-            const CallId call = session.start_wait_path_event(std::move(done));
-            return [&session, call] { session.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<PathEvent>(&session, &Session::start_wait_path_event, std::forward<Token>(token));
 }
 
 /// See Stream::read(). Completes with (error_code, std::size_t), the number of bytes: at least one. At the end of the
@@ -359,45 +348,26 @@ auto async_read_chunk(Stream stream, Token&& token) {
 /// See Stream::read_piece(). Completes with (error_code, std::optional<Piece>).
 template <class Token>
 auto async_read_piece(Stream stream, Token&& token) {
-    return detail::begin<std::optional<Piece>>(
-        [stream = std::move(stream)](Callback<std::optional<Piece>> done) mutable {
-            const CallId call = stream.start_read_piece(std::move(done));
-            return [stream, call]() mutable { stream.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<std::optional<Piece>>(std::move(stream), &Stream::start_read_piece, std::forward<Token>(token));
 }
 
 /// See Stream::write(). Completes with (error_code, std::size_t) when all bytes are written.
 template <class Token>
 auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token) {
-    return detail::begin<std::size_t>(
-        [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
-            const CallId call = stream.start_write(bytes, std::move(done));
-            return [stream, call]() mutable { stream.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<std::size_t>(std::move(stream), &Stream::start_write, std::forward<Token>(token), bytes);
 }
 
 /// See Stream::write_chunk(). Completes with (error_code).
 template <class Token>
 auto async_write_chunk(Stream stream, Chunk chunk, Token&& token) {
-    return detail::begin<void>(
-        [stream = std::move(stream), chunk = std::move(chunk)](Callback<void> done) mutable {
-            const CallId call = stream.start_write_chunk(std::move(chunk), std::move(done));
-            return [stream, call]() mutable { stream.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<void>(std::move(stream), &Stream::start_write_chunk, std::forward<Token>(token),
+                              std::move(chunk));
 }
 
 /// See Stream::write_some(). Completes with (error_code, std::size_t), the number of bytes written.
 template <class Token>
 auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& token) {
-    return detail::begin<std::size_t>(
-        [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
-            const CallId call = stream.start_write_some(bytes, std::move(done));
-            return [stream, call]() mutable { stream.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<std::size_t>(std::move(stream), &Stream::start_write_some, std::forward<Token>(token), bytes);
 }
 
 /// Adapts a stream to boost::asio::async_read(), async_read_until() and other functions of Asio: it is an
@@ -439,12 +409,7 @@ class AsioStream {
 /// See Stream::finish(). Completes with (error_code).
 template <class Token>
 auto async_finish(Stream stream, Token&& token) {
-    return detail::begin<void>(
-        [stream = std::move(stream)](Callback<void> done) mutable {
-            const CallId call = stream.start_finish(std::move(done));
-            return [stream, call]() mutable { stream.cancel(call); };
-        },
-        std::forward<Token>(token));
+    return detail::call<void>(std::move(stream), &Stream::start_finish, std::forward<Token>(token));
 }
 
 }  // namespace udtx

@@ -14,6 +14,6 @@
 #endif
 
 namespace udtx {
-/// Reads what a handle refers to, for the library alone. Programs do not have it.
+/// Makes handles and reads what they refer to, for the library alone. Programs do not have it.
 struct StateAccess;
 }  // namespace udtx

@@ -113,7 +113,7 @@ class UDTX_EXPORT Stream {
     void cancel(CallId call);
 
   private:
-    friend class Session;
+    friend struct StateAccess;
     explicit Stream(std::shared_ptr<io::StreamHandle> handle) : handle_(std::move(handle)) {}
     std::shared_ptr<io::StreamHandle> handle_;
 };
@@ -259,7 +259,7 @@ class UDTX_EXPORT Session {
     CallId start_wait_path_event(Callback<PathEvent> done);
 
   private:
-    friend class Listener;
+    friend struct StateAccess;
     Session(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::SessionState> state);
     std::shared_ptr<io::ProtocolThread> thread_;
     std::shared_ptr<io::SessionState> state_;
@@ -267,11 +267,9 @@ class UDTX_EXPORT Session {
 
 // The side that accepts sessions.
 
-class Session;
 namespace io {
 class AcceptQueue;
-class ProtocolThread;
-}  // namespace io
+}
 
 /// Settings of a listener.
 struct ListenOptions {
@@ -314,6 +312,7 @@ class UDTX_EXPORT Listener {
     void close();
 
   private:
+    friend struct StateAccess;
     Listener(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::AcceptQueue> queue);
     std::shared_ptr<io::ProtocolThread> thread_;
     std::shared_ptr<io::AcceptQueue> queue_;

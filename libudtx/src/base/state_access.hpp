@@ -1,5 +1,7 @@
-// How the library reads the state behind a public handle.
+// How the library makes public handles and reads the state behind them.
 #pragma once
+
+#include <utility>
 
 #include "udtx/export.hpp"
 
@@ -9,6 +11,10 @@ struct StateAccess {
     template <class Handle>
     [[nodiscard]] static const auto& of(const Handle& handle) noexcept {
         return handle.state_;
+    }
+    template <class Handle, class... State>
+    [[nodiscard]] static Handle make(State... state) {
+        return Handle(std::move(state)...);
     }
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/state_access.hpp"
 #include "io/listening.hpp"
 #include "io/protocol_thread.hpp"
 #include "io/session_state.hpp"
@@ -87,10 +88,8 @@ using io::guarded;
 
 Error no_listener() { return {ErrorCode::invalid_argument, "the listener object was moved from"}; }
 
-using Made = std::pair<std::shared_ptr<io::ProtocolThread>, std::shared_ptr<io::AcceptQueue>>;
-
-Result<Made> listen_on(const std::string& address, UniqueFd socket, const Credentials& credentials,
-                       const ListenOptions& options) {
+Result<Listener> listen_on(const std::string& address, UniqueFd socket, const Credentials& credentials,
+                           const ListenOptions& options) {
     const auto queue = std::make_shared<io::AcceptQueue>(options.max_connections, options.log);
     auto thread = io::start_thread([&]() -> Result<std::unique_ptr<io::ProtocolThread>> {
         auto made = io::ProtocolThread::make(credentials, options.config, {});
@@ -112,7 +111,7 @@ Result<Made> listen_on(const std::string& address, UniqueFd socket, const Creden
         return made;
     });
     if (!thread) return thread.error();
-    return Made(std::move(*thread), queue);
+    return StateAccess::make<Listener>(std::move(*thread), queue);
 }
 
 }  // namespace
@@ -141,19 +140,13 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
 
 Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
                                 const ListenOptions& options) {
-    return guarded([&]() -> Result<Listener> {
-        auto made = listen_on(address, {}, credentials, options);
-        if (!made) return made.error();
-        return Listener(std::move(made->first), std::move(made->second));
-    });
+    return guarded([&] { return listen_on(address, {}, credentials, options); });
 }
 
 Result<Listener> Listener::adopt(UniqueFd socket, const Credentials& credentials, const ListenOptions& options) {
     return guarded([&]() -> Result<Listener> {
         if (!socket) return Error{ErrorCode::invalid_argument, "no descriptor"};
-        auto made = listen_on({}, std::move(socket), credentials, options);
-        if (!made) return made.error();
-        return Listener(std::move(made->first), std::move(made->second));
+        return listen_on({}, std::move(socket), credentials, options);
     });
 }
 
@@ -168,7 +161,7 @@ Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
         auto state = queue_->wait<std::shared_ptr<io::SessionState>>(
             nullptr, timeout, "no client connected in time", std::bind_front(&io::AcceptQueue::try_take, queue_.get()));
         if (!state) return state.error();
-        return Session(thread_, std::move(*state));
+        return StateAccess::make<Session>(thread_, std::move(*state));
     });
 }
 
@@ -181,7 +174,7 @@ CallId Listener::start_accept(Callback<Session> done) {
             if (!state) return done(state.error());
             auto owner = thread.lock();
             if (!owner) return done(Error{ErrorCode::interrupted, "the listener was closed"});
-            done(Session(std::move(owner), std::move(*state)));
+            done(StateAccess::make<Session>(std::move(owner), std::move(*state)));
         };
         return queue_->begin<std::shared_ptr<io::SessionState>>(
             nullptr, std::bind_front(&io::AcceptQueue::try_take, queue_.get()), on_taken);

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/state_access.hpp"
 #include "io/connector.hpp"
 #include "io/path_plan.hpp"
 #include "io/protocol_thread.hpp"
@@ -245,45 +246,45 @@ Result<Connecting> Session::start_connect(std::string host, std::uint16_t port, 
 
 // --- streams
 
+namespace {
+
+Result<Stream> to_stream(const StatePtr& state, Result<StreamPtr> found) {
+    if (!found) return found.error();
+    return StateAccess::make<Stream>(std::make_shared<io::StreamHandle>(state, std::move(*found)));
+}
+
+Callback<StreamPtr> to_streams(StatePtr state, Callback<Stream> done) {
+    return [state = std::move(state), done = std::move(done)](Result<StreamPtr> found) {
+        done(guarded([&] { return to_stream(state, std::move(found)); }));
+    };
+}
+
+}  // namespace
+
 Result<Stream> Session::open_stream(StreamKind kind) {
     return guarded([&]() -> Result<Stream> {
         if (!state_) return no_session();
-        auto stream = wait(state_, kForever, "", &SessionState::try_ask<StreamPtr>, state_->opening(kind));
-        if (!stream) return stream.error();
-        return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
+        return to_stream(state_, wait(state_, kForever, "", &SessionState::try_ask<StreamPtr>, state_->opening(kind)));
     });
 }
 
 Result<Stream> Session::accept_stream(Timeout timeout, StreamKind kind) {
-    return guarded([&]() -> Result<Stream> {
-        auto stream = wait(state_, timeout, "the peer opened no stream in time", &SessionState::try_accept, kind);
-        if (!stream) return stream.error();
-        return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
+    return guarded([&] {
+        constexpr const char* kNone = "the peer opened no stream in time";
+        return to_stream(state_, wait(state_, timeout, kNone, &SessionState::try_accept, kind));
     });
 }
 
 CallId Session::start_open_stream(StreamKind kind, Callback<Stream> done) {
     return begun<Stream>(done, [&]() -> Result<CallId> {
         if (!state_) return no_session();
-        const Callback<StreamPtr> opened = [state = state_, done](Result<StreamPtr> stream) {
-            done(guarded([&]() -> Result<Stream> {
-                if (!stream) return stream.error();
-                return Stream(std::make_shared<io::StreamHandle>(state, std::move(*stream)));
-            }));
-        };
-        return start(state_, opened, &SessionState::try_ask<StreamPtr>, state_->opening(kind));
+        return start(state_, to_streams(state_, done), &SessionState::try_ask<StreamPtr>, state_->opening(kind));
     });
 }
 
 CallId Session::start_accept_stream(StreamKind kind, Callback<Stream> done) {
     return begun<Stream>(done, [&]() -> Result<CallId> {
-        const Callback<StreamPtr> accepted = [state = state_, done](Result<StreamPtr> stream) {
-            done(guarded([&]() -> Result<Stream> {
-                if (!stream) return stream.error();
-                return Stream(std::make_shared<io::StreamHandle>(state, std::move(*stream)));
-            }));
-        };
-        return start(state_, accepted, &SessionState::try_accept, kind);
+        return start(state_, to_streams(state_, done), &SessionState::try_accept, kind);
     });
 }
 
