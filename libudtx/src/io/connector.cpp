@@ -54,24 +54,30 @@ Instant SingleConnection::stats_at() const {
     return stats_at_;
 }
 
-bool SingleConnection::is_loss(const proto::CloseReason& reason) noexcept {
-    return !reason.by_peer && !reason.application &&
-           (reason.code == ErrorCode::timeout || reason.code == ErrorCode::network ||
-            reason.code == ErrorCode::no_resources);
+bool SingleConnection::lost() const {
+    const Lock lock(mutex_);
+    return life_ == Life::lost;
 }
 
 void SingleConnection::note_connected(Instant now, proto::Connection& connection) {
     {
         const Lock lock(mutex_);
+        life_.enter(Life::connected);
         connected_since_ = now;
     }
     if (connected_) connected_(connection, driver_.waker_for(connection));
     if (max_rate_) connection.set_max_rate(*max_rate_);
 }
 
-void SingleConnection::note_closed(const proto::Connection& connection) {
+void SingleConnection::note_closed(const proto::Connection& connection, const proto::CloseReason& reason) {
     keep_stats(connection);
     connection_ = nullptr;
+    const Lock lock(mutex_);
+    if (life_ != Life::connected) return;
+    const bool by_program = reason.by_peer || reason.application;
+    const bool failed = reason.code == ErrorCode::timeout || reason.code == ErrorCode::network ||
+                        reason.code == ErrorCode::no_resources;
+    life_.enter(failed && !by_program ? Life::lost : Life::ended);
 }
 
 void SingleConnection::keep_stats(const proto::Connection& connection) {
@@ -166,9 +172,7 @@ bool Connector::tries_another(proto::CloseReason& reason) {
     const bool says_less = reason.code == ErrorCode::no_route || together_;
     if (says_less && failed_beyond_ && !connected_since() && !ending()) {
         reason = *failed_beyond_;
-        return false;
     }
-    lost_ = connected_since() && is_loss(reason);
     return false;
 }
 
@@ -176,7 +180,7 @@ void Connector::on_event(Instant now, proto::Connection& connection, const proto
     if (std::holds_alternative<proto::event::Connected>(event)) on_connected(now, connection);
     log_paths(log_, {}, several_, event);
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
-        note_closed(connection);
+        note_closed(connection, closed->reason);
         proto::CloseReason reason = closed->reason;
         if (tries_another(reason)) return;
         handler().on_event(now, connection, proto::event::Closed{std::move(reason)});

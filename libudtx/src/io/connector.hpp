@@ -2,8 +2,8 @@
 // also after its end.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lifecycle.hpp"
 #include "base/thread_safety.hpp"
 #include "io/driver.hpp"
 #include "proto/application.hpp"
@@ -42,7 +43,7 @@ class SingleConnection : public proto::ConnectionHandler, public std::enable_sha
     /// nullopt until the connection is established.
     [[nodiscard]] std::optional<Instant> connected_since() const;
     /// True if the established connection was lost: the program may reconnect and continue.
-    [[nodiscard]] virtual bool lost() const { return false; }
+    [[nodiscard]] bool lost() const;
     /// Soon stores the present statistics of a connection that is still open.
     void sample_stats();
     /// The stored statistics: of the connection's end, or of the last sample.
@@ -65,14 +66,21 @@ class SingleConnection : public proto::ConnectionHandler, public std::enable_sha
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
     [[nodiscard]] proto::ConnectionHandler& handler() noexcept { return *handler_; }
     [[nodiscard]] bool ending() const noexcept { return ending_; }
-    /// True if an established connection ended without a word of either program.
-    [[nodiscard]] static bool is_loss(const proto::CloseReason& reason) noexcept;
     /// Makes `connection` the target of act() until it closes.
     void begun(proto::Connection& connection) noexcept { connection_ = &connection; }
     void note_connected(Instant now, proto::Connection& connection);
-    void note_closed(const proto::Connection& connection);
+    void note_closed(const proto::Connection& connection, const proto::CloseReason& reason);
 
   private:
+    enum class Life : std::uint8_t {
+        connecting,  ///< also between two attempts, and after the last one failed
+        connected,
+        lost,   ///< ended without a word of either program
+        ended,  ///< by a program, or by the peer's transport
+    };
+    static constexpr Step<Life> kLife[] = {
+        {Life::connecting, Life::connected}, {Life::connected, Life::lost}, {Life::connected, Life::ended}};
+
     void keep_stats(const proto::Connection& connection);
 
     Driver& driver_;
@@ -83,6 +91,7 @@ class SingleConnection : public proto::ConnectionHandler, public std::enable_sha
     bool ending_ = false;
 
     mutable Mutex mutex_;
+    Lifecycle<kLife> life_ GUARDED_BY(mutex_){Life::connecting};
     std::optional<Instant> connected_since_ GUARDED_BY(mutex_);
     std::optional<ConnectionStats> stats_ GUARDED_BY(mutex_);
     Instant stats_at_ GUARDED_BY(mutex_);
@@ -120,7 +129,6 @@ class Connector final : public SingleConnection {
           log_(std::move(setup.log)) {}
 
     void begin() override { try_next(); }
-    [[nodiscard]] bool lost() const override { return lost_; }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
 
@@ -144,7 +152,6 @@ class Connector final : public SingleConnection {
     bool together_ = false;  // the attempt is over the candidates to also_
     // The failure of an address to which this host has a route.
     std::optional<proto::CloseReason> failed_beyond_;
-    std::atomic<bool> lost_{false};
 };
 
 }  // namespace udtx::io

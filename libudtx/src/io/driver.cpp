@@ -59,22 +59,13 @@ Driver::~Driver() {
     mailbox_->driver = nullptr;
 }
 
-Result<void> Driver::open(const Address& bind) {
-    auto socket = open_socket(bind, options_.socket);
+Result<void> Driver::open(const Address& bind) { return use(open_socket(bind, options_.socket)); }
+
+Result<void> Driver::open(UniqueFd socket) { return use(adopt_socket(std::move(socket), options_.socket)); }
+
+Result<void> Driver::use(Result<std::unique_ptr<DatagramSocket>> socket) {
     if (!socket) return socket.error();
-    return open(std::move(*socket));
-}
-
-Result<void> Driver::open(UniqueFd socket) {
-    SocketOptions options = options_.socket;
-    options.inherited = socket.release();
-    auto opened = open_socket(Address{}, options);
-    if (!opened) return opened.error();
-    return open(std::move(*opened));
-}
-
-Result<void> Driver::open(std::unique_ptr<DatagramSocket> socket) {
-    socket_ = std::move(socket);
+    socket_ = std::move(*socket);
     receiving_ = Receiving::waiting;
     return {};
 }
@@ -172,27 +163,20 @@ void Driver::start_lanes() {
     if (lanes == 0 || !socket_) return;
     // If no lane gets a thread, the protocol thread does all the work.
     try {
-        lanes_ = std::make_unique<Lanes>(
-            *socket_, lanes, kMaxBatchBytes,
-            Lanes::Calls{
-                .room =
-                    [this] {
-                        loop_.post([this] {
-                            if (sending_ == Sending::waiting_room) sending_ = Sending::ready;
-                            schedule_turn();
-                        });
-                    },
-                .not_sent =
-                    [this](const proto::Transmit& refused, const SendResult& why) {
-                        loop_.post([this, refused, why] {
-                            on_not_sent(refused, why);
-                            schedule_turn();
-                        });
-                    },
-                .plan = [this](std::span<const std::byte> datagram) { return endpoint_.opening_of(datagram); }});
+        lanes_ = std::make_unique<Lanes>(*socket_, lanes, kMaxBatchBytes, static_cast<LaneOwner&>(*this));
     } catch (const std::exception&) {
         lanes_.reset();
     }
+}
+
+void Driver::on_room() {
+    post([this] {
+        if (sending_ == Sending::waiting_room) sending_ = Sending::ready;
+    });
+}
+
+void Driver::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
+    post([this, refused, why] { take_refused(refused, why); });
 }
 
 void Driver::stop() {
@@ -389,12 +373,12 @@ bool Driver::send_pending() {
     }
     // Loss recovery handles `dropped`: the network could have lost the batch too.
     const proto::Transmit done = *std::exchange(pending_, std::nullopt);
-    on_not_sent(done, result);
+    take_refused(done, result);
     note_refusals();
     return true;
 }
 
-void Driver::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
+void Driver::take_refused(const proto::Transmit& refused, const SendResult& why) {
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
     if (why.status != SendResult::Status::no_route) return;
     // EPERM comes from a packet filter and may concern this packet only: its table is full, or it limits the rate.

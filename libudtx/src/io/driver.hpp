@@ -29,7 +29,7 @@ namespace udtx::io {
 /// Order of calls: open(), then connect() and listen() as needed, then run() on the future protocol thread. Other
 /// threads may call only post(), stop(), stop_when_drained(), take(), heard() and Wakers, before, during and after
 /// run(). All other calls and all handlers run on the protocol thread, or before run().
-class Driver {
+class Driver final : private LaneOwner {
   public:
     struct Options {
         SocketOptions socket;
@@ -48,14 +48,13 @@ class Driver {
 
     Driver(proto::EndpointDeps deps, TransportConfig config, Options options);
     Driver(proto::EndpointDeps deps, TransportConfig config) : Driver(deps, std::move(config), Options()) {}
-    ~Driver();
+    ~Driver() override;
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
     /// Call it before connect().
     Result<void> open(const Address& bind);
     /// The same with a socket that the caller has bound.
-    Result<void> open(std::unique_ptr<DatagramSocket> socket);
     Result<void> open(UniqueFd socket);
     [[nodiscard]] Result<Address> local_address() const;
     /// See DatagramSocket::native_handle().
@@ -135,6 +134,7 @@ class Driver {
         Driver* driver GUARDED_BY(mutex) = nullptr;
     };
 
+    Result<void> use(Result<std::unique_ptr<DatagramSocket>> socket);
     void schedule_turn() noexcept { turn_scheduled_ = true; }
     void turn();
     bool receive();
@@ -145,7 +145,12 @@ class Driver {
     bool transmit();
     bool transmit_by_lanes();
     bool send_pending();
-    void on_not_sent(const proto::Transmit& refused, const SendResult& why);
+    void take_refused(const proto::Transmit& refused, const SendResult& why);
+    void on_room() override;
+    void on_not_sent(const proto::Transmit& refused, const SendResult& why) override;
+    [[nodiscard]] std::optional<proto::Opening> opening_of(std::span<const std::byte> datagram) const override {
+        return endpoint_.opening_of(datagram);
+    }
     void start_lanes();
     void set_timer();
     void stop_if_drained();

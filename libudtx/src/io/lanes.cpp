@@ -76,8 +76,9 @@ constexpr Duration kFlushAtMost = std::chrono::milliseconds(200);
 
 }  // namespace
 
-SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls)
-    : socket_(socket), calls_(std::move(calls)), ring_(kBatchesPerLane * lanes + kOwnBatches) {
+SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, LaneOwner& owner,
+                     CallLanes call)
+    : socket_(socket), owner_(owner), call_(std::move(call)), ring_(kBatchesPerLane * lanes + kOwnBatches) {
     for (Batch& batch : ring_) batch.bytes.resize(batch_bytes);
 }
 
@@ -113,7 +114,7 @@ void SendLanes::submit(proto::Transmit transmit) {
         ++head_;
         if (!worthwhile) send_sealed(false);
     }
-    if (worthwhile) calls_.work();
+    if (worthwhile) call_(1);
 }
 
 bool SendLanes::work(std::size_t lane) {
@@ -162,8 +163,8 @@ bool SendLanes::send_sealed(bool may_wait) {
     const bool for_a_lane = full && !may_wait;  // a lane may wait for the socket
     if (!room && !for_a_lane) return any;
     const Unlock unlock(mutex_);
-    if (room) calls_.room();
-    if (for_a_lane) calls_.work();
+    if (room) owner_.on_room();
+    if (for_a_lane) call_(1);
     return any;
 }
 
@@ -182,7 +183,7 @@ bool SendLanes::send_batch(Batch& batch, bool may_wait) {
     // Loss recovery handles `dropped`: the network could have lost the batch too.
     const bool refused =
         result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_route;
-    if (refused) calls_.not_sent(batch.transmit, result);
+    if (refused) owner_.on_not_sent(batch.transmit, result);
     return result.status != SendResult::Status::would_block;
 }
 
@@ -199,16 +200,13 @@ bool SendLanes::flush() {
     return tail_ == head_;
 }
 
-OpenLanes::OpenLanes(Plan plan, std::function<void(std::size_t)> call)
-    : plan_(std::move(plan)), call_(std::move(call)) {}
-
 void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
     pieces_.clear();
     // Opening one piece takes less time than waking another thread.
     if (batch.size() < 2 * kPiece) return;
     for (std::size_t at = 0; at < batch.size(); at += kPiece) {
         const auto datagrams = batch.subspan(at, std::min(kPiece, batch.size() - at));
-        pieces_.push_back({.opening = plan_(datagrams.front().data), .datagrams = datagrams});
+        pieces_.push_back({.opening = owner_.opening_of(datagrams.front().data), .datagrams = datagrams});
     }
     {
         const Lock lock(mutex_);
@@ -251,10 +249,9 @@ bool OpenLanes::work(std::size_t lane) {
     return true;
 }
 
-Lanes::Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls)
-    : send(socket, lanes, batch_bytes,
-           {.work = [this] { crew_.call(1); }, .room = std::move(calls.room), .not_sent = std::move(calls.not_sent)}),
-      open(std::move(calls.plan), [this](std::size_t wanted) { crew_.call(wanted); }),
+Lanes::Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, LaneOwner& owner)
+    : send(socket, lanes, batch_bytes, owner, [this](std::size_t wanted) { crew_.call(wanted); }),
+      open(owner, [this](std::size_t wanted) { crew_.call(wanted); }),
       crew_(lanes, [this](std::size_t lane) {
           const bool opened = open.work(lane);
           return send.work(lane) || opened;

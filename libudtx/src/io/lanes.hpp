@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/thread_safety.hpp"
@@ -16,7 +17,20 @@
 
 namespace udtx::io {
 
-// Helper threads of the protocol thread.
+/// What lanes need from their owner.
+class LaneOwner {
+  public:
+    virtual ~LaneOwner() = default;
+    /// SendLanes::room() was empty and would now return a buffer; any thread.
+    virtual void on_room() = 0;
+    /// The socket refused a batch: too_large, no_route; any thread.
+    virtual void on_not_sent(const proto::Transmit& refused, const SendResult& why) = 0;
+    /// Returns what is needed to open packets like this one; nullopt: a lane cannot. Protocol thread.
+    [[nodiscard]] virtual std::optional<proto::Opening> opening_of(std::span<const std::byte> datagram) const = 0;
+};
+
+/// Wakes so many lanes for work; any thread.
+using CallLanes = std::function<void(std::size_t lanes)>;
 
 /// Each thread is a lane, numbered from 0. It does pieces of work while there are any, then sleeps until call(). The
 /// caller adds the work first and then calls.
@@ -54,15 +68,10 @@ class Crew {
 /// packets are sent in the order in which the protocol built them, and packet pairs stay together.
 ///
 /// Order of calls on the protocol thread: room(), then submit() with what was written there, or nothing; then again.
-/// Lanes run work() whenever Calls::work was called.
+/// Lanes run work() whenever `call` was called.
 class SendLanes {
   public:
-    struct Calls {
-        std::function<void()> work;  ///< wakes a lane for work
-        std::function<void()> room;  ///< room() was empty and would now return a buffer; any thread
-        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< too_large, no_route; any thread
-    };
-    SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
+    SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, LaneOwner& owner, CallLanes call);
 
     /// Returns the buffer for the next batch. It is empty while the ring is full and the protocol thread itself cannot
     /// shorten it.
@@ -90,7 +99,8 @@ class SendLanes {
     [[nodiscard]] Batch& at(std::uint64_t number) { return ring_[static_cast<std::size_t>(number % ring_.size())]; }
 
     DatagramSocket& socket_;
-    Calls calls_;
+    LaneOwner& owner_;
+    const CallLanes call_;
     std::atomic<bool> stopped_{false};
     Mutex mutex_;
     // Batch::state needs the mutex. The rest of a batch belongs to the thread that builds, seals or sends it.
@@ -112,11 +122,7 @@ class SendLanes {
 /// whenever `call` was called.
 class OpenLanes {
   public:
-    /// Returns what is needed to open packets like this one.
-    using Plan = std::function<std::optional<proto::Opening>(std::span<const std::byte> datagram)>;
-
-    /// `call`: wakes so many lanes for work.
-    OpenLanes(Plan plan, std::function<void(std::size_t lanes)> call);
+    OpenLanes(const LaneOwner& owner, CallLanes call) : owner_(owner), call_(std::move(call)) {}
 
     void begin(std::span<proto::RxDatagram> batch);
     /// On return the caller may read the datagram: it is opened, or unchanged.
@@ -138,8 +144,8 @@ class OpenLanes {
 
     void take(std::size_t index);
 
-    Plan plan_;
-    std::function<void(std::size_t)> call_;
+    const LaneOwner& owner_;
+    const CallLanes call_;
     // Written only while no lane can claim a piece. A claimed piece belongs to its claimer until it is done.
     std::vector<Piece> pieces_;
     Mutex mutex_;  // also for Piece::done
@@ -155,12 +161,7 @@ inline constexpr std::size_t kMaxThreads = 16;
 
 class Lanes {
   public:
-    struct Calls {
-        std::function<void()> room;                                               ///< see SendLanes::Calls
-        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< see SendLanes::Calls
-        OpenLanes::Plan plan;
-    };
-    Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
+    Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, LaneOwner& owner);
     ~Lanes() { send.stop(); }
     Lanes(const Lanes&) = delete;
     Lanes& operator=(const Lanes&) = delete;

@@ -70,16 +70,6 @@ Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make(const Credentials& 
     return std::unique_ptr<ProtocolThread>(new ProtocolThread(std::move(*keys), config, options));
 }
 
-Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make_open(const Credentials& credentials,
-                                                                  const TransportConfig& config,
-                                                                  const Driver::Options& options,
-                                                                  std::vector<proto::PathAddresses>& candidates) {
-    auto thread = make(credentials, config, options);
-    if (!thread) return thread;
-    if (const auto opened = open_socket_for((*thread)->driver_, candidates); !opened) return opened.error();
-    return thread;
-}
-
 std::shared_ptr<ProtocolThread> ProtocolThread::share(std::unique_ptr<ProtocolThread> thread) {
     return {thread.release(), [](ProtocolThread* last) {
                 if (last->fork_guard_.forked()) return;

@@ -75,7 +75,7 @@ class EndpointDeps {
 /// The longest wait for a close to reach the peer, if nothing else shows that it did.
 inline constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 
-/// Order of calls: make() and open() of the driver, or make_open(); then set up the driver; then start(), then stop().
+/// Order of calls: make() and open() of the driver; then set up the driver; then start(), then stop().
 /// Destroy it after everything that holds a Waker, and never on its own thread.
 class ProtocolThread {
   public:
@@ -84,11 +84,6 @@ class ProtocolThread {
     static void prepare();
     static Result<std::unique_ptr<ProtocolThread>> make(const Credentials& credentials, const TransportConfig& config,
                                                         const Driver::Options& options = {});
-    /// For the side that connects: opens a socket that reaches `candidates`, and removes those that it cannot reach.
-    static Result<std::unique_ptr<ProtocolThread>> make_open(const Credentials& credentials,
-                                                             const TransportConfig& config,
-                                                             const Driver::Options& options,
-                                                             std::vector<proto::PathAddresses>& candidates);
     /// For several owners: the last one stops the thread. If that happens on the thread itself, another thread stops
     /// it. A fork of the process stops nothing: it has no thread to join.
     static std::shared_ptr<ProtocolThread> share(std::unique_ptr<ProtocolThread> thread);

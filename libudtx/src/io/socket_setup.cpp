@@ -216,58 +216,86 @@ bool is_reported_icmp(int error) noexcept {
     }
 }
 
-Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options) {
-    BoundSocket result;
-    const bool inherited = options.inherited >= 0;
-    if (inherited) {
-        result.fd = UniqueFd(options.inherited);
-        const auto family = family_of(options.inherited);
-        if (!family) return family.error();
-        result.family = *family;
-    } else {
-        result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
-        result.fd = UniqueFd(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
-    }
-    const int fd = result.fd.get();
-    if (fd < 0) return socket_error("cannot create a UDP socket", errno);
+namespace {
+
+/// The setup that a new and an adopted socket have in common.
+Result<void> set_up(BoundSocket& socket, const SocketOptions& options) {
+    const int fd = socket.fd.get();
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         return socket_error("cannot set up a UDP socket", errno);
     }
-    if (result.family == AF_INET6 && !inherited) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    forbid_fragments(fd, result.family);
-    result.buffers = enlarge_buffers(fd, options.buffer_bytes);
+    forbid_fragments(fd, socket.family);
+    socket.buffers = enlarge_buffers(fd, options.buffer_bytes);
+    return {};
+}
 
-    if (!inherited) {
-        if (options.join && !share_port(fd)) return socket_error("cannot share a UDP port", errno);
-        if (const auto bound = bind_to(fd, result.family, bind); !bound) return bound.error();
-    }
+Result<void> look_up_address(BoundSocket& socket) {
     SocketAddress local;
     local.length = sizeof local.storage;
-    if (::getsockname(fd, local.get(), &local.length) != 0) return socket_error("getsockname", errno);
-    result.local = from_socket_address(local.get(), local.length);
-    if (inherited && result.local.port == 0) {
-        return Error{ErrorCode::invalid_argument,
-                     "descriptor " + std::to_string(fd) + " is not bound: bind it first, as bind_udp() does"};
-    }
+    if (::getsockname(socket.fd.get(), local.get(), &local.length) != 0) return socket_error("getsockname", errno);
+    socket.local = from_socket_address(local.get(), local.length);
+    return {};
+}
+
+Result<std::unique_ptr<DatagramSocket>> of_this_system(Result<BoundSocket> socket) {
+    if (!socket) return socket.error();
+#ifdef __linux__
+    const char* kind = std::getenv("UDTX_IO");
+    if (kind == nullptr || std::string_view(kind) != "portable") return make_linux_socket(std::move(*socket));
+#endif
+    return make_portable_socket(std::move(*socket));
+}
+
+}  // namespace
+
+Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options) {
+    BoundSocket result;
+    result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
+    result.fd.reset(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
+    if (!result.fd) return socket_error("cannot create a UDP socket", errno);
+    if (const auto done = set_up(result, options); !done) return done.error();
+    const int fd = result.fd.get();
+    if (result.family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (options.join && !share_port(fd)) return socket_error("cannot share a UDP port", errno);
+    if (const auto bound = bind_to(fd, result.family, bind); !bound) return bound.error();
+    if (const auto done = look_up_address(result); !done) return done.error();
     return result;
 }
 
 Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const SocketOptions& options) {
-    const char* kind = std::getenv("UDTX_IO");
-    const bool portable = kind != nullptr && std::string_view(kind) == "portable";
-#ifdef __linux__
-    if (!portable) return open_linux_socket(bind, options);
-#else
-    static_cast<void>(portable);
-#endif
-    return open_portable_socket(bind, options);
+    return of_this_system(make_bound_socket(bind, options));
 }
 
-#ifndef __linux__
-Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address&, const SocketOptions&) {
-    return Error{ErrorCode::invalid_argument, "this socket needs Linux"};
+Result<std::unique_ptr<DatagramSocket>> adopt_socket(UniqueFd socket, const SocketOptions& options) {
+    const auto family = family_of(socket.get());
+    if (!family) return family.error();
+    BoundSocket result{.fd = std::move(socket), .family = *family, .local = {}, .buffers = {}};
+    if (const auto done = set_up(result, options); !done) return done.error();
+    if (const auto done = look_up_address(result); !done) return done.error();
+    if (result.local.port == 0) {
+        return Error{ErrorCode::invalid_argument, "descriptor " + std::to_string(result.fd.get()) +
+                                                      " is not bound: bind it first, as bind_udp() does"};
+    }
+    return of_this_system(std::move(result));
 }
+
+Result<std::unique_ptr<DatagramSocket>> open_portable_socket(const Address& bind, const SocketOptions& options) {
+    auto socket = make_bound_socket(bind, options);
+    if (!socket) return socket.error();
+    return make_portable_socket(std::move(*socket));
+}
+
+Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address& bind, const SocketOptions& options) {
+#ifdef __linux__
+    auto socket = make_bound_socket(bind, options);
+    if (!socket) return socket.error();
+    return make_linux_socket(std::move(*socket));
+#else
+    static_cast<void>(bind);
+    static_cast<void>(options);
+    return Error{ErrorCode::invalid_argument, "this socket needs Linux"};
 #endif
+}
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +58,9 @@ struct BoundSocket {
 /// Makes a socket that is non-blocking, close-on-exec, don't-fragment, dual-stack with IPv6, and bound. It has large
 /// buffers.
 [[nodiscard]] Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options);
+
+[[nodiscard]] std::unique_ptr<DatagramSocket> make_linux_socket(BoundSocket socket);
+[[nodiscard]] std::unique_ptr<DatagramSocket> make_portable_socket(BoundSocket socket);
 
 /// Sets an option that some systems lack. True if it was set.
 bool set_option(int fd, int level, int name, int value) noexcept;

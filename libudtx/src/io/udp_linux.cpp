@@ -382,10 +382,8 @@ std::size_t LinuxSocket::drain_errors() {
 
 }  // namespace
 
-Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address& bind, const SocketOptions& options) {
-    auto socket = make_bound_socket(bind, options);
-    if (!socket) return socket.error();
-    return std::unique_ptr<DatagramSocket>(std::make_unique<LinuxSocket>(std::move(*socket)));
+std::unique_ptr<DatagramSocket> make_linux_socket(BoundSocket socket) {
+    return std::make_unique<LinuxSocket>(std::move(socket));
 }
 
 }  // namespace udtx::io

@@ -85,10 +85,8 @@ SendResult PortableSocket::send(const proto::Transmit& transmit, std::span<const
 
 }  // namespace
 
-Result<std::unique_ptr<DatagramSocket>> open_portable_socket(const Address& bind, const SocketOptions& options) {
-    auto socket = make_bound_socket(bind, options);
-    if (!socket) return socket.error();
-    return std::unique_ptr<DatagramSocket>(std::make_unique<PortableSocket>(std::move(*socket)));
+std::unique_ptr<DatagramSocket> make_portable_socket(BoundSocket socket) {
+    return std::make_unique<PortableSocket>(std::move(socket));
 }
 
 }  // namespace udtx::io

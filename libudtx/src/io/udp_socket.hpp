@@ -11,6 +11,7 @@
 
 #include "udtx/address.hpp"
 #include "udtx/core/datagram.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 // UDP segmentation and receive offload (GSO, GRO) of Linux, also for C libraries that are older than these options.
@@ -70,13 +71,14 @@ class DatagramSocket {
 
 struct SocketOptions {
     std::size_t buffer_bytes = 16U << 20U;  ///< requested from the kernel, for each direction
-    int inherited = -1;                     ///< a bound UDP socket to use; this socket closes it
     bool join = false;                      ///< joins a port that another socket shares (share_port())
 };
 
 /// Binds a socket of the best kind for this system. With UDTX_IO=portable it sends one datagram per system call. A bind
 /// to [::] also accepts IPv4. Port 0 selects a free port.
 [[nodiscard]] Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const SocketOptions& options);
+/// Takes a UDP socket that the program has bound.
+[[nodiscard]] Result<std::unique_ptr<DatagramSocket>> adopt_socket(UniqueFd socket, const SocketOptions& options);
 
 /// Opens a specific kind, for tests. open_linux_socket returns an error on other systems.
 [[nodiscard]] Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address& bind,

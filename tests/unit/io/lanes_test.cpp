@@ -59,6 +59,21 @@ class FullSocket final : public FakeSocket {
     bool full = true;
 };
 
+/// Counts the calls of lanes.
+struct FakeOwner final : io::LaneOwner {
+    void on_room() override { ++rooms; }
+    void on_not_sent(const proto::Transmit&, const io::SendResult&) override { ++not_sent; }
+    std::optional<proto::Opening> opening_of(std::span<const std::byte> datagram) const override {
+        const auto header = wire::parse_short_header(datagram);
+        if (!key || !header || header->destination != kConnection) return std::nullopt;
+        return proto::Opening{.destination = kConnection, .path = kPath, .key = key, .expected = 0};
+    }
+
+    std::atomic<unsigned> rooms{0};
+    std::atomic<unsigned> not_sent{0};
+    crypto::PacketKeyPtr key;
+};
+
 crypto::PacketKeyPtr make_key(openssl::OpensslProvider& provider, std::size_t lanes) {
     crypto::Secret secret{};
     secret[0] = std::byte{7};
@@ -80,12 +95,8 @@ void write_packet(std::span<std::byte> out, PacketNumber number, ConnectionId co
 TEST_CASE("Lanes send every batch once, sealed, in the order in which they were built") {
     openssl::OpensslProvider provider;
     FakeSocket socket;
-    std::atomic<unsigned> too_large{0};
-    std::atomic<unsigned> rooms{0};
-    io::Lanes lanes(socket, kLanes, kBatchBytes,
-                    {.room = [&] { ++rooms; },
-                     .not_sent = [&](const proto::Transmit&, const io::SendResult&) { ++too_large; },
-                     .plan = {}});
+    FakeOwner owner;
+    io::Lanes lanes(socket, kLanes, kBatchBytes, owner);
     // Packet numbers that pass 2^32, because a header has only their low half.
     constexpr PacketNumber kFirst = (1ULL << 32U) - 5'000;
     PacketNumber next = kFirst;
@@ -115,7 +126,7 @@ TEST_CASE("Lanes send every batch once, sealed, in the order in which they were 
     key.reset();  // batches in progress keep their key
     for (unsigned tries = 0; tries < 500 && !lanes.send.flush(); ++tries) {
     }
-    CHECK(too_large == probes);
+    CHECK(owner.not_sent == probes);
     REQUIRE(socket.sent.size() == next - kFirst);
     for (std::size_t i = 0; i < socket.sent.size(); ++i) {
         const PacketNumber number = kFirst + i;
@@ -130,13 +141,9 @@ TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as 
     const auto sender = make_key(provider, 0);
     const auto key = make_key(provider, kLanes);
     FakeSocket socket;
-    const auto plan = [&](std::span<const std::byte> datagram) -> std::optional<proto::Opening> {
-        const auto header = wire::parse_short_header(datagram);
-        if (!header || header->destination != kConnection) return std::nullopt;
-        return proto::Opening{.destination = kConnection, .path = kPath, .key = key, .expected = 0};
-    };
-    io::Lanes lanes(socket, kLanes, kBatchBytes,
-                    {.room = [] {}, .not_sent = [](const auto&, const auto&) {}, .plan = plan});
+    FakeOwner owner;
+    owner.key = key;
+    io::Lanes lanes(socket, kLanes, kBatchBytes, owner);
     std::minstd_rand random(2);
     std::vector<std::byte> memory(400 * kPacket);
     std::vector<proto::RxDatagram> batch;
@@ -175,18 +182,17 @@ TEST_CASE("Room that a lane makes while the protocol thread calls for help is no
     FullSocket socket;
     io::SendLanes* lanes = nullptr;
     unsigned calls = 0;
-    unsigned rooms = 0;
     unsigned batches = 0;
     // One call for each batch that is built, one for each that finds the socket full. After that the sender can only
     // wait.
-    const auto work = [&] {
+    const auto call = [&](std::size_t) {
         if (++calls <= 2 * batches || batches == 0) return;
         socket.full = false;
         while (lanes->work(0)) {
         }
     };
-    io::SendLanes sender(socket, 1, kBatchBytes,
-                         {.work = work, .room = [&] { ++rooms; }, .not_sent = [](const auto&, const auto&) {}});
+    FakeOwner owner;
+    io::SendLanes sender(socket, 1, kBatchBytes, owner, call);
     lanes = &sender;
     const auto submit = [&](std::span<std::byte> room) {
         proto::Transmit t;
@@ -201,6 +207,6 @@ TEST_CASE("Room that a lane makes while the protocol thread calls for help is no
     for (unsigned i = 0; i < kRing; ++i) submit(sender.room());
     REQUIRE(calls == kRing);
     batches = kRing;
-    CHECK((!sender.room().empty() || rooms > 0));
+    CHECK((!sender.room().empty() || owner.rooms > 0));
     CHECK_FALSE(socket.full);
 }

@@ -14,6 +14,7 @@
 #include "base/state_access.hpp"
 #include "io/connector.hpp"
 #include "io/listening.hpp"
+#include "io/path_plan.hpp"
 #include "io/protocol_thread.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/receive_job.hpp"
@@ -76,13 +77,11 @@ class Awaited final : public io::SingleConnection {
         const std::lock_guard lock(failing_);
         return failed_;
     }
-    [[nodiscard]] bool lost() const override { return lost_; }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         io::log_paths(log_, {}, true, event);
         if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
-            lost_ = is_loss(closed->reason);
-            note_closed(connection);
+            note_closed(connection, closed->reason);
         }
         handler().on_event(now, connection, event);
     }
@@ -104,7 +103,6 @@ class Awaited final : public io::SingleConnection {
     std::atomic<bool> taken_{false};
     mutable std::mutex failing_;  // guards failed_
     std::optional<Error> failed_;
-    std::atomic<bool> lost_{false};
 };
 
 /// What a Transfer has: a protocol thread, the connection to the other end, a job, and the thread that watches them.
@@ -133,10 +131,11 @@ class TransferState final : public JobWatch {
     Result<void> connect(const Request& request) {
         auto candidates = plan_paths(request.host, request.port, request.peer);
         if (!candidates) return candidates.error();
-        auto made = io::ProtocolThread::make_open(request.credentials, transport_config(connection_options_),
-                                                  driver_options(connection_options_), *candidates);
+        auto made = io::ProtocolThread::make(request.credentials, transport_config(connection_options_),
+                                             driver_options(connection_options_));
         if (!made) return made.error();
         protocol_ = std::move(*made);
+        if (auto opened = io::open_socket_for(protocol_->driver(), *candidates); !opened) return opened;
         make_connection_ = [this, candidates = std::move(*candidates), several = !request.peer.paths.empty(),
                             also = request.peer.also](auto handler,
                                                       auto connected) -> std::shared_ptr<io::SingleConnection> {
