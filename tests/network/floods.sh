@@ -53,7 +53,7 @@ start_relay half only-hello from=8  # the other clients count as another host
 "$half_open" "$work/psk" "$line" 1000 >"$work/half.out" 2>"$work/half.err" &
 halves=$!
 receivers+=("$halves")
-until_true 60 grep -q '^connected 1000$' "$work/half.out"
+until_true 60 grep -q '^started 1000$' "$work/half.out"
 client_during "$halves"
 grown=$(($(resident "$receiver") - before))
 [ "$grown" -le 16384 ] || fail "the receiver grew by $grown KiB"

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i < count; ++i) {
             static_cast<void>(transport->driver().connect(server, std::make_shared<Client>()));
         }
-        std::printf("connected %zu\n", count);
+        std::printf("started %zu\n", count);
         std::fflush(stdout);
     });
     transport->start();
