@@ -30,24 +30,24 @@ fuzz::Place& place() {
 constexpr const char* kAsked = "dir";
 constexpr const char* kRenamed = "copy";
 
-ReceiveJobOptions options_of(std::uint8_t choice) {
-    ReceiveJobOptions options;
-    options.directory = place().in();
-    options.allow_erase = (choice & 4U) != 0;
-    options.allow_set_id = (choice & 8U) != 0;
-    options.resume = (choice & 16U) == 0;
-    if ((choice & 1U) == 0) return options;
+LandingOptions options_of(std::uint8_t choice) {
+    return {.directory = place().in(),
+            .resume = (choice & 16U) == 0,
+            .allow_erase = (choice & 4U) != 0,
+            .allow_set_id = (choice & 8U) != 0};
+}
+
+ReceiveRun run_of(std::uint8_t choice) {
+    if ((choice & 1U) == 0) return {};
     PullWish wish;
     wish.what.sources = {kAsked};
-    wish.what.erase = options.allow_erase;
+    wish.what.erase = (choice & 4U) != 0;
     auto request = messages_of(wish);
     require(request.ok(), "a pull can be asked for");
-    options.role = Role::client;
-    options.pull.emplace(PullOrder{*request, AskedFor(wish, AskedFor::Sources::names),
-                                   [choice](const message::Sources&) -> Result<LandingPlace> {
-                                       return LandingPlace{place().in(), (choice & 2U) != 0 ? kRenamed : ""};
-                                   }});
-    return options;
+    const auto to = [choice](const message::Sources&) -> Result<LandingPlace> {
+        return LandingPlace{place().in(), (choice & 2U) != 0 ? kRenamed : ""};
+    };
+    return {.pull = PullOrder{.request = *request, .asked = AskedFor(wish, AskedFor::Sources::names), .place = to}};
 }
 
 class Target {
@@ -57,7 +57,7 @@ class Target {
           renamed_((choice & 2U) != 0),
           client_(line_, 1, fuzz::provider()),
           server_(line_, 2, fuzz::provider()) {
-        auto job = ReceiveJob::create(options_of(choice), done_.callback());
+        auto job = ReceiveJob::create(options_of(choice), run_of(choice), done_.callback());
         require(job.ok(), "the directory can be opened");
         end_ = std::make_shared<fuzz::JobEnd>(std::move(*job));
         peer_ = std::make_shared<fuzz::Peer>();

@@ -51,14 +51,15 @@ Digest digest_of(std::span<const std::byte> bytes) {
 message::Pull pull_of(std::uint8_t choice, std::string_view text) {
     message::Pull m;
     m.mode = (choice & 1U) != 0 ? TransferMode::stream : TransferMode::tree;
-    m.preserve = m.attributes = (choice & 2U) != 0;
-    m.dry_run = (choice & 4U) != 0;
-    m.erase = (choice & 8U) != 0;
-    m.hard_links = (choice & 16U) != 0;
-    m.named = (choice & 32U) != 0;
-    m.into_named = (choice & 64U) != 0;
-    m.by_digest = (choice & 128U) != 0;
-    m.sources = split(text);
+    Selection& what = m.what;
+    what.preserve = what.attributes = (choice & 2U) != 0;
+    what.dry_run = (choice & 4U) != 0;
+    what.erase = (choice & 8U) != 0;
+    what.hard_links = (choice & 16U) != 0;
+    if ((choice & 32U) != 0) what.names.emplace();
+    what.into_named = (choice & 64U) != 0;
+    what.by_digest = (choice & 128U) != 0;
+    what.sources = split(text);
     return m;
 }
 
@@ -121,10 +122,7 @@ std::unique_ptr<Job> make_job(std::uint8_t choice, DoneCallback done) {
     if ((choice & 1U) != 0) {
         ServeOptions options;
         options.push = [] {
-            ReceiveJobOptions receive;
-            receive.directory = place().in();
-            receive.keep_base = true;
-            return Result<ReceiveJobOptions>(std::move(receive));
+            return Result<LandingOptions>(LandingOptions{.directory = place().in(), .keep_base = true});
         };
         options.pull = [](const PullWish& wish) -> Result<ConfinedSources> {
             const auto base = ConfinedDir::open(place().in());
@@ -133,14 +131,13 @@ std::unique_ptr<Job> make_job(std::uint8_t choice, DoneCallback done) {
         };
         return std::make_unique<ServedJob>(std::move(options), std::move(done));
     }
-    SendJobOptions options;
-    options.sources = {place().in()};
-    options.preserve = (choice & 2U) != 0;
-    options.erase = (choice & 4U) != 0;
-    options.by_digest = (choice & 8U) != 0;
-    options.dry_run = (choice & 16U) != 0;
-    options.transfer = (choice & 32U) != 0 ? 77 : 0;
-    auto job = SendJob::create(std::move(options), std::move(done));
+    SendOptions options{.what = {.sources = {place().in()},
+                                 .preserve = (choice & 2U) != 0,
+                                 .by_digest = (choice & 8U) != 0,
+                                 .dry_run = (choice & 16U) != 0,
+                                 .erase = (choice & 4U) != 0}};
+    const std::uint64_t transfer = (choice & 32U) != 0 ? 77 : 0;
+    auto job = SendJob::create(std::move(options), {.transfer = transfer}, std::move(done));
     require(job.ok(), "the sources are there");
     return std::move(*job);
 }

@@ -16,7 +16,7 @@ PushLie fetch(std::string_view name, Expect expect, std::uint64_t code, std::str
               const Tell& after = {}) {
     return {name, expect, code, named, [=](Script& s, Speech&) {
                 message::Pull m;
-                m.sources = sources;
+                m.what.sources = sources;
                 if (edit) edit(m);
                 s.put(m);
                 if (more) more(s);
@@ -30,7 +30,7 @@ constexpr auto kEnds = Expect::ends;
 constexpr std::uint64_t kBroken = 2;
 constexpr std::uint64_t kRefused = 3;
 
-const auto kNamed = [](message::Pull& m) { m.named = true; };
+const auto kNamed = [](message::Pull& m) { m.what.names.emplace(); };
 
 std::vector<PushLie> all() {
     const auto names = [](std::vector<std::string> list) {
@@ -59,7 +59,7 @@ std::vector<PushLie> all() {
         fetch("a stream with a deletion", kEnds, kBroken, "stream", {"keep"},
               [](message::Pull& m) {
                   m.mode = TransferMode::stream;
-                  m.erase = true;
+                  m.what.erase = true;
               }),
         fetch("a list that leads out", kEnds, kBroken, "leads out", {"./"}, kNamed, names({"../outside/canary"})),
         fetch("a list through a link", Expect::waits, 0, "", {"./"}, kNamed, names({"out/canary"})),
@@ -72,9 +72,7 @@ std::vector<PushLie> all() {
                   for (int i = 0; i < 500; ++i) s.put(many);
               }),
         fetch("a request twice", kEnds, kBroken, "two requests", {"keep"}, {},
-              say(message::Pull{kTransferVersion, TransferMode::tree, false, false, false, false, false, false, false,
-                                false, false, false, false, LinkChoice::keep, HashAlgorithm::xxh3_128, Overwrite::diff,
-                                0, {"keep"}})),
+              say(message::Pull{.what = {.sources = {"keep"}}})),
         fetch("confirmed before it was sent", kEnds, kBroken, "before everything", {"keep"}, {}, {},
               say(message::Confirm{})),
         fetch("an answer to no question", kEnds, kBroken, "no query", {"keep"}, {}, {},
@@ -83,7 +81,7 @@ std::vector<PushLie> all() {
         {"data with a request", Expect::ends, kBroken, "data",
          [](Script& s, Speech&) {
              message::Pull m;
-             m.sources = {"keep"};
+             m.what.sources = {"keep"};
              s.put(m);
              s.spill("data");
              s.put(message::Accept{});
@@ -91,7 +89,7 @@ std::vector<PushLie> all() {
         {"a stream of the fetcher's", Expect::ends, kBroken, "stream",
          [](Script& s, Speech& speech) {
              message::Pull m;
-             m.sources = {"keep"};
+             m.what.sources = {"keep"};
              s.put(m);
              s.put(message::Accept{});
              speech.second_stream = true;
@@ -99,7 +97,7 @@ std::vector<PushLie> all() {
         {"a request without an end", Expect::waits, 0, "",
          [](Script& s, Speech&) {
              message::Pull m;
-             m.sources = {"keep"};
+             m.what.sources = {"keep"};
              s.put(m);
          }},
     };
@@ -141,7 +139,7 @@ std::vector<Message> senders_messages() {
 
 std::vector<Message> receivers_messages() {
     message::Pull pull;
-    pull.sources = {"a"};
+    pull.what.sources = {"a"};
     return {message::Accept{},
             message::FileFailed{0, 3, "a", "no"},
             message::Delivered{},

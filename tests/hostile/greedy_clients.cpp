@@ -61,10 +61,11 @@ std::vector<std::byte> words_of(const std::string& mode) {
     if (mode == "idle") out.put(message::Offer{});
     if (mode == "slow" || mode == "names") {
         message::Pull pull;
-        pull.named = mode == "names";
-        pull.sources = {pull.named ? "many/" : "big"};
+        const bool named = mode == "names";
+        if (named) pull.what.names.emplace();
+        pull.what.sources = {named ? "many/" : "big"};
         out.put(pull);
-        if (pull.named) put_names(out);
+        if (named) put_names(out);
         out.put(message::Accept{});
         out.put(message::Resume{});
     }

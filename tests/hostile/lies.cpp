@@ -25,15 +25,15 @@ void Script::sources(SourceShape shape) { put(message::Sources{shape, {}}); }
 
 void Script::offer(const Edit& edit) {
     message::Offer m;
-    m.preserve = asked_.preserve;
-    m.owner = asked_.owner;
-    m.dry_run = asked_.dry_run;
-    m.erase = asked_.erase;
+    m.preserve = asked_.what.preserve;
+    m.owner = asked_.what.owner;
+    m.dry_run = asked_.what.dry_run;
+    m.erase = asked_.what.erase;
     m.transfer = asked_.transfer;
-    m.overwrite = asked_.overwrite;
-    m.set_id = asked_.set_id;
-    m.sparse = asked_.sparse;
-    m.by_digest = asked_.by_digest;
+    m.overwrite = asked_.what.overwrite;
+    m.set_id = asked_.what.set_id;
+    m.sparse = asked_.what.sparse;
+    m.by_digest = asked_.what.by_digest;
     if (edit) edit(m);
     put(m);
     if (m.erase) put(message::Rules{false, {}});

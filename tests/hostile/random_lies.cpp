@@ -79,9 +79,9 @@ class Madness {
     }
     void fetch(Words& words) {
         message::Pull pull;
-        pull.sources = {below(2) == 0 ? "keep" : "./"};
-        pull.named = below(4) == 0;
-        pull.hard_links = pull.attributes = below(2) == 0;
+        pull.what.sources = {below(2) == 0 ? "keep" : "./"};
+        if (below(4) == 0) pull.what.names.emplace();
+        pull.what.hard_links = pull.what.attributes = below(2) == 0;
         words = {bytes_of(pull), bytes_of(message::Rules{false, {{false, "*.x"}}}), bytes_of(message::Names{{"keep"}}),
                  bytes_of(message::Accept{}), bytes_of(message::Resume{})};
         if (below(2) == 0) words.push_back(bytes_of(message::Confirm{}));

@@ -36,13 +36,9 @@ bool comes_to_be(Scenario& s, const fs::path& path) {
 class StartedSender {
   public:
     StartedSender(Scenario& s, const std::string& source, const std::string& destination, bool fresh) {
-        transfer::SendJobOptions what{{.sources = {source}}, ""};
-        what.role = Role::server;
-        what.found = transfer::message::Sources{transfer::SourceShape::file, {}};
-        what.fresh = fresh;
-        transfer::ReceiveJobOptions where;
-        where.role = Role::client;
-        where.confirms_last = true;
+        transfer::SendOptions what{.what = {.sources = {source}}, .fresh = fresh};
+        transfer::SendRun run{.found = transfer::message::Sources{transfer::SourceShape::file, {}}};
+        transfer::ReceiveRun where;
         transfer::PullWish wish;
         wish.what.sources = {source};
         where.pull =
@@ -51,8 +47,8 @@ class StartedSender {
                                 [destination](const transfer::message::Sources&) {
                                     return Result<transfer::LandingPlace>(transfer::LandingPlace{destination, {}});
                                 }};
-        auto send = transfer::SendJob::create(std::move(what), [this] { sent = true; });
-        auto receive = transfer::ReceiveJob::create(std::move(where), [this] { received = true; });
+        auto send = transfer::SendJob::create(std::move(what), std::move(run), [this] { sent = true; });
+        auto receive = transfer::ReceiveJob::create({}, std::move(where), [this] { received = true; });
         REQUIRE((send.ok() && receive.ok()));
         sender = std::make_shared<JobApp<transfer::SendJob>>(std::move(*send));
         receiver = std::make_shared<JobApp<transfer::ReceiveJob>>(std::move(*receive));
@@ -100,7 +96,7 @@ TEST_CASE("with a shared key a small file is confirmed two round trips after the
         auto setup = symmetric(what, {.bits_per_second = 200'000'000, .delay = kRoundTrip / 2});
         setup.client_hello_key = setup.server_hello_key = crypto::Secret{};
         Scenario s(std::move(setup));
-        TransferRig rig(s, {{.sources = {source.string()}}, ""}, {.directory = (temp / "dst").string()});
+        TransferRig rig(s, {.what = {.sources = {source.string()}}}, {.directory = (temp / "dst").string()});
         rig.sender->swift_disk(100ms);
         rig.receiver->swift_disk(100ms);
         const auto confirmed = [&] { return rig.sender->job().progress().phase == transfer::Phase::done; };
@@ -126,7 +122,7 @@ TEST_CASE("with a shared key a small file is confirmed two round trips after the
 TEST_CASE("what came ahead of an answer is dropped where the answer is that something stays") {
     const auto push = [](const char* what, const SmallFile& temp, transfer::Overwrite overwrite) {
         Scenario s(symmetric(what, {.bits_per_second = 200'000'000, .delay = 50ms}));
-        TransferRig rig(s, {{.sources = {(temp / "small").string()}, .overwrite = overwrite}, ""},
+        TransferRig rig(s, {.what = {.sources = {(temp / "small").string()}, .overwrite = overwrite}},
                         {.directory = (temp / "dst").string()});
         SIM_REQUIRE(s, rig.run(s, 600s));
         SIM_CHECK(s, rig.receiver->job().result().sent_bytes == 0);
@@ -152,7 +148,7 @@ TEST_CASE("to a place where nothing stands all is sent before the receiver has s
     for (const bool fresh : {true, false}) {
         const SmallFile temp;
         Scenario s(symmetric(fresh ? "nothing stands there" : "who knows what stands there", line(0)));
-        TransferRig rig(s, {{.sources = {(temp / "small").string()}}, "", 0, fresh},
+        TransferRig rig(s, {.what = {.sources = {(temp / "small").string()}}, .fresh = fresh},
                         {.directory = (temp / "dst").string()});
         bool silent = false;
         silence(s, s.server().node(), silent);
@@ -228,7 +224,7 @@ TEST_CASE("what stands there against all that was said is replaced as ever") {
         fs::create_directory(temp / "dst");
         write_file(temp / "dst/file", there);
         Scenario s(symmetric("a lie", line(0)));
-        TransferRig rig(s, {{.sources = {(temp / "file").string()}}, "", 5, true},
+        TransferRig rig(s, {.what = {.sources = {(temp / "file").string()}}, .transfer = 5, .fresh = true},
                         {.directory = (temp / "dst").string()});
         SIM_REQUIRE(s, rig.run(s, 600s));
         SIM_REQUIRE(s, rig.sender->job().result().status.ok());
@@ -242,8 +238,9 @@ TEST_CASE("what stands there against all that was said is replaced as ever") {
     fs::create_directory(temp / "dst");
     write_file(temp / "dst/file", "mine");
     Scenario s(symmetric("a lie about what must stay", line(0)));
-    TransferRig rig(s, {{.sources = {(temp / "file").string()}, .overwrite = transfer::Overwrite::never}, "", 0, true},
-                    {.directory = (temp / "dst").string()});
+    TransferRig rig(
+        s, {.what = {.sources = {(temp / "file").string()}, .overwrite = transfer::Overwrite::never}, .fresh = true},
+        {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
     SIM_CHECK(s, rig.sender->job().result().status.ok());
     SIM_CHECK(s, rig.sender->job().result().skipped == 1);
@@ -257,7 +254,7 @@ TEST_CASE("what an earlier run has left against all that was said is written ove
     fs::create_directory(temp / "dst");
     const auto run = [&](bool fresh, std::optional<Duration> abort_after) {
         Scenario s(symmetric(fresh ? "presumes nothing" : "leaves something", line(0)));
-        TransferRig rig(s, {{.sources = {(temp / "file").string()}}, "", 7, fresh},
+        TransferRig rig(s, {.what = {.sources = {(temp / "file").string()}}, .transfer = 7, .fresh = fresh},
                         {.directory = (temp / "dst").string()});
         if (abort_after) rig.sender->abort_at(kStart + *abort_after);
         SIM_REQUIRE(s, rig.run(s, 600s));

@@ -26,7 +26,7 @@ transfer::PullWish wish_for(std::vector<std::string> sources) {
 /// Serves everything below `base` for pulls, and refuses pushes.
 transfer::ServeOptions serve(const fs::path& base) {
     transfer::ServeOptions options;
-    options.push = []() -> Result<transfer::ReceiveJobOptions> { return Error{ErrorCode::refused, "read only"}; };
+    options.push = []() -> Result<transfer::LandingOptions> { return Error{ErrorCode::refused, "read only"}; };
     options.pull = [base = base.string()](const transfer::PullWish& wish) -> Result<transfer::ConfinedSources> {
         const auto directory = transfer::ConfinedDir::open(base);
         if (!directory) return directory.error();
@@ -69,18 +69,17 @@ class PullRig : public ServedRig<transfer::ReceiveJob> {
   public:
     PullRig(Scenario& scenario, const fs::path& base, const transfer::PullWish& wish, const fs::path& destination)
         : ServedRig(scenario, serve(base), [&](transfer::DoneCallback done) {
-              transfer::ReceiveJobOptions options;
-              options.role = Role::client;
-              options.allow_erase = wish.what.erase;
+              transfer::LandingOptions options;
               options.planned = [](const transfer::PlannedEntry&) {};
+              transfer::ReceiveRun run;
               auto request = transfer::messages_of(wish);
               REQUIRE(request.ok());
-              options.pull = transfer::PullOrder{
+              run.pull = transfer::PullOrder{
                   std::move(*request), transfer::AskedFor(wish, transfer::AskedFor::Sources::names),
                   [destination](const transfer::message::Sources&) -> Result<transfer::LandingPlace> {
                       return transfer::LandingPlace{destination.string(), {}};
                   }};
-              return transfer::ReceiveJob::create(std::move(options), std::move(done));
+              return transfer::ReceiveJob::create(std::move(options), std::move(run), std::move(done));
           }) {}
     [[nodiscard]] transfer::Outcome fetched() const { return client->job().result(); }
     [[nodiscard]] transfer::Outcome served() const { return server->job().result(); }
@@ -129,7 +128,7 @@ TEST_CASE("what is not allowed is refused at both ends, and nothing is written")
     }
     Scenario s(symmetric("push to a server that only gives", line(0)));
     ServedRig<transfer::SendJob> rig(s, serve(temp / "base"), [&](transfer::DoneCallback done) {
-        return transfer::SendJob::create({{.sources = {(temp / "outside").string()}}, ""}, std::move(done));
+        return transfer::SendJob::create({.what = {.sources = {(temp / "outside").string()}}}, {}, std::move(done));
     });
     SIM_REQUIRE(s, rig.run(s));
     SIM_REQUIRE(s, !rig.client->job().result().status.ok());

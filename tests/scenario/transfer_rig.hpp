@@ -88,9 +88,10 @@ class JobApp final : public App {
 /// One transfer from the client to the server.
 class TransferRig {
   public:
-    TransferRig(Scenario& scenario, transfer::SendJobOptions send, transfer::ReceiveJobOptions receive) {
-        auto receiver_job = transfer::ReceiveJob::create(std::move(receive), [this] { received_ = true; });
-        auto sender_job = transfer::SendJob::create(std::move(send), [this] { sent_ = true; });
+    TransferRig(Scenario& scenario, transfer::SendOptions send, transfer::LandingOptions receive) {
+        auto receiver_job = transfer::ReceiveJob::create(std::move(receive), {}, [this] { received_ = true; });
+        const transfer::SendRun run{.transfer = send.transfer};
+        auto sender_job = transfer::SendJob::create(std::move(send), run, [this] { sent_ = true; });
         if (!receiver_job || !sender_job) return;
         receiver = std::make_shared<JobApp<transfer::ReceiveJob>>(std::move(receiver_job).value());
         sender = std::make_shared<JobApp<transfer::SendJob>>(std::move(sender_job).value());

@@ -64,7 +64,7 @@ TEST_CASE("a tree arrives identical, whatever the line loses") {
         make_tree(temp / "src");
         fs::create_directory(temp / "dst");
         Scenario s(symmetric("tree, loss " + std::to_string(loss), line(loss)));
-        TransferRig rig(s, {{.sources = {(temp / "src").string()}, .preserve = true}, "x/y"},
+        TransferRig rig(s, {.what = {.sources = {(temp / "src").string()}, .preserve = true}, .destination = "x/y"},
                         {.directory = (temp / "dst").string()});
         SIM_REQUIRE(s, rig.sender != nullptr);
         SIM_REQUIRE(s, rig.run(s, 600s));
@@ -92,7 +92,7 @@ TEST_CASE("a long file is begun before the receiver has spoken, and ended if it 
     far.delay = 1500ms;
     const auto send = [&](transfer::Overwrite overwrite) {
         Scenario s(symmetric("begun early", far));
-        TransferRig rig(s, {{.sources = {(temp / "long").string()}, .overwrite = overwrite}, ""},
+        TransferRig rig(s, {.what = {.sources = {(temp / "long").string()}, .overwrite = overwrite}},
                         {.directory = (temp / "dst").string()});
         SIM_REQUIRE(s, rig.run(s, 600s));
         for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
@@ -129,7 +129,7 @@ TEST_CASE("a long file with little data, sent before the receiver has spoken, co
     far.delay = 1500ms;
     for (const std::uint64_t unchanged : {0U, 1U}) {
         Scenario s(symmetric("holes begun early", far));
-        TransferRig rig(s, {{.sources = {(temp / "long").string()}}, ""}, {.directory = (temp / "dst").string()});
+        TransferRig rig(s, {.what = {.sources = {(temp / "long").string()}}}, {.directory = (temp / "dst").string()});
         SIM_REQUIRE(s, rig.run(s, 600s));
         for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
             SIM_REQUIRE(s, outcome.status.ok());
@@ -145,7 +145,7 @@ TEST_CASE("SHA-256 instead of XXH3 works the same") {
     write_file(temp / "f", random_content(2'500'000, 3));
     fs::create_directory(temp / "dst");
     Scenario s(symmetric("sha-256", line(0)));
-    TransferRig rig(s, {{.sources = {(temp / "f").string()}, .hash = transfer::HashAlgorithm::sha256}, ""},
+    TransferRig rig(s, {.what = {.sources = {(temp / "f").string()}, .hash = transfer::HashAlgorithm::sha256}},
                     {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
     SIM_CHECK(s, rig.sender->job().result().status.ok());
@@ -159,7 +159,7 @@ TEST_CASE("an entry that cannot be written fails alone and both ends say so") {
     write_file(temp / "src/fine", "y");
     fs::create_directories(temp / "dst/src/blocked/full");
     Scenario s(symmetric("one entry fails", line(0)));
-    TransferRig rig(s, {{.sources = {(temp / "src").string()}}, ""}, {.directory = (temp / "dst").string()});
+    TransferRig rig(s, {.what = {.sources = {(temp / "src").string()}}}, {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
     for (const transfer::Outcome& outcome : partial_at_both_ends(s, rig)) {
         SIM_REQUIRE(s, outcome.failed.size() == 1);
@@ -178,7 +178,7 @@ TEST_CASE("what the sender cannot read is counted at both ends") {
     write_file(temp / "src/near", "y");
     fs::create_directory(temp / "dst");
     Scenario s(symmetric("too deep", line(0)));
-    TransferRig rig(s, {{.sources = {(temp / "src").string()}}, ""}, {.directory = (temp / "dst").string()});
+    TransferRig rig(s, {.what = {.sources = {(temp / "src").string()}}}, {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
     for (const transfer::Outcome& outcome : partial_at_both_ends(s, rig)) {
         SIM_CHECK(s, outcome.failed_count == 2);  // the last directory and the file in it
@@ -195,7 +195,7 @@ TEST_CASE("an interrupted transfer leaves only complete files") {
         }
         fs::create_directory(temp / "dst");
         Scenario s(symmetric("interrupted", line(0)));
-        TransferRig rig(s, {{.sources = {(temp / "src").string()}}, ""}, {.directory = (temp / "dst").string()});
+        TransferRig rig(s, {.what = {.sources = {(temp / "src").string()}}}, {.directory = (temp / "dst").string()});
         const Instant when = Instant{} + (s.events().now() - Instant{}) + 800ms;
         if (sender_ends) {
             rig.sender->abort_at(when);
@@ -233,7 +233,8 @@ TEST_CASE("a destination through a symbolic link is refused, nothing lands outsi
     fs::create_symlink("../outside", temp / "dst/link");
     write_file(temp / "f", "x");
     Scenario s(symmetric("refused", line(0)));
-    TransferRig rig(s, {{.sources = {(temp / "f").string()}}, "link"}, {.directory = (temp / "dst").string()});
+    TransferRig rig(s, {.what = {.sources = {(temp / "f").string()}}, .destination = "link"},
+                    {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
     SIM_CHECK(s, !rig.sender->job().result().status.ok());
     SIM_CHECK(s, !rig.receiver->job().result().status.ok());
@@ -271,9 +272,9 @@ TEST_CASE("a stream goes from a pipe to a file and from a file to a pipe") {
             });
         }
         Scenario s(symmetric("stream", line(0.02)));
-        transfer::ReceiveJobOptions receive{.directory = (temp / "dst").string()};
-        if (to_pipe) receive = {.directory = {}, .to_stream = true, .stream_fd = ends[1]};
-        TransferRig rig(s, {{.sources = {"-"}}, "d/name", 0, false, in}, receive);
+        transfer::LandingOptions receive{.directory = (temp / "dst").string()};
+        if (to_pipe) receive = {.stream_fd = ends[1]};
+        TransferRig rig(s, {.what = {.sources = {"-"}}, .destination = "d/name", .stream_fd = in}, receive);
         const bool ended = rig.run(s, 600s);
         if (to_pipe) {
             ::close(ends[1]);
@@ -295,7 +296,7 @@ TEST_CASE("no flush is told of while bytes are on the way, and no verification w
     write_file(temp / "f", random_content(kBytes, 3));
     fs::create_directory(temp / "dst");
     Scenario s(symmetric("phases", line(0.01)));
-    TransferRig rig(s, {{.sources = {(temp / "f").string()}}, ""}, {.directory = (temp / "dst").string()});
+    TransferRig rig(s, {.what = {.sources = {(temp / "f").string()}}}, {.directory = (temp / "dst").string()});
     rig.receiver->slow_disk(30ms);
     std::uint64_t flushing = 0;
     bool early = false;

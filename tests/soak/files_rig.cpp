@@ -15,9 +15,9 @@ FilesRig::FilesRig(sim::Scenario& scenario, const FilesSetup& setup) {
 }
 
 void FilesRig::push(sim::Scenario& scenario, const FilesSetup& setup) {
-    auto receive = transfer::ReceiveJob::create({.directory = setup.destination}, [this] { received_ = true; });
-    auto send = transfer::SendJob::create({{.sources = {setup.source}, .preserve = true}, "", setup.transfer},
-                                          [this] { sent_ = true; });
+    auto receive = transfer::ReceiveJob::create({.directory = setup.destination}, {}, [this] { received_ = true; });
+    auto send = transfer::SendJob::create({.what = {.sources = {setup.source}, .preserve = true}},
+                                          {.transfer = setup.transfer}, [this] { sent_ = true; });
     if (!receive || !send) return;
     receive_app_ = std::make_shared<sim::JobApp<transfer::ReceiveJob>>(std::move(receive).value());
     send_app_ = std::make_shared<sim::JobApp<transfer::SendJob>>(std::move(send).value());
@@ -33,7 +33,7 @@ void FilesRig::push(sim::Scenario& scenario, const FilesSetup& setup) {
 void FilesRig::pull(sim::Scenario& scenario, const FilesSetup& setup) {
     const std::filesystem::path source = setup.source;
     transfer::ServeOptions serving;
-    serving.push = []() -> Result<transfer::ReceiveJobOptions> { return Error{ErrorCode::refused, "read only"}; };
+    serving.push = []() -> Result<transfer::LandingOptions> { return Error{ErrorCode::refused, "read only"}; };
     serving.pull =
         [base = source.parent_path().string()](const transfer::PullWish& wish) -> Result<transfer::ConfinedSources> {
         const auto directory = transfer::ConfinedDir::open(base);
@@ -43,17 +43,16 @@ void FilesRig::pull(sim::Scenario& scenario, const FilesSetup& setup) {
     transfer::PullWish wish;
     wish.what.sources = {source.filename().string()};
     wish.what.preserve = true;
-    wish.what.transfer = setup.transfer;
+    wish.transfer = setup.transfer;
     auto request = transfer::messages_of(wish);
     if (!request) return;
-    transfer::ReceiveJobOptions receiving;
-    receiving.role = Role::client;
+    transfer::ReceiveRun receiving;
     receiving.pull =
         transfer::PullOrder{std::move(*request), transfer::AskedFor(wish, transfer::AskedFor::Sources::names),
                             [to = setup.destination](const transfer::message::Sources&) {
                                 return Result<transfer::LandingPlace>(transfer::LandingPlace{to, {}});
                             }};
-    auto receive = transfer::ReceiveJob::create(std::move(receiving), [this] { received_ = true; });
+    auto receive = transfer::ReceiveJob::create({}, std::move(receiving), [this] { received_ = true; });
     if (!receive) return;
     served_app_ = std::make_shared<sim::JobApp<transfer::ServedJob>>(
         std::make_unique<transfer::ServedJob>(std::move(serving), [this] { sent_ = true; }));

@@ -15,8 +15,8 @@ using Kind = PlannedEntry::Kind;
 
 struct DryPlanRig {
     explicit DryPlanRig(bool dry_run = true) {
-        options.dry_run = dry_run;
-        options.hard_links = true;
+        options.what.dry_run = dry_run;
+        options.what.hard_links = true;
         options.planned = [this](const PlannedEntry& entry) { planned.push_back(entry); };
     }
     static ScannedEntry entry(EntryType type, const std::string& path, const std::string& target = "") {
@@ -34,14 +34,15 @@ struct DryPlanRig {
         return planned.back();
     }
 
-    ReadOptions options;
+    SendOptions options;
+    ReadRun run;
     LateWaker waker;
     JobReport report;
     OutgoingQueue outgoing;
     OutgoingPacker packer{outgoing, waker};
     std::vector<PlannedEntry> planned;
     std::vector<SourceRoot> roots;
-    Announcer announcer{roots, options, packer, report};
+    Announcer announcer{roots, options, run, packer, report};
 };
 
 }  // namespace
@@ -116,10 +117,10 @@ TEST_CASE("the receiver hears of a plan that it asked for, and nobody of one out
     CHECK_FALSE(told(ours));
     CHECK(ours.planned.size() == 1);
     DryPlanRig theirs;
-    theirs.options.asked_for = true;
+    theirs.run.asked_for = true;
     CHECK(told(theirs));
     DryPlanRig none(false);
-    none.options.asked_for = true;
+    none.run.asked_for = true;
     CHECK_FALSE(told(none));
     CHECK(none.planned.empty());
     CHECK(none.report.progress().files_done == 0);

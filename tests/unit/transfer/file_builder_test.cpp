@@ -17,8 +17,7 @@ namespace {
 constexpr HashAlgorithm kIncomingHash = HashAlgorithm::xxh3_128;
 
 struct BuilderRig : TargetTreeRig {
-    explicit BuilderRig(const TreeWriterOptions& options = {})
-        : TargetTreeRig(options), holdings(*tree), files(*tree, holdings) {}
+    explicit BuilderRig(const TreeSetup& how = {}) : TargetTreeRig(how), holdings(*tree), files(*tree, holdings) {}
 
     std::uint64_t begin(const std::string& path, std::uint64_t size) {
         message::Entry m = entry(EntryType::file, path);

@@ -75,9 +75,9 @@ TEST_CASE("hard links that stand are counted by a job that gives up, and no othe
 }
 
 TEST_CASE("any number of hard links may wait: beyond a bound they wait on the disk, and memory is given back") {
-    TreeWriterOptions options;
-    options.hard_link_bytes = 20'000;
-    TargetTreeRig rig(options);
+    TreeSetup setup;
+    setup.run.hard_link_bytes = 20'000;
+    TargetTreeRig rig(setup);
     HardLinks links(*rig.tree);
     for (const char* name : {"first", "standing"}) {
         write_file(rig.temp / name, "content");
@@ -91,7 +91,7 @@ TEST_CASE("any number of hard links may wait: beyond a bound they wait on the di
         add_link(rig, links, name(i), i % 2 == 0 ? "standing" : "first");
         most = std::max(most, links.held());
     }
-    CHECK(most > options.hard_link_bytes / 2);
+    CHECK(most > setup.run.hard_link_bytes / 2);
     CHECK(most < 200'000);  // all links would take more than twice this
     make_all(rig, links);
     CHECK(rig.failed.empty());
@@ -106,10 +106,10 @@ TEST_CASE("any number of hard links may wait: beyond a bound they wait on the di
 }
 
 TEST_CASE("hard links for which there is no memory and no disk space fail by name, and the others are made") {
-    TreeWriterOptions options;
-    options.hard_link_bytes = 2'000;
-    options.room.min_free = UINT64_MAX;
-    TargetTreeRig rig(options);
+    TreeSetup setup;
+    setup.run.hard_link_bytes = 2'000;
+    setup.options.min_free = UINT64_MAX;
+    TargetTreeRig rig(setup);
     HardLinks links(*rig.tree);
     write_file(rig.temp / "first", "content");
     rig.tree->note_own("first");

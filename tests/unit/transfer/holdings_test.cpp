@@ -16,7 +16,7 @@ using namespace udtx::test;
 namespace {
 
 struct HoldingsRig : TargetTreeRig {
-    explicit HoldingsRig(const TreeWriterOptions& options = {}) : TargetTreeRig(options), holdings(*tree) {}
+    explicit HoldingsRig(const TreeSetup& how = {}) : TargetTreeRig(how), holdings(*tree) {}
 
     /// Asks about a file of that size with the modification time of the existing file.
     message::Answer ask(const std::string& path, std::uint64_t size, bool as_old = true) {
@@ -68,9 +68,9 @@ TEST_CASE("of a changed file the pieces are told, and whether they are all of it
 }
 
 TEST_CASE("what is not to be overwritten exists, whatever it is") {
-    TreeWriterOptions options;
-    options.overwrite = Overwrite::never;
-    HoldingsRig rig(options);
+    TreeSetup setup;
+    setup.offer.overwrite = Overwrite::never;
+    HoldingsRig rig(setup);
     write_file(rig.temp / "f", "content");
     fs::create_directory(rig.temp / "directory");
     write_file(rig.temp / "directory/f", "content");
@@ -82,21 +82,21 @@ TEST_CASE("what is not to be overwritten exists, whatever it is") {
 }
 
 TEST_CASE("a directory with something in it blocks a file of its name, but where it is going to be emptied") {
-    TreeWriterOptions options;
+    TreeSetup setup;
     SECTION("it stays") {}
-    SECTION("it goes") { options.erase = true; }
-    HoldingsRig rig(options);
+    SECTION("it goes") { setup.offer.erase = true; }
+    HoldingsRig rig(setup);
     fs::create_directories(rig.temp / "full/sub");
     fs::create_directory(rig.temp / "empty");
-    CHECK(rig.ask("full", 7).has == (options.erase ? Holding::nothing : Holding::blocked));
-    CHECK(rig.failed == (options.erase ? std::vector<std::string>{} : std::vector<std::string>{"full"}));
+    CHECK(rig.ask("full", 7).has == (setup.offer.erase ? Holding::nothing : Holding::blocked));
+    CHECK(rig.failed == (setup.offer.erase ? std::vector<std::string>{} : std::vector<std::string>{"full"}));
     CHECK(rig.ask("empty", 7).has == Holding::nothing);
 }
 
 TEST_CASE("what was asked about is not deleted") {
-    TreeWriterOptions options;
-    options.erase = true;
-    HoldingsRig rig(options);
+    TreeSetup setup;
+    setup.offer.erase = true;
+    HoldingsRig rig(setup);
     rig.tree->eraser->keep("d", true);
     fs::create_directory(rig.temp / "d");
     write_file(rig.temp / "d/asked", "content");
@@ -110,10 +110,12 @@ TEST_CASE("what was asked about is not deleted") {
 }
 
 TEST_CASE("what stays by one of the first answers is known when it comes, but not as another version") {
-    TreeWriterOptions options;
-    SECTION("a receipt names all that comes") { options.announce_all = true; }
+    TreeSetup setup;
+    const test::TemporaryDirectory receipts;
+    const bool all = GENERATE(false, true);  // a receipt names all that comes
+    if (all) setup.options.receipt = ReceiptFile::create((receipts.path() / "receipt").string()).value();
     SECTION("there is no receipt") {}
-    HoldingsRig rig(options);
+    HoldingsRig rig(setup);
     write_file(rig.temp / "same", "content");
     fs::create_directories(rig.temp / "full/sub");
     struct stat st = {};
@@ -123,8 +125,8 @@ TEST_CASE("what stays by one of the first answers is known when it comes, but no
     entry.mtime = mtime_of(st);
     CHECK_FALSE(rig.holdings.stays(entry, "same"));
     CHECK(rig.ask("same", 7).has == Holding::same);
-    CHECK(rig.holdings.stays(entry, "same") == !options.announce_all);
-    CHECK(rig.unchanged == (options.announce_all ? 0 : 1));
+    CHECK(rig.holdings.stays(entry, "same") == !all);
+    CHECK(rig.unchanged == (all ? 0 : 1));
     ++entry.mtime.seconds;
     CHECK_FALSE(rig.holdings.stays(entry, "same"));
     CHECK(rig.ask("new", 7).has == Holding::nothing);
@@ -134,9 +136,9 @@ TEST_CASE("what stays by one of the first answers is known when it comes, but no
 }
 
 TEST_CASE("what comes ahead is remembered of a few questions only") {
-    TreeWriterOptions options;
-    options.overwrite = Overwrite::never;
-    HoldingsRig rig(options);
+    TreeSetup setup;
+    setup.offer.overwrite = Overwrite::never;
+    HoldingsRig rig(setup);
     write_file(rig.temp / "late", "content");
     const auto ask = [&](std::uint64_t number, const std::string& path) {
         rig.holdings.answer({number, {path}, 7, {}, 0644}, [](const message::Answer&) {});

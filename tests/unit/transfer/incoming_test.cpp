@@ -19,7 +19,7 @@ struct IncomingRig {
     explicit IncomingRig(const std::string& rename = "") {
         options.rename = rename;
         base = ConfinedDir::open(temp.path().string()).value();
-        said.emplace(options, base, queue, landed);
+        said.emplace(options, pull, base, queue, landed);
     }
     /// The error if the message is refused; none if it is accepted.
     std::optional<ErrorCode> say(const Message& message) {
@@ -42,7 +42,8 @@ struct IncomingRig {
     }
 
     test::TemporaryDirectory temp;
-    ReceiveJobOptions options;
+    LandingOptions options;
+    std::optional<PullOrder> pull;
     std::optional<ConfinedDir> base;
     LateWaker waker;
     JobReport report;

@@ -33,13 +33,14 @@ struct InquiriesRig {
     }
 
     std::vector<SourceRoot> roots;
-    ReadOptions options;
+    SendOptions options;
+    ReadRun run;
     LateWaker waker;
     JobReport report;
     ScanQueue scanned{kMaxScanQueueBytes};
     OutgoingQueue outgoing;
     OutgoingPacker packer{outgoing, waker};
-    Announcer announcer{roots, options, packer, report};
+    Announcer announcer{roots, options, run, packer, report};
     ResumeAnswers answers;
     MessageReader reader;
     Inquiries inquiries{options, scanned, packer, announcer, answers};

@@ -119,11 +119,11 @@ TEST_CASE("what bars its owner and is in the way goes") {
     test::write_file(temp / "sent/f/deep/x", "x");
     test::write_file(temp / "sent/gone/deep/x", "x");
     for (const char* name : {"sent/f/deep", "sent/f", "sent/gone/deep", "sent/gone", "sent"}) bar(temp / name);
-    TreeWriterOptions options;
-    options.erase = true;
+    const message::Offer offer{.destination = {}, .erase = true};
+    const LandingOptions options;
     RecordingReport report;
     {
-        TreeWriter writer(ConfinedDir::open(temp.path().string()).value(), options, report);
+        TreeWriter writer(ConfinedDir::open(temp.path().string()).value(), offer, options, TreeRun(), report);
         message::Entry directory;
         directory.type = EntryType::directory;
         directory.path = {"sent"};

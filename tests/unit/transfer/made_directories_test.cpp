@@ -20,9 +20,9 @@ struct stat status_of(const fs::path& path) {
     return out;
 }
 
-TreeWriterOptions preserving() {
-    TreeWriterOptions out;
-    out.preserve = true;
+TreeSetup preserving() {
+    TreeSetup out;
+    out.offer.preserve = true;
     return out;
 }
 
@@ -71,16 +71,16 @@ TEST_CASE("a directory that exists with its attributes is unchanged") {
     CHECK(make(rig) == Stands::made);
     CHECK(make(rig) == Stands::unchanged);
     // What it has of its own stays unless modes and times are sent.
-    TargetTreeRig plain{TreeWriterOptions()};
+    TargetTreeRig plain;
     CHECK(make(plain) == Stands::made);
     fs::permissions(plain.temp / "d", fs::perms(0700));
     CHECK(make(plain) == Stands::unchanged);
 }
 
 TEST_CASE("a directory takes the place of a file, and of nothing where that is to stay") {
-    TreeWriterOptions options;
+    TreeSetup setup;
     SECTION("it may be replaced") {
-        TargetTreeRig rig(options);
+        TargetTreeRig rig(setup);
         MadeDirectories directories(*rig.tree);
         write_file(rig.temp / "name", "a file");
         write_file(rig.temp / "name2", "a file");
@@ -89,8 +89,8 @@ TEST_CASE("a directory takes the place of a file, and of nothing where that is t
         CHECK(read_file(rig.temp / "name2") == "a file");
     }
     SECTION("it stays") {
-        options.overwrite = Overwrite::never;
-        TargetTreeRig rig(options);
+        setup.offer.overwrite = Overwrite::never;
+        TargetTreeRig rig(setup);
         MadeDirectories directories(*rig.tree);
         write_file(rig.temp / "name", "a file");
         CHECK_FALSE(make_directory(rig, directories, "name"));
@@ -101,14 +101,15 @@ TEST_CASE("a directory takes the place of a file, and of nothing where that is t
 }
 
 TEST_CASE("the destination itself gets what belongs to a source only where it may") {
-    TreeWriterOptions options = preserving();
-    options.own_top = GENERATE(false, true);
-    TargetTreeRig rig(options);
+    TreeSetup setup = preserving();
+    const bool may = GENERATE(false, true);
+    setup.options.keep_base = !may;
+    TargetTreeRig rig(setup);
     MadeDirectories directories(*rig.tree);
     rig.mode = 0750;
     const auto before = status_of(rig.temp.path()).st_mtime;
-    CHECK(directories.take_top(rig.entry(EntryType::directory, "")) == options.own_top);
+    CHECK(directories.take_top(rig.entry(EntryType::directory, "")) == may);
     directories.finish_all();
     directories.finish_top();
-    CHECK(status_of(rig.temp.path()).st_mtime == (options.own_top ? 1'000'000'000 : before));
+    CHECK(status_of(rig.temp.path()).st_mtime == (may ? 1'000'000'000 : before));
 }

@@ -29,13 +29,15 @@ message::Offer sample_offer() {
 message::Pull sample_pull() {
     message::Pull pull;
     pull.mode = TransferMode::stream;
-    pull.preserve = pull.sparse = pull.erase = pull.attributes = pull.named = true;
-    pull.links = LinkChoice::safe;
-    pull.hash = HashAlgorithm::sha256;
-    pull.overwrite = Overwrite::always;
     pull.transfer = 42;
-    pull.sources = {"a b", "c/"};
-    pull.part = PathRange{"a b/x", "c/y", kCutBytes};
+    Selection& what = pull.what;
+    what.preserve = what.sparse = what.erase = what.attributes = true;
+    what.names.emplace();
+    what.links = LinkChoice::safe;
+    what.hash = HashAlgorithm::sha256;
+    what.overwrite = Overwrite::always;
+    what.sources = {"a b", "c/"};
+    what.part = PathRange{"a b/x", "c/y", kCutBytes};
     return pull;
 }
 

@@ -1,4 +1,4 @@
-#include "transfer/run/job_options.hpp"
+#include "transfer/run/setup.hpp"
 
 #include "test/catch.hpp"
 

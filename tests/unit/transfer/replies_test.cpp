@@ -17,12 +17,12 @@ namespace {
 
 /// A tree with a link and two files, all of which have been read.
 struct RepliesRig {
-    explicit RepliesRig(const SendJobOptions& how = {}) : options(how) {
+    explicit RepliesRig(const SendOptions& how = {}) : options(how) {
         fs::create_directory(temp / "tree");
         fs::create_symlink("one", temp / "tree/link");
         write_file(temp / "tree/one", "1");
         write_file(temp / "tree/two", "22");
-        reading.emplace(open_sources({(temp / "tree").string()}).value(), false, options, waker, report);
+        reading.emplace(open_sources({(temp / "tree").string()}).value(), false, options, run, waker, report);
         reading->answers().presume_nothing();
         reading->start(false);
         replies.emplace(options, *reading, report);
@@ -46,7 +46,8 @@ struct RepliesRig {
     }
 
     TemporaryDirectory temp;
-    SendJobOptions options;
+    SendOptions options;
+    SendRun run;
     LateWaker waker;
     JobReport report;
     std::optional<ReadingTask> reading;
@@ -135,8 +136,8 @@ TEST_CASE("with a failure of something that was not sent the digests may differ,
 TEST_CASE("only where --delete was asked for is anything deleted") {
     RepliesRig plain;
     CHECK_FALSE(plain.replies->take(message::Erased{{"tree/old"}}));
-    SendJobOptions options;
-    options.erase = true;
+    SendOptions options;
+    options.what.erase = true;
     std::string erased;
     options.planned = [&](const PlannedEntry& entry) { erased = entry.path; };
     RepliesRig rig(options);

@@ -40,9 +40,8 @@ Digest hash(std::span<const std::byte> bytes) {
 struct Run {
     explicit Run(const TemporaryDirectory& where, bool by_digest = false) : temp(where) {
         journal = std::move(ResumeJournal::Opening(root(), 5, HashAlgorithm::xxh3_128, [] {}).attempt()->journal);
-        TreeWriterOptions options{false, HashAlgorithm::xxh3_128, 9, journal.get()};
-        options.by_digest = by_digest;
-        writer.emplace(root(), options, report);
+        offer.by_digest = by_digest;
+        writer.emplace(root(), offer, options, TreeRun{.unique = 9, .journal = journal.get()}, report);
     }
     [[nodiscard]] ConfinedDir root() const {
         return ConfinedDir::open(temp.path().string()).value().make_subdirectory("").value();
@@ -94,6 +93,8 @@ struct Run {
     }
 
     const TemporaryDirectory& temp;
+    message::Offer offer;
+    LandingOptions options;
     std::unique_ptr<ResumeJournal> journal;
     RecordingReport report;
     std::vector<std::string>& delivered = report.delivered;

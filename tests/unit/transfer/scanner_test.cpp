@@ -21,7 +21,7 @@ using namespace udtx::test;
 namespace {
 
 struct Scan {
-    explicit Scan(const std::vector<std::string>& sources, const ScanOptions& options = {}) {
+    explicit Scan(const std::vector<std::string>& sources, const Selection& options = {}) {
         auto roots = open_sources(sources);
         REQUIRE(roots.ok());
         ScanQueue queue(kMaxScanQueueBytes);
@@ -50,7 +50,8 @@ TEST_CASE("the scanner finds everything, parents first, links as links") {
     write_file(temp / "t/a/b/deep", "1");
     fs::create_symlink("../../nowhere", temp / "t/a/link");
     REQUIRE(::mkfifo((temp / "t/fifo").c_str(), 0600) == 0);
-    const Scan scan({(temp / "t/").string()});
+    CHECK(Scan({(temp / "t/").string()}).order.front() != "t");  // the contents alone
+    const Scan scan({(temp / "t").string()});
     CHECK(scan.entries.size() == 7);
     CHECK(scan.order.front() == "t");
     CHECK(scan.entries.at("t/empty").type == EntryType::directory);
@@ -83,7 +84,7 @@ TEST_CASE("only what is named is found, and the directories on the way, once") {
     fs::create_directories(temp / "c");
     for (const char* name : {"a/x", "a/y", "a/b/z", "c/w", "top"}) write_file(temp / name, "1");
     fs::create_directory_symlink(temp / "c", temp / "l");
-    ScanOptions options;
+    Selection options;
     options.names = {"a/b/z", "./a/x", "c", "a/x", "none", "l/w"};
     const Scan listed({(temp.path() / ".").string()}, options);
     CHECK(listed.order == std::vector<std::string>{"a", "a/b", "a/b/z", "a/x", "c", "l"});
@@ -100,7 +101,7 @@ TEST_CASE("of a directory that is named with a slash or dot at its end what is d
     fs::create_directories(temp / "c");
     for (const char* name : {"a/x", "a/b/z", "c/w", "top"}) write_file(temp / name, "1");
     const auto found = [&](std::vector<std::string> names, bool into_named = false) {
-        ScanOptions options;
+        Selection options;
         options.names = std::move(names);
         options.into_named = into_named;
         const Scan scan({(temp.path() / ".").string()}, options);
@@ -125,7 +126,7 @@ TEST_CASE("a rule is for what is named, not for the directories on the way, as w
     fs::create_directories(temp / "a/b/c");
     for (const char* name : {"a/1", "a/b/2", "a/b/c/3", "top"}) write_file(temp / name, "1");
     const auto found = [&](std::vector<std::string> names, const char* pattern, bool into_named = false) {
-        ScanOptions options;
+        Selection options;
         options.names = std::move(names);
         options.into_named = into_named;
         REQUIRE(options.rules.add({false, pattern}));
@@ -152,7 +153,7 @@ TEST_CASE("of two sources that have a name the first one's file is found, and di
     for (const char* name : {"b/x", "b/d/y", "b/d/z", "b/dir", "b/file/in"}) write_file(temp / name, "2");
     fs::create_hard_link(temp / "b/x", temp / "b/twin");
     const auto source = [&](const char* name) { return (temp / name).string(); };
-    ScanOptions options;
+    Selection options;
     options.hard_links = true;
     const Scan scan({source("a/."), source("b/.")}, options);
     CHECK(scan.order.size() == scan.entries.size());
@@ -186,7 +187,7 @@ TEST_CASE("excluded directories are not looked into, and links that lead out can
     fs::create_hard_link(temp / "t/f", temp / "t/g");
     fs::create_symlink("../t/f", temp / "t/in");
     fs::create_symlink("../../f", temp / "t/out");
-    ScanOptions options;
+    Selection options;
     REQUIRE(options.rules.add({false, "cache/"}).ok());
     options.links = LinkChoice::safe;
     options.hard_links = true;
@@ -241,7 +242,7 @@ TEST_CASE("what is left out is named where the receiver is to leave it alone") {
     write_file(temp / "t/file", "x");
     fs::create_symlink("file", temp / "t/link");
     REQUIRE(::mkfifo((temp / "t/fifo").c_str(), 0600) == 0);
-    ScanOptions options;
+    Selection options;
     options.links = LinkChoice::skip;
     REQUIRE(options.rules.add({false, "no"}).ok());
     CHECK(Scan({(temp / "t/.").string()}, options).entries.size() == 1);
@@ -352,7 +353,7 @@ TEST_CASE("a file is remembered only until all its names were met") {
         write_file(temp / ("pool/" + name), name);
         fs::create_hard_link(temp / ("pool/" + name), temp / ("pool/sub/" + name));
     }
-    ScanOptions options;
+    Selection options;
     options.hard_links = true;
     const auto source = [&](const char* name) { return (temp / name).string(); };
     const auto count = [](const Scan& scan, EntryType type) {

@@ -38,7 +38,7 @@ std::vector<std::string> scan_part(const std::string& source, const std::optiona
                                    std::optional<ShardContent> content = std::nullopt, std::uint64_t failures = 0) {
     auto roots = open_sources({source});
     REQUIRE(roots.ok());
-    ScanOptions options;
+    Selection options;
     options.part = part;
     options.hard_links = true;
     if (content) options.shard = JobShard{1, 0, 1, 0, 0, 0, 0, 0, content};

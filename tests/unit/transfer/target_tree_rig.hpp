@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recording_report.hpp"
@@ -12,10 +13,17 @@
 
 namespace udtx::transfer {
 
+/// What a tree is written by.
+struct TreeSetup {
+    message::Offer offer{};
+    LandingOptions options{};
+    TreeRun run{};
+};
+
 struct TargetTreeRig {
-    explicit TargetTreeRig(TreeWriterOptions options = {}) {
-        options.unique = 1;
-        tree.emplace(ConfinedDir::open(temp.path().string()).value(), options, report);
+    explicit TargetTreeRig(TreeSetup how = {}) : setup(std::move(how)) {
+        setup.run.unique = 1;
+        tree.emplace(ConfinedDir::open(temp.path().string()).value(), setup.offer, setup.options, setup.run, report);
     }
     message::Entry entry(EntryType type, const std::string& path, const std::string& target = "") {
         message::Entry out;
@@ -29,6 +37,7 @@ struct TargetTreeRig {
     }
 
     test::TemporaryDirectory temp;
+    TreeSetup setup;
     RecordingReport report;
     std::vector<std::string>& delivered = report.delivered;
     std::vector<std::string>& failed = report.failures;

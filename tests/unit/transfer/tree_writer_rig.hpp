@@ -23,15 +23,14 @@ inline void finish(TreeWriter& writer) {
 }
 
 struct TreeWriterRig {
-    explicit TreeWriterRig(bool keep = false, bool keep_set_id = false) : preserve(keep), set_id(keep_set_id) {
+    explicit TreeWriterRig(bool keep = false, bool keep_set_id = false)
+        : offer{.preserve = keep, .destination = {}, .set_id = keep_set_id} {
         open();
     }
 
     void open() {
         auto root = ConfinedDir::open(temp.path().string());
-        TreeWriterOptions options{preserve, HashAlgorithm::xxh3_128, 1};
-        options.set_id = set_id;
-        writer.emplace(std::move(root).value(), options, report);
+        writer.emplace(std::move(root).value(), offer, options, TreeRun{.unique = 1}, report);
     }
 
     static Digest hash(const std::string& text) {
@@ -75,8 +74,8 @@ struct TreeWriterRig {
     }
 
     TemporaryDirectory temp;
-    bool preserve;
-    bool set_id;
+    message::Offer offer;
+    LandingOptions options;
     RecordingReport report;
     bool& fatal = report.ended_early;
     std::vector<std::pair<Belonging, std::string>>& unset = report.unset;

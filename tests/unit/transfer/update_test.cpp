@@ -35,8 +35,8 @@ struct stat state_of(const fs::path& path) {
 }
 
 struct UpdateRig {
-    explicit UpdateRig(TreeWriterOptions options = {}) {
-        writer.emplace(ConfinedDir::open(temp.path().string()).value(), options, report);
+    explicit UpdateRig(message::Offer asked = {}) : offer(std::move(asked)) {
+        writer.emplace(ConfinedDir::open(temp.path().string()).value(), offer, options, TreeRun(), report);
     }
     message::Answer ask(const std::string& path, std::uint64_t size, const FileTime& mtime = kTime) {
         message::Answer all;
@@ -77,6 +77,8 @@ struct UpdateRig {
     }
 
     TemporaryDirectory temp;
+    message::Offer offer;
+    LandingOptions options;
     RecordingReport report;
     std::vector<std::string>& delivered = report.delivered;
     std::vector<std::string>& failed = report.failures;
@@ -142,7 +144,7 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
 
 TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing") {
     SECTION("never") {
-        UpdateRig rig({.overwrite = Overwrite::never});
+        UpdateRig rig({.destination = {}, .overwrite = Overwrite::never});
         write_file(rig.temp / "f", "theirs");
         CHECK(rig.ask("f", 6).has == Holding::exists);
         CHECK(rig.ask("g", 6).has == Holding::nothing);
@@ -163,7 +165,7 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         CHECK(count_files(rig.temp.path()) == 2);
     }
     SECTION("never, and the name appears while the file arrives") {
-        UpdateRig rig({.overwrite = Overwrite::never});
+        UpdateRig rig({.destination = {}, .overwrite = Overwrite::never});
         rig.begin("k", 4, true);
         rig.send(0, 0, "ours");
         write_file(rig.temp / "k", "theirs");
@@ -175,7 +177,7 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         CHECK(count_files(rig.temp.path()) == 1);
     }
     SECTION("always") {
-        UpdateRig rig({.overwrite = Overwrite::always});
+        UpdateRig rig({.destination = {}, .overwrite = Overwrite::always});
         write_file(rig.temp / "f", "theirs");
         CHECK(rig.ask("f", 6).has == Holding::nothing);
     }
@@ -213,7 +215,7 @@ TEST_CASE("hard links are made when what they lead to has its name") {
 }
 
 TEST_CASE("zeros become holes when they are to") {
-    UpdateRig rig({.sparse = true});
+    UpdateRig rig({.destination = {}, .sparse = true});
     const std::string text = std::string(500'000, '\0') + "x" + std::string(400'000, '\0');
     rig.begin("f", text.size(), true);
     rig.send(0, 0, text);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/scanner.hpp"
 
@@ -74,7 +75,7 @@ Result<void> AskedFor::check(const message::Sources& m) {
 }
 
 Result<void> AskedFor::check(const message::Offer& m) const {
-    const SendJobOptions& what = wish_.what;
+    const Selection& what = wish_.what;
     if (m.mode != (wish_.stream ? TransferMode::stream : TransferMode::tree))
         return not_asked("another kind of transfer");
     if (!wish_.stream && !m.destination.empty()) return not_asked("another place");
@@ -88,7 +89,7 @@ Result<void> AskedFor::check(const message::Offer& m) const {
     if (m.by_digest != what.by_digest) return not_asked("another comparison");
     if (m.overwrite != what.overwrite) return not_asked("another choice of what to overwrite");
     if (m.hash != what.hash) return not_asked("another hash");
-    if (m.transfer != 0 && m.transfer != what.transfer) return not_asked("the number of another transfer");
+    if (m.transfer != 0 && m.transfer != wish_.transfer) return not_asked("the number of another transfer");
     if (m.shard && m.shard != in_request(what.shard)) return not_asked("a shard of another job");
     return {};
 }

@@ -106,4 +106,14 @@ class AskedFor {
     std::string included_;                            ///< the latest directory that no rule excludes, nor any above it
 };
 
+/// A pull: the request to the sender, and where the data goes. The protocol thread calls `place` once the sender has
+/// answered with its sources.
+struct PullOrder {
+    /// Empty: the sender was started for this transfer, and got the request by other means. Nobody there waits for the
+    /// result, so the job ends once it has confirmed, and does not wait for the sender's close.
+    std::vector<Message> request;
+    AskedFor asked;  ///< anything that was not requested ends the transfer
+    std::function<Result<LandingPlace>(const message::Sources&)> place;
+};
+
 }  // namespace udtx::transfer

@@ -46,7 +46,7 @@ Result<void> Confirmation::take(const Message& message) {
 
 Result<void> Confirmation::on_failure(const message::FileFailed& m) {
     ++failures_;
-    if (options_.receipt != nullptr) options_.receipt->note(m);
+    if (ReceiptWriter* receipt = writer_of(options_.receipt)) receipt->note(m);
     // A late failure, from the committer, does not concern the file that is being read.
     if (m.index != kNoEntry && m.index >= latest_failure_) {
         latest_failure_ = m.index;
@@ -59,7 +59,7 @@ Result<void> Confirmation::on_failure(const message::FileFailed& m) {
 void Confirmation::note(const message::Totals& totals) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
         outcome.erased = totals.erased;
-        if (options_.dry_run) return;
+        if (options_.what.dry_run) return;
         progress.files_done = totals.files_done;
         progress.bytes_done = totals.written_bytes;
         const bool all = totals.files_done + totals.failures >= progress.files_total;
@@ -76,8 +76,8 @@ void Confirmation::note(const message::Totals& totals) {
 }
 
 Result<void> Confirmation::check_counts(const message::Totals& totals) const {
-    if (totals.erased > 0 && !options_.erase) return broken("the receiver deleted something without a request");
-    if (options_.dry_run) return {};
+    if (totals.erased > 0 && !options_.what.erase) return broken("the receiver deleted something without a request");
+    if (options_.what.dry_run) return {};
     const bool all_well = totals.failures == 0 && sent_->unsent == 0 && report_.outcome().failed_count == 0;
     if (reading_.stream()) {
         const bool whole = totals.files == 1 && totals.bytes == sent_->data_bytes;
@@ -136,7 +136,7 @@ void Confirmation::warn_of(const message::Totals& totals) {
     // The receiver reports a deletion that it refuses as a failure of the destination itself.
     const auto failed = report_.outcome().failed;
     const bool refused = failed.size() == 1 && failed.front().path == ".";
-    if (options_.erase && errors && !refused && totals.erased == 0) {
+    if (options_.what.erase && errors && !refused && totals.erased == 0) {
         report_.warn("the receiver deleted nothing, because of errors");
     }
 }
@@ -154,16 +154,17 @@ void Confirmation::on_resume(const message::Resume& m) {
 }
 
 Result<void> Confirmation::on_job(const message::Job& m) {
-    if (!options_.shard || m.done > options_.shard->count) return broken("the state of a job that does not exist");
-    if (options_.receipt != nullptr) options_.receipt->note(m);
-    const JobShard& shard = *options_.shard;
+    if (!options_.what.shard || m.done > options_.what.shard->count)
+        return broken("the state of a job that does not exist");
+    if (ReceiptWriter* receipt = writer_of(options_.receipt)) receipt->note(m);
+    const JobShard& shard = *options_.what.shard;
     const JobState state{m.run, shard.index, shard.count, static_cast<std::size_t>(m.done), m.waiting};
     report_.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
     return {};
 }
 
 Result<void> Confirmation::on_erased(const message::Erased& m) {
-    if (!options_.erase) return broken("the receiver deleted something without a request");
+    if (!options_.what.erase) return broken("the receiver deleted something without a request");
     for (const std::string& path : m.paths) {
         if (options_.planned) options_.planned(erased_entry(path));
     }

@@ -7,17 +7,17 @@
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/options.hpp"
 
 namespace udtx::transfer {
 
 class ReadingTask;
-struct SendJobOptions;
 
 /// Protocol thread.
 class Confirmation {
   public:
     /// All arguments outlive it.
-    Confirmation(const SendJobOptions& options, ReadingTask& reading, JobReport& report)
+    Confirmation(const SendOptions& options, ReadingTask& reading, JobReport& report)
         : options_(options), reading_(reading), report_(report) {}
 
     /// Everything was sent, so a confirmation may arrive from now on.
@@ -43,7 +43,7 @@ class Confirmation {
     [[nodiscard]] Result<void> check_counts(const message::Totals& totals) const;
     void warn_of(const message::Totals& totals);
 
-    const SendJobOptions& options_;
+    const SendOptions& options_;
     ReadingTask& reading_;
     JobReport& report_;
     std::optional<message::Finish> sent_;

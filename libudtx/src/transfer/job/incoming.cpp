@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "transfer/close_codes.hpp"
-#include "transfer/job/receive_job.hpp"
 #include "transfer/names.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/source/inquiries.hpp"
 
 namespace udtx::transfer {
@@ -43,13 +43,13 @@ Result<void> check_name(const std::vector<std::string>& path) {
 
 }  // namespace
 
-Incoming::Incoming(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
-                   LandingReport& report)
-    : options_(options), base_(base), rename_(options.rename), queue_(queue), report_(report) {}
+Incoming::Incoming(const LandingOptions& options, std::optional<PullOrder>& pull, std::optional<ConfinedDir>& base,
+                   ReceiveQueue& queue, LandingReport& report)
+    : options_(options), pull_(pull), base_(base), rename_(options.rename), queue_(queue), report_(report) {}
 
 template <class... Args>
 Result<void> Incoming::check_asked(const Args&... args) const {
-    return options_.pull ? options_.pull->asked.check(args...) : Result<void>();
+    return pull_ ? pull_->asked.check(args...) : Result<void>();
 }
 
 template <class M>
@@ -97,21 +97,22 @@ bool Incoming::too_far_ahead() const {
 }
 
 void Incoming::note(const Message& message) {
-    if (options_.receipt == nullptr) return;
+    ReceiptWriter* const receipt = writer_of(options_.receipt);
+    if (receipt == nullptr) return;
     const auto* entry = std::get_if<message::Entry>(&message);
-    if (entry == nullptr) return options_.receipt->note(message);
-    options_.receipt->note(renamed(*entry));
+    if (entry == nullptr) return receipt->note(message);
+    receipt->note(renamed(*entry));
 }
 
 Result<void> Incoming::handle(const message::Sources& m) {
-    if (!options_.pull || offer_) return broken("the sender answered a request that was not made");
+    if (!pull_ || offer_) return broken("the sender answered a request that was not made");
     if (answered_) return broken("the sender answered a request twice");
-    if (auto checked = options_.pull->asked.check(m); !checked) return checked;
-    const auto place = options_.pull->place(m);
+    if (auto checked = pull_->asked.check(m); !checked) return checked;
+    const auto place = pull_->place(m);
     if (!place) return place.error();
     rename_ = place->rename;
     answered_ = true;
-    if (options_.to_stream || place->directory.empty()) return {};
+    if (options_.stream_fd || place->directory.empty()) return {};
     auto opened = ConfinedDir::open(place->directory);
     if (!opened) return opened.error();
     base_ = std::move(opened).value();
@@ -176,19 +177,17 @@ Result<void> Incoming::check_offer(const message::Offer& m) const {
     if (!m.destination.empty()) {
         if (auto checked = check_name(m.destination); !checked) return checked;
     }
-    if (options_.to_stream && m.mode == TransferMode::tree) {
+    if (options_.stream_fd && m.mode == TransferMode::tree) {
         return Error{ErrorCode::refused, "this receiver takes one stream: send '-', the standard input"};
     }
-    if (!options_.to_stream && m.mode == TransferMode::stream && m.destination.empty()) {
+    if (!options_.stream_fd && m.mode == TransferMode::stream && m.destination.empty()) {
         return Error{ErrorCode::refused, "standard input needs a name here: udtx-send - udtx://HOST:PORT/NAME"};
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
-    if (options_.pull && !answered_) return broken("the sender did not say which sources exist");
-    const bool asked = options_.role == Role::client;
-    const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
-    if (homeless || (asked && m.dry_run != options_.dry_run))
-        return broken("the sender's offer differs from the request");
-    if (auto checked = check_asked(m); !checked) return checked;
+    if (pull_ && !answered_) return broken("the sender did not say which sources exist");
+    const bool homeless = !base_ && !options_.stream_fd && !m.dry_run;
+    if (homeless) return broken("the sender's offer differs from the request");
+    if (pull_) return check_asked(m);  // what was requested is allowed
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: start the receiver with --allow-delete"};
     }
@@ -201,7 +200,7 @@ Result<void> Incoming::check_offer(const message::Offer& m) const {
 Result<void> Incoming::handle(const message::Offer& m) {
     if (auto checked = check_offer(m); !checked) return checked;
     offer_ = m;
-    if (options_.pull && m.shard) offer_->shard = options_.pull->asked.shard();
+    if (pull_ && m.shard) offer_->shard = pull_->asked.shard();
     // Transfer numbers belong to a key: the same number under another key is another transfer.
     if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
     if (m.shard && options_.whose != 0) offer_->shard->job = key_of({m.shard->job, options_.whose}) | 1U;
@@ -210,15 +209,15 @@ Result<void> Incoming::handle(const message::Offer& m) {
         outcome.dry_run = m.dry_run;
         if (m.mode == TransferMode::stream) progress.files_total = 1;
     });
-    if (options_.pull && m.erase) {
-        for (message::Rules& rules : options_.pull->asked.rules()) queue_rules(std::move(rules));
+    if (pull_ && m.erase) {
+        for (message::Rules& rules : pull_->asked.rules()) queue_rules(std::move(rules));
     }
     return {};
 }
 
 Result<void> Incoming::check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target) {
     if (path.empty() && type == EntryType::directory && next_index_ == 0) {
-        const bool asked = offer_->preserve && (!options_.pull || options_.pull->asked.for_contents());
+        const bool asked = offer_->preserve && (!pull_ || pull_->asked.for_contents());
         return asked ? Result<void>() : broken("attributes of the destination that were not requested");
     }
     if (auto checked = check_name(path); !checked) return checked;
@@ -239,8 +238,8 @@ Result<void> Incoming::check_bytes(const std::vector<std::string>& path, std::ui
         if (!offer_->shard || !inside || !cut || part->length == size) return broken("an invalid part of a file");
     }
     // A file that the sender could not read has size 0.
-    const bool known = options_.pull && size > 0;
-    return known ? options_.pull->asked.check_bytes(path, size, part) : Result<void>();
+    const bool known = pull_ && size > 0;
+    return known ? pull_->asked.check_bytes(path, size, part) : Result<void>();
 }
 
 Result<void> Incoming::handle(const message::Entry& m) {
@@ -315,7 +314,7 @@ Result<void> Incoming::handle(const message::Rules& m) {
     // The rules decide what may be deleted to make room for new entries.
     if (next_index_ != 0) return broken("rules after the first entry");
     // In a pull our own rules apply, and they are queued already.
-    queue_rules(options_.pull ? message::Rules{m.contents, {}} : m);
+    queue_rules(pull_ ? message::Rules{m.contents, {}} : m);
     return {};
 }
 
@@ -442,8 +441,8 @@ Result<void> Incoming::hand_over() {
 
 std::vector<message::FileFailed> Incoming::fail_absent(AskedFor::Questions questions) {
     std::vector<message::FileFailed> failed;
-    if (!options_.pull || !finish_) return failed;
-    for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
+    if (!pull_ || !finish_) return failed;
+    for (AskedFor::Absent& absent : pull_->asked.take_absent(questions)) {
         if (absent.may_be_link) {
             report_.job.warn("'" + escape_name(absent.name) +
                              "' was not sent: it may be a link, and links are skipped");

@@ -18,17 +18,17 @@
 #include "transfer/message/messages.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/options.hpp"
 
 namespace udtx::transfer {
-
-struct ReceiveJobOptions;
 
 /// Only the protocol thread calls it, except where a member says otherwise.
 class Incoming {
   public:
     /// All arguments outlive it. `base`: nullopt if no file is touched. In a pull it is opened once the server has
     /// answered with its sources.
-    Incoming(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue, LandingReport& report);
+    Incoming(const LandingOptions& options, std::optional<PullOrder>& pull, std::optional<ConfinedDir>& base,
+             ReceiveQueue& queue, LandingReport& report);
 
     /// refused, file_io: this receiver does not take it. Any other error: the sender breaks the protocol.
     Result<void> take(const Message& message);
@@ -115,7 +115,8 @@ class Incoming {
     void note_hole(std::uint64_t end);
     bool hand_over_pieces();  // true: there were some
 
-    ReceiveJobOptions& options_;
+    const LandingOptions& options_;
+    std::optional<PullOrder>& pull_;
     std::optional<ConfinedDir>& base_;
     std::string rename_;
     ReceiveQueue& queue_;

@@ -12,8 +12,6 @@ std::optional<JobShard> in_request(std::optional<JobShard> shard) {
 
 namespace {
 
-// Most bytes of patterns in one message.
-constexpr std::size_t kMaxRuleBlock = 32U << 10U;
 // Memory of a name besides its characters.
 constexpr std::size_t kNameCost = sizeof(std::string);
 
@@ -45,77 +43,37 @@ bool climbs(std::string_view name) {
     return false;
 }
 
-/// Copies what PULL and a selection have in common, in either direction.
-template <class From, class To>
-void copy_choice(const From& from, To& to) {
-    to.preserve = from.preserve;
-    to.owner = from.owner;
-    to.sparse = from.sparse;
-    to.dry_run = from.dry_run;
-    to.erase = from.erase;
-    to.by_digest = from.by_digest;
-    to.set_id = from.set_id;
-    to.attributes = from.attributes;
-    to.hard_links = from.hard_links;
-    to.into_named = from.into_named;
-    to.links = from.links;
-    to.hash = from.hash;
-    to.overwrite = from.overwrite;
-    to.transfer = from.transfer;
-    to.sources = from.sources;
-    to.part = from.part;
-    to.shard = from.shard;
-}
-
-message::Pull pull_of(const PullWish& wish) {
-    message::Pull m;
-    copy_choice(wish.what, m);
-    m.mode = wish.stream ? TransferMode::stream : TransferMode::tree;
-    m.named = wish.what.names.has_value();
-    m.shard = in_request(wish.what.shard);
-    return m;
-}
-
-void add_names(const std::vector<std::string>& names, std::vector<Message>& out) {
+void add_names(std::vector<std::string> names, std::vector<Message>& out) {
     message::Names next;
     std::size_t bytes = 0;
-    for (const std::string& name : names) {
+    for (std::string& name : names) {
         bytes += name.size() + 2;
         if (bytes > kMaxListedPathBytes || next.names.size() == kMaxListItems) {
             out.emplace_back(std::exchange(next, {}));
             bytes = name.size() + 2;
         }
-        next.names.push_back(name);
+        next.names.push_back(std::move(name));
     }
     if (!next.names.empty()) out.emplace_back(std::move(next));
 }
 
 }  // namespace
 
-std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents) {
-    message::Rules next{contents, {}};
-    std::vector<message::Rules> out;
-    std::size_t bytes = 0;
-    for (const FilterRule& rule : rules.list()) {
-        bytes += rule.pattern.size() + 4;
-        if (bytes > kMaxRuleBlock) {
-            out.push_back(std::exchange(next, {contents, {}}));
-            bytes = rule.pattern.size() + 4;
-        }
-        next.rules.push_back(rule);
-    }
-    out.push_back(std::move(next));
-    return out;
-}
-
-Result<std::vector<Message>> messages_of(const PullWish& wish) {
+Result<std::vector<Message>> messages_of(PullWish wish) {
     if (auto checked = check_amount(wish); !checked) return checked.error();
+    const FilterRules rules = std::exchange(wish.what.rules, {});
+    std::vector<std::string> names;
+    if (wish.what.names) names.swap(*wish.what.names);
+    message::Pull pull{.mode = wish.stream ? TransferMode::stream : TransferMode::tree,
+                       .what = std::move(wish.what),
+                       .transfer = wish.transfer};
+    pull.what.shard = in_request(pull.what.shard);
     std::vector<Message> out;
-    out.emplace_back(pull_of(wish));
-    if (!wish.what.rules.empty()) {
-        for (message::Rules& rules : rule_messages(wish.what.rules, false)) out.emplace_back(std::move(rules));
+    out.emplace_back(std::move(pull));
+    if (!rules.empty()) {
+        for (message::Rules& some : rule_messages(rules, false)) out.emplace_back(std::move(some));
     }
-    if (wish.what.names) add_names(*wish.what.names, out);
+    add_names(std::move(names), out);
     return out;
 }
 
@@ -126,7 +84,7 @@ std::vector<std::byte> bytes_of(const std::vector<Message>& messages) {
 }
 
 Result<void> PullRequest::add(Message message) {
-    if (const auto* pull = std::get_if<message::Pull>(&message)) return add(*pull);
+    if (auto* pull = std::get_if<message::Pull>(&message)) return add(std::move(*pull));
     if (!begun_) return broken("the other end started without an offer or a request");
     if (const auto* rules = std::get_if<message::Rules>(&message)) return add(*rules);
     if (auto* names = std::get_if<message::Names>(&message)) return add(std::move(*names));
@@ -144,22 +102,20 @@ Result<void> PullRequest::add_all(std::span<const std::byte> bytes) {
     }
 }
 
-Result<void> PullRequest::add(const message::Pull& m) {
+Result<void> PullRequest::add(message::Pull m) {
     if (begun_) return broken("the receiver made two requests");
     if (m.version != kTransferVersion) {
         return broken("the receiver speaks another version of the transfer protocol: install the same version");
     }
     const bool stream = m.mode == TransferMode::stream;
-    if (m.sources.empty() || m.sources.size() > kMaxPullSources)
+    const Selection& what = m.what;
+    if (what.sources.empty() || what.sources.size() > kMaxPullSources)
         return broken("a request without sources, or with too many");
-    if (m.part && m.erase) return broken("a request to delete with a part of a tree");
-    if (stream && (m.dry_run || m.erase || m.named || m.part || m.shard))
+    if (what.part && what.erase) return broken("a request to delete with a part of a tree");
+    if (stream && (what.dry_run || what.erase || what.names || what.part || what.shard))
         return broken("a request for a stream with options of a tree");
     begun_ = true;
-    wish_.stream = stream;
-    copy_choice(m, wish_.what);
-    if (m.named) wish_.what.names.emplace();
-    wish_.what.asked_for = true;
+    wish_ = {.what = std::move(m.what), .transfer = m.transfer, .stream = stream};
     return {};
 }
 
@@ -184,11 +140,10 @@ Result<void> PullRequest::add(message::Names m) {
 }
 
 Result<std::vector<std::string>> pack(const Selection& selection) {
-    PullWish wish;
-    static_cast<Selection&>(wish.what) = selection;
+    PullWish wish{.what = selection};
     // A request needs a source. The side that unpacks this one knows the sources already.
     if (wish.what.sources.empty()) wish.what.sources = {"."};
-    const auto messages = messages_of(wish);
+    const auto messages = messages_of(std::move(wish));
     if (!messages) return messages.error();
     std::vector<std::string> blocks;
     for (const Message& message : *messages) {
@@ -206,7 +161,7 @@ Result<Selection> unpack_selection(const std::vector<std::string>& blocks) {
         if (!added) return added.error();
     }
     if (!request.begun()) return Error{ErrorCode::protocol, "the selection names no source"};
-    return Selection(request.take_wish().what);
+    return request.take_wish().what;
 }
 
 }  // namespace udtx::transfer

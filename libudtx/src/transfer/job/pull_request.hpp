@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "transfer/job/send_job.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 
@@ -21,21 +21,18 @@ inline constexpr std::size_t kMaxPullSourceBytes = 32U << 10U;
 /// Bound on all names that one request lists.
 inline constexpr std::size_t kMaxPullNameBytes = 32U << 20U;
 
-/// A transfer as the receiver requests it. Only those options are sent that choose and read sources: sources,
-/// selection, comparison, transfer number.
+/// A transfer as the receiver requests it.
 struct PullWish {
-    SendJobOptions what;
-    bool stream = false;  ///< the only source goes to a pipe
+    Selection what{};
+    std::uint64_t transfer = 0;  ///< number of the transfer; 0: no continuation
+    bool stream = false;         ///< the only source goes to a pipe
 };
 
 /// What the sender is told of a shard. How far the shard is, only the receiver needs to know.
 [[nodiscard]] std::optional<JobShard> in_request(std::optional<JobShard> shard);
 
-/// Encodes patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
-[[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
-
 /// invalid_argument: more sources or names than one request can hold.
-[[nodiscard]] Result<std::vector<Message>> messages_of(const PullWish& wish);
+[[nodiscard]] Result<std::vector<Message>> messages_of(PullWish wish);
 /// The same messages in one block.
 [[nodiscard]] std::vector<std::byte> bytes_of(const std::vector<Message>& messages);
 
@@ -54,7 +51,7 @@ class PullRequest {
     [[nodiscard]] PullWish take_wish() { return std::move(wish_); }
 
   private:
-    Result<void> add(const message::Pull& m);
+    Result<void> add(message::Pull m);
     Result<void> add(const message::Rules& m);
     Result<void> add(message::Names m);
 

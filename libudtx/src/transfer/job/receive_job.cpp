@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/state_access.hpp"
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
@@ -24,7 +25,7 @@ constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
 
 }  // namespace
 
-LandingTask::LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& job)
+LandingTask::LandingTask(const LandingOptions& options, LateWaker& waker, JobReport& job)
     : options_(options), report_(waker, queue_, job) {}
 
 LandingTask::~LandingTask() {
@@ -43,7 +44,7 @@ void LandingTask::start(const ConfinedDir* base, const message::Offer& offer, st
     base_ = base;
     offer_ = offer;
     over_ = std::move(over);
-    if (options_.to_stream) stop_.emplace();
+    if (options_.stream_fd) stop_.emplace();
     task_.emplace(
         disk_pools().work, [this] { return step(); }, [this](Error error) { return keep_trouble(std::move(error)); });
     const auto wake = [this] { task_->wake(); };
@@ -95,9 +96,9 @@ DiskStep LandingTask::work() {
 }
 
 Result<bool> LandingTask::measure_quota(const DiskSlice& slice) {
-    const bool writes = base_ && !options_.to_stream && !offer_->dry_run && offer_->mode != TransferMode::probe;
-    if (!writes || !options_.room.quota) return true;
-    if (!look_) look_.emplace(options_.room.quota);
+    const bool writes = base_ && !options_.stream_fd && !offer_->dry_run && offer_->mode != TransferMode::probe;
+    if (!writes || !options_.quota) return true;
+    if (!look_) look_.emplace(StateAccess::of(*options_.quota));
     const auto over = look_->go_on(*base_, slice);
     if (over && *over) look_.reset();
     return over;
@@ -105,14 +106,11 @@ Result<bool> LandingTask::measure_quota(const DiskSlice& slice) {
 
 std::unique_ptr<Landing> LandingTask::make_landing() {
     const message::Offer& offer = *offer_;
-    const TreeRights rights{
-        options_.resume, options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
-        options_.room,   options_.keep_base, options_.allow_set_id};
     if (offer.mode == TransferMode::probe) return land_probe(report_);
-    if (offer.dry_run) return land_nowhere(base_, offer, rights, report_);
-    if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, report_);
-    if (options_.to_stream) return land_pipe(options_.stream_fd, offer, *stop_, report_);
-    return land_file(*base_, offer, rights, report_);
+    if (offer.dry_run) return land_nowhere(base_, offer, options_, report_);
+    if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, options_, report_);
+    if (options_.stream_fd) return land_pipe(*options_.stream_fd, offer, *stop_, report_);
+    return land_file(*base_, offer, options_, report_);
 }
 
 DiskStep LandingTask::keep_trouble(Error error) noexcept {
@@ -132,24 +130,26 @@ void LandingTask::tell_trouble() {
     trouble_told_ = true;
 }
 
-Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveJobOptions options, DoneCallback done) {
+Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(LandingOptions options, ReceiveRun run, DoneCallback done) {
     std::optional<ConfinedDir> base;
     const bool homeless = options.dry_run && options.directory.empty();
-    if (!options.to_stream && !options.pull && !homeless) {
+    if (!options.stream_fd && !run.pull && !homeless) {
         auto opened = ConfinedDir::open_below(options.directory, options.below);
         if (!opened) return opened.error();
         base = std::move(opened).value();
     }
-    return std::unique_ptr<ReceiveJob>(new ReceiveJob(std::move(options), std::move(base), std::move(done)));
+    return std::unique_ptr<ReceiveJob>(
+        new ReceiveJob(std::move(options), std::move(run), std::move(base), std::move(done)));
 }
 
-ReceiveJob::ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> base, DoneCallback done)
+ReceiveJob::ReceiveJob(LandingOptions options, ReceiveRun run, std::optional<ConfinedDir> base, DoneCallback done)
     : options_(std::move(options)),
+      run_(std::move(run)),
       base_(std::move(base)),
       done_(std::move(done)),
       landing_(options_, waker_, report_),
-      incoming_(options_, base_, landing_.queue(), landing_.report()) {
-    report_.tell_files(options_.on_file, FileEvent::Direction::receive);
+      incoming_(options_, run_.pull, base_, landing_.queue(), landing_.report()) {
+    report_.tell_files(run_.on_file, FileEvent::Direction::receive);
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
 
@@ -163,7 +163,7 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     if (stage_ == Stage::ended) return;
     if (!runs()) return discard(connection);
     if (std::holds_alternative<proto::event::Connected>(event)) {
-        if (options_.role == Role::client && !control_) begin(now, connection);
+        if (run_.pull && !control_) begin(now, connection);
     } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
         on_stream(now, connection, opened->id);
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
@@ -180,9 +180,7 @@ void ReceiveJob::begin(Instant now, proto::Connection& connection) {
     if (!opened) return end(now, connection, opened.error());
     control_ = *opened;
     MessageWriter out;
-    if (options_.pull) {
-        for (const Message& message : options_.pull->request) out.put(message);
-    }
+    for (const Message& message : run_.pull->request) out.put(message);
     out.put(message::Accept{});  // makes the stream known to the sender, and ends a request
     advance(Stage::accepted);
     send(now, connection, out);
@@ -260,14 +258,15 @@ void ReceiveJob::pass_on(Instant now, proto::Connection& connection, LandingRepo
     MessageWriter out;
     if (news.resume) out.put(*news.resume);
     if (news.share) out.put(*news.share);
-    if (news.job && options_.receipt != nullptr) options_.receipt->note(*news.job);
+    ReceiptWriter* const receipt = writer_of(options_.receipt);
+    if (news.job && receipt != nullptr) receipt->note(*news.job);
     if (news.job) out.put(*news.job);
     for (message::Answer& answer : news.answers) {
-        if (options_.pull) options_.pull->asked.note(answer);
+        if (run_.pull) run_.pull->asked.note(answer);
         out.put(std::move(answer));
     }
     for (message::FileFailed& failed : news.failed) {
-        if (options_.receipt != nullptr) options_.receipt->note(failed);
+        if (receipt != nullptr) receipt->note(failed);
         out.put(std::move(failed));
     }
     for (std::string& text : news.notes) out.put(message::Note{std::move(text)});
@@ -308,7 +307,7 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Co
     set_status(status_from_failures(report_.outcome()));
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
     send(now, connection, message);
-    if (!options_.confirms_last) return;
+    if (!run_.pull || !run_.pull->request.empty()) return;
     landing_.queue().cancel();
     settle_if_over(true, false);
 }

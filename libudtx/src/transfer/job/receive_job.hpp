@@ -22,21 +22,19 @@
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
-#include "udtx/transfer/selection.hpp"
+#include "udtx/transfer/options.hpp"
 
 namespace udtx::transfer {
 
 // The receiver's disk work as a task. The landing that the offer selects takes the operations from the protocol thread,
 // one after the other.
 
-struct ReceiveJobOptions;
-
 /// Only the protocol thread calls it, except where a member says otherwise. After the destructor the landing has tidied
 /// up.
 class LandingTask {
   public:
     /// All arguments outlive it.
-    LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& job);
+    LandingTask(const LandingOptions& options, LateWaker& waker, JobReport& job);
     ~LandingTask();
     LandingTask(const LandingTask&) = delete;
     LandingTask& operator=(const LandingTask&) = delete;
@@ -64,7 +62,7 @@ class LandingTask {
     [[nodiscard]] DiskStep keep_trouble(Error error) noexcept;
     void tell_trouble();
 
-    const ReceiveJobOptions& options_;
+    const LandingOptions& options_;
     ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, Incoming the rest
     LandingReport report_;
     std::optional<StopEvent> stop_;  // ends a blocked write to a pipe
@@ -82,44 +80,17 @@ class LandingTask {
 
 // The receiving side of a transfer, on one connection.
 
-/// A pull: the request to the sender, and where the data goes. The protocol thread calls `place` once the sender has
-/// answered with its sources.
-struct PullOrder {
-    std::vector<Message> request;  ///< empty: the request was made by other means
-    AskedFor asked;                ///< anything that was not requested ends the transfer
-    std::function<Result<LandingPlace>(const message::Sources&)> place;
-};
-
-struct ReceiveJobOptions {
-    std::string directory;   ///< confines all writes; must exist, except that a dry run may leave it empty
-    std::string below{};     ///< the real destination below `directory`, reached without links. Empty: all of it
-    bool to_stream = false;  ///< write the only incoming stream to `stream_fd` and touch no file
-    int stream_fd = 1;       ///< not closed by the job
-    /// Replaces the first component of every incoming name, to rename the only source. Empty: no renaming.
-    std::string rename{};
-    bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
-    bool allow_erase = false;  ///< senders may use --delete
-    std::uint64_t whose = 0;  ///< number of the sender's key, which owns transfer numbers; 0: all senders share one key
-    RoomLimits room{};        ///< disk space for senders
-    bool keep_base = false;   ///< senders may not set mode, owner and time of `directory` itself
-    bool allow_set_id = false;                ///< senders may have set-user-ID and set-group-ID bits set
-    bool dry_run = false;                     ///< our request asks for a dry run
-    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's counts
-    Role role = Role::server;                 ///< our end of the connection
-    ReceiptWriter* receipt = nullptr;         ///< records what arrives; outlives the job
-    std::optional<PullOrder> pull{};          ///< with Role::client: it decides directory and rename
-    /// The job ends once it has confirmed, and does not wait for the sender's close. Nobody at the sender's end waits
-    /// for the result.
-    bool confirms_last = false;
-    PlanCallback planned{};  ///< gets the plan of a dry run that we requested, and the deletions of a pull
-    FileCallback on_file{};  ///< gets the end of each file; any thread
+/// What is known of one run, besides the options of the program.
+struct ReceiveRun {
+    std::optional<PullOrder> pull{};  ///< we connect, and the order decides directory and name; nullopt: a push
+    FileCallback on_file{};           ///< gets the end of each file; any thread
 };
 
 /// One job serves one connection and one transfer. The DoneCallback follows the end of the connection.
 class ReceiveJob final : public Job {
   public:
     /// Opens the directory; file_io names what is wrong with it.
-    static Result<std::unique_ptr<ReceiveJob>> create(ReceiveJobOptions options, DoneCallback done);
+    static Result<std::unique_ptr<ReceiveJob>> create(LandingOptions options, ReceiveRun run, DoneCallback done);
     /// Ends the job as a lost connection does: temporary files are removed.
     ~ReceiveJob() override;
 
@@ -160,7 +131,7 @@ class ReceiveJob final : public Job {
     }
     /// True if the job takes messages and data.
     [[nodiscard]] bool runs() const noexcept { return stage_ < Stage::winding_up; }
-    ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> base, DoneCallback done);
+    ReceiveJob(LandingOptions options, ReceiveRun run, std::optional<ConfinedDir> base, DoneCallback done);
 
     void on_stream(Instant now, proto::Connection& connection, StreamId id);
     /// Opens the control stream of a connection that we made, and sends our request.
@@ -200,7 +171,8 @@ class ReceiveJob final : public Job {
     /// Ends the job once both the connection and the worker have ended.
     void settle_if_over(bool connection_over, bool worker_over);
 
-    ReceiveJobOptions options_;
+    const LandingOptions options_;
+    ReceiveRun run_;
     std::optional<ConfinedDir> base_;
     DoneCallback done_;
 

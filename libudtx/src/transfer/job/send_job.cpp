@@ -29,21 +29,22 @@ bool is_far(const proto::Connection& connection) {
     return !stats.paths.empty() && stats.paths.front().smoothed_rtt > kNear;
 }
 
-message::Offer offer_of(const SendJobOptions& options, bool stream) {
-    message::Offer out;
-    out.mode = stream ? TransferMode::stream : TransferMode::tree;
-    out.preserve = options.preserve;
-    out.hash = options.hash;
-    out.destination = split_path(options.destination);
-    out.transfer = stream || options.dry_run ? 0 : options.transfer;
-    out.overwrite = options.overwrite;
-    out.owner = options.owner;
-    out.sparse = options.sparse;
-    out.dry_run = options.dry_run;
-    out.erase = options.erase;
-    out.by_digest = options.by_digest;
-    out.set_id = options.set_id;
-    if (!stream && !options.dry_run) out.shard = options.shard;
+message::Offer offer_of(const SendOptions& options, std::uint64_t transfer, bool stream) {
+    const Selection& what = options.what;
+    message::Offer out{.mode = stream ? TransferMode::stream : TransferMode::tree,
+                       .preserve = what.preserve,
+                       .hash = what.hash,
+                       .destination = split_path(options.destination),
+                       .overwrite = what.overwrite,
+                       .owner = what.owner,
+                       .sparse = what.sparse,
+                       .dry_run = what.dry_run,
+                       .erase = what.erase,
+                       .by_digest = what.by_digest,
+                       .set_id = what.set_id};
+    if (stream || what.dry_run) return out;
+    out.transfer = transfer;
+    out.shard = what.shard;
     return out;
 }
 
@@ -56,9 +57,9 @@ bool is_named_by(const SourceRoot& root, const std::string& path) {
 
 }  // namespace
 
-ReadingTask::ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
-                         JobReport& report)
-    : roots_(std::move(roots)), stream_(stream), options_(options), waker_(waker), report_(report) {}
+ReadingTask::ReadingTask(std::vector<SourceRoot> roots, bool stream, const SendOptions& options, const SendRun& run,
+                         LateWaker& waker, JobReport& report)
+    : roots_(std::move(roots)), stream_(stream), options_(options), run_(run), waker_(waker), report_(report) {}
 
 ReadingTask::~ReadingTask() {
     stop();
@@ -93,8 +94,8 @@ std::string ReadingTask::place_of(const std::string& path, std::optional<std::si
 void ReadingTask::start(bool far) {
     if (reader_) return;
     if (stream_) {
-        reader_ = read_pipe(options_.stream_fd, roots_.empty() ? "-" : roots_.front().leaf, options_.hash, outgoing_,
-                            waker_, report_);
+        reader_ = read_pipe(options_.stream_fd, roots_.empty() ? "-" : roots_.front().leaf, options_.what.hash,
+                            outgoing_, waker_, report_);
     } else {
         scan_tree(far);
     }
@@ -107,24 +108,10 @@ void ReadingTask::start(bool far) {
 }
 
 void ReadingTask::scan_tree(bool far) {
-    if (options_.sent != nullptr) options_.sent->begin_connection();
-    ReadOptions read;
-    read.planned = options_.planned;
-    // The rules for what --delete must keep.
-    if (options_.erase) read.erase_rules = rule_messages(options_.rules, std::ranges::any_of(roots_, brings_contents));
-    read.announce_all = options_.receipt != nullptr && !options_.dry_run;
-    read.sent = options_.sent;
-    read.tops = options_.preserve && !options_.dry_run && !options_.names;
-    read.asked_for = options_.asked_for;
-    read.far = far;
-    // Moves the lists: they may be long, and only the scanner needs them. The part is copied, since the reader needs
-    // its paths too.
-    const std::optional<PathRange> part = options_.part;
-    ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished, options_.preserve};
-    static_cast<Selection&>(read) = options_;
-    read.part = part;
-    scanner_.emplace(roots_, scanned_, report_, std::move(scan));
-    reader_ = read_tree(roots_, std::move(read), scanned_, outgoing_, waker_, report_, answers_, options_.receipt);
+    if (SentNames* sent = sent_names(options_)) sent->begin_connection();
+    scanner_.emplace(roots_, scanned_, report_, options_.what, run_.unfinished);
+    reader_ = read_tree(roots_, options_, {.asked_for = run_.found.has_value(), .far = far}, scanned_, outgoing_,
+                        waker_, report_, answers_);
     make_task(scan_task_, [this] { return scanner_->step(); });
     scanned_.call([this] { read_task_->wake(); }, [this] { scan_task_->wake(); });
 }
@@ -160,48 +147,53 @@ void ReadingTask::stop() {
     if (reader_) reader_->stop();
 }
 
-Result<std::unique_ptr<SendJob>> SendJob::create(SendJobOptions options, DoneCallback done) {
+Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, SendRun run, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
     if (!destination.empty()) {
         if (auto checked = check_path(destination); !checked) return checked.error();
     }
     std::vector<SourceRoot> roots;
-    const bool stream = options.sources.size() == 1 && options.sources.front() == "-";
+    const bool stream = is_stream(options.what);
     if (!stream) {
-        auto opened = open_sources(options.sources);
+        // A list of names is relative to the contents of the source.
+        auto opened = open_sources(options.what.sources, options.what.names.has_value());
         if (!opened) return opened.error();
         roots = std::move(opened).value();
     }
-    return std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(roots), stream, std::move(done)));
+    return std::unique_ptr<SendJob>(
+        new SendJob(std::move(options), std::move(run), std::move(roots), stream, std::move(done)));
 }
 
-std::unique_ptr<SendJob> SendJob::create_for_pull(SendJobOptions options, ConfinedSources sources, DoneCallback done) {
-    const bool stream = static_cast<bool>(sources.stream);
-    options.role = Role::server;
-    if (stream) options.stream_fd = sources.stream.get();
-    auto job =
-        std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(sources.roots), stream, std::move(done)));
-    job->stream_file_ = std::move(sources.stream);
-    job->options_.found = message::Sources{sources.shape, {}};
+std::unique_ptr<SendJob> SendJob::create_for_pull(PullWish wish, ConfinedSources sources, FileCallback on_file,
+                                                  DoneCallback done) {
+    SendRun run{.transfer = wish.transfer,
+                .found = message::Sources{.shape = sources.shape, .missing = {}},
+                .unfinished = Scanner::Unfinished::silent,
+                .on_file = std::move(on_file)};
     for (FailedFile& file : sources.missing) {
-        job->options_.found->missing.push_back({std::move(file.path), std::move(file.reason)});
+        run.found->missing.push_back({.path = std::move(file.path), .reason = std::move(file.reason)});
     }
+    auto job = std::unique_ptr<SendJob>(new SendJob({.what = std::move(wish.what), .stream_fd = sources.stream.get()},
+                                                    std::move(run), std::move(sources.roots),
+                                                    static_cast<bool>(sources.stream), std::move(done)));
+    job->stream_file_ = std::move(sources.stream);
     return job;
 }
 
-SendJob::SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done)
+SendJob::SendJob(SendOptions options, SendRun run, std::vector<SourceRoot> roots, bool stream, DoneCallback done)
     : options_(std::move(options)),
+      run_(std::move(run)),
       done_(std::move(done)),
-      reading_(std::move(roots), stream, options_, waker_, report_),
+      reading_(std::move(roots), stream, options_, run_, waker_, report_),
       confirmation_(options_, reading_, report_) {
-    if (!options_.dry_run) report_.tell_files(options_.on_file, FileEvent::Direction::send);
+    if (!options_.what.dry_run) report_.tell_files(run_.on_file, FileEvent::Direction::send);
 }
 
 SendJob::~SendJob() { waker_.set(nullptr); }
 
 void SendJob::start(Instant now, proto::Connection& connection) {
     if (!life_.is(JobStage::opening)) return;
-    if (options_.role == Role::client && !control_) {
+    if (!run_.found && !control_) {
         auto opened = connection.open_stream(StreamKind::ordered);
         if (!opened) return end(now, connection, opened.error());
         control_ = *opened;
@@ -211,26 +203,26 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     auto data = connection.open_stream(stream ? StreamKind::ordered : StreamKind::unordered);
     if (!data) return end(now, connection, data.error());
     data_ = *data;
-    const message::Offer offer = offer_of(options_, stream);
+    const message::Offer offer = offer_of(options_, run_.transfer, stream);
     if (offer.shard && offer.shard->bits_per_second > 0) {
         connection.set_group_rate(Rate::bits_per_second(static_cast<double>(least_share(*offer.shard))));
     }
-    if (options_.receipt != nullptr) options_.receipt->note(offer);
+    if (ReceiptWriter* receipt = writer_of(options_.receipt)) receipt->note(offer);
     MessageWriter out;
-    if (options_.found) out.put(*options_.found);
+    if (run_.found) out.put(*run_.found);
     out.put(offer);
     if (!say(now, connection, out)) return;
     life_.enter(JobStage::running);
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
-        outcome.dry_run = options_.dry_run;
+        outcome.dry_run = options_.what.dry_run;
     });
     note_missing();  // their names are whole
     report_.set_place(
         [this](const std::string& path, std::optional<std::size_t> from) { return reading_.place_of(path, from); });
     if (options_.fresh) presume_fresh();
     // A pipe can be read only once: not before the receiver has taken the transfer, which it may turn away.
-    if (!stream || options_.role == Role::server) start_reading(connection);
+    if (!stream || run_.found) start_reading(connection);
     pump(now, connection);
 }
 
@@ -244,15 +236,15 @@ void SendJob::note_missing() {
     for (const FailedFile& file : options_.missing) {
         report_.omit("'" + escape_name(file.path) + "': " + file.reason);
     }
-    if (!options_.found) return;
-    for (const auto& missing : options_.found->missing) {
+    if (!run_.found) return;
+    for (const auto& missing : run_.found->missing) {
         report_.fail({missing.path, ErrorCode::file_io, missing.reason});
     }
 }
 
 void SendJob::presume_fresh() {
     // A dry run needs the questions: the receiver makes its plan from them.
-    if (!options_.dry_run) reading_.answers().presume_nothing();
+    if (!options_.what.dry_run) reading_.answers().presume_nothing();
 }
 
 void SendJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
@@ -370,7 +362,7 @@ void SendJob::tell_found(Instant now, proto::Connection& connection) {
     const bool works = now >= next_step_ && report_.steps() != told_steps_;
     if ((told_.final && now < next_found_ && !works) || connection.write_capacity(*control_) == 0) return;
     message::Found found = told_;
-    if (!reading_.stream() && !options_.dry_run) {
+    if (!reading_.stream() && !options_.what.dry_run) {
         const Progress progress = report_.progress();
         found = {progress.files_total, progress.bytes_total, progress.totals_final};
     }
@@ -394,7 +386,7 @@ bool SendJob::say(Instant now, proto::Connection& connection, const MessageWrite
 
 Result<void> SendJob::take(proto::Connection& connection, const Message& message) {
     if (const auto* share = std::get_if<message::Share>(&message)) {
-        if (!options_.shard || options_.shard->bits_per_second == 0)
+        if (!options_.what.shard || options_.what.shard->bits_per_second == 0)
             return broken("a share of a rate that does not exist");
         connection.set_group_rate(Rate::bits_per_second(static_cast<double>(share->bits_per_second)));
         return {};

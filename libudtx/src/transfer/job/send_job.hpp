@@ -12,6 +12,7 @@
 #include "transfer/disk_pool.hpp"
 #include "transfer/job/confirmation.hpp"
 #include "transfer/job/job.hpp"
+#include "transfer/job/pull_request.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "transfer/message/messages.hpp"
@@ -21,40 +22,32 @@
 #include "transfer/source/scanner.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/options.hpp"
 
 namespace udtx::transfer {
 
-struct SendJobOptions : Selection {
-    /// Path below the receiver's directory; for "-" it names the file. Leading and trailing slashes are ignored.
-    std::string destination;
+/// What is known of one run, besides the options of the program.
+struct SendRun {
     /// The same in each run of one command, so that a run continues where the last one ended. 0: no continuation.
     std::uint64_t transfer = 0;
-    bool fresh = false;                       ///< as SendJob::presume_fresh()
-    int stream_fd = 0;                        ///< not closed by the job
-    Role role = Role::client;                 ///< our end of the connection; the client opens the control stream
-    PlanCallback planned{};                   ///< gets the plan of a dry run, and the deletions
-    FileCallback on_file{};                   ///< gets the end of each file; any thread
-    SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
-    ReceiptWriter* receipt = nullptr;         ///< records what is sent; outlives the job
-    bool only_finished = false;               ///< as in ScanOptions
-    bool asked_for = false;                   ///< as in ReadOptions
-    std::optional<message::Sources> found{};  ///< of a pull: the sources, which the receiver is told first
-    std::vector<FailedFile> missing{};        ///< of a push: sources that were not found
+    /// If the receiver requested the transfer: what exists of its sources. It is told that first.
+    std::optional<message::Sources> found{};
+    Scanner::Unfinished unfinished = Scanner::Unfinished::warn;
+    FileCallback on_file{};  ///< gets the end of each file; any thread
 };
 
 /// The disk work as tasks, which walk and read the sources, or read a pipe, and queue the result for the protocol
 /// thread. Only the protocol thread calls it, except where a member says otherwise.
 class ReadingTask {
   public:
-    /// The last three arguments outlive it. `stream`: it reads the options' descriptor instead of the roots.
-    ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
-                JobReport& report);
+    /// The last four arguments outlive it. `stream`: it reads the options' descriptor instead of the roots.
+    ReadingTask(std::vector<SourceRoot> roots, bool stream, const SendOptions& options, const SendRun& run,
+                LateWaker& waker, JobReport& report);
     ~ReadingTask();
     ReadingTask(const ReadingTask&) = delete;
     ReadingTask& operator=(const ReadingTask&) = delete;
 
-    /// Only the first call counts. It moves the lists of rules and names out of the options. `far`: as
-    /// ReadOptions::far.
+    /// Only the first call counts. `far`: as ReadRun::far.
     void start(bool far);
     /// Stops reading; the tasks end soon.
     void stop();
@@ -89,7 +82,8 @@ class ReadingTask {
 
     const std::vector<SourceRoot> roots_;
     const bool stream_;
-    SendJobOptions& options_;
+    const SendOptions& options_;
+    const SendRun& run_;
     LateWaker& waker_;
     JobReport& report_;
     ScanQueue scanned_{kMaxScanQueueBytes};
@@ -109,9 +103,10 @@ class ReadingTask {
 class SendJob final : public Job {
   public:
     /// Checks the sources; invalid_argument or file_io says which one is empty, missing or unreadable.
-    static Result<std::unique_ptr<SendJob>> create(SendJobOptions options, DoneCallback done);
-    /// For a receiver that connected and requested these sources; it is told first which of them exist.
-    static std::unique_ptr<SendJob> create_for_pull(SendJobOptions options, ConfinedSources sources, DoneCallback done);
+    static Result<std::unique_ptr<SendJob>> create(SendOptions options, SendRun run, DoneCallback done);
+    /// For a server's client that requested these sources; it is told first which of them exist.
+    static std::unique_ptr<SendJob> create_for_pull(PullWish wish, ConfinedSources sources, FileCallback on_file,
+                                                    DoneCallback done);
     ~SendJob() override;
 
     /// Call it before the first event, with the part of the control stream that was already read.
@@ -136,7 +131,7 @@ class SendJob final : public Job {
     void on_wake(Instant now, proto::Connection& connection) override;
 
   private:
-    SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
+    SendJob(SendOptions options, SendRun run, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
     void start_reading(const proto::Connection& connection);
@@ -158,7 +153,8 @@ class SendJob final : public Job {
     void on_closed(const proto::CloseReason& reason);
     void settle(Result<void> status);
 
-    SendJobOptions options_;
+    const SendOptions options_;
+    const SendRun run_;
     DoneCallback done_;
     UniqueFd stream_file_;  // owns stream_fd in a pull
 

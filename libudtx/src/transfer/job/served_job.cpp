@@ -151,8 +151,7 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
 void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
     auto options = options_.push();
     if (!options) return end(now, connection, options.error());
-    options->on_file = options_.on_file;
-    auto made = ReceiveJob::create(std::move(*options), done_);
+    auto made = ReceiveJob::create(std::move(*options), {.pull = {}, .on_file = options_.on_file}, done_);
     if (!made) return end(now, connection, made.error());
     ReceiveJob& job = **made;
     job.begin_with(std::move(incoming_));
@@ -166,16 +165,14 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (early_stream_) return end(now, connection, broken("data came with a request"));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
-    SendJobOptions what = request_.take_wish().what;
-    what.only_finished = true;
-    what.on_file = options_.on_file;
-    if (what.names) {
+    PullWish wish = request_.take_wish();
+    if (wish.what.names) {
         // A list of names is relative to the contents of the source.
         const bool directory = sources->roots.size() == 1 && sources->shape == SourceShape::contents;
         if (!directory) return end(now, connection, Error{ErrorCode::refused, "a list of names needs one directory"});
     }
-    if (what.erase && !sources->missing.empty()) what.erase = false;
-    auto made = SendJob::create_for_pull(std::move(what), std::move(*sources), done_);
+    if (!sources->missing.empty()) wish.what.erase = false;
+    auto made = SendJob::create_for_pull(std::move(wish), std::move(*sources), options_.on_file, done_);
     SendJob& job = *made;
     job.begin_with(std::move(incoming_));
     job_ = std::move(made);

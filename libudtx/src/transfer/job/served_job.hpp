@@ -23,7 +23,7 @@ namespace udtx::transfer {
 
 /// The server's owner decides on each request, on the protocol thread. Error refused: it is not allowed.
 struct ServeOptions {
-    std::function<Result<ReceiveJobOptions>()> push;
+    std::function<Result<LandingOptions>()> push;
     std::function<Result<ConfinedSources>(const PullWish&)> pull;
     FileCallback on_file{};        ///< gets the end of each file; any thread
     Rate cap = Rate::infinite();   ///< of this connection, in both directions

@@ -18,6 +18,7 @@
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/options.hpp"
 
 struct stat;
 
@@ -127,11 +128,9 @@ class DiskQuota {
     Time full_until_{};           // until then that is believed without a look
 };
 
-/// Limits of the disk space that senders may fill.
-struct RoomLimits {
-    std::uint64_t min_free = 0;          ///< bytes of the disk that must stay free
-    std::shared_ptr<DiskQuota> quota{};  ///< null: no quota
-    [[nodiscard]] bool any() const noexcept { return min_free > 0 || quota != nullptr; }
-};
+/// True if senders may not fill the whole disk.
+[[nodiscard]] inline bool limits_room(const LandingOptions& options) noexcept {
+    return options.min_free > 0 || options.quota;
+}
 
 }  // namespace udtx::transfer

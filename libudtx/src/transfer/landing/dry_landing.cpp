@@ -73,16 +73,13 @@ bool is_copied(LandingReport& report, int error, const std::string& path) {
 /// Reports what would happen to each file, and changes nothing.
 class DryLanding final : public Landing {
   public:
-    DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, LandingReport& report)
+    DryLanding(ConfinedDir root, const message::Offer& offer, const LandingOptions& options, LandingReport& report)
         : root_(std::move(root)),
+          offer_(agreed(offer, options)),
           report_(report),
           erase_(offer.erase),
-          preserve_(offer.preserve),
-          set_id_(rights.keeps_set_id(offer)),
-          owner_(offer.owner && ::geteuid() == 0),
-          counts_(!rights.plan_told),
-          hash_(offer.hash),
-          old_(root_, rights.old_options(offer), report),
+          counts_(!options.planned),
+          old_(root_, offer_, report),
           claims_(root_),
           eraser_(root_, true, claims_,
                   {[&report](const std::string& path) {
@@ -163,7 +160,7 @@ class DryLanding final : public Landing {
     bool finish_more() {
         if (erase_ && eraser_.go_on()) return true;
         finish_ = false;
-        const message::Confirm confirm{totals_of(report_.job), RootDigest(hash_).finish()};
+        const message::Confirm confirm{totals_of(report_.job), RootDigest(offer_.hash).finish()};
         report_.confirm(confirm);
         return false;
     }
@@ -237,14 +234,13 @@ class DryLanding final : public Landing {
         if (directory ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode)) return change::kNew;
         std::uint8_t out = 0;
         if (!directory && static_cast<std::uint64_t>(st.st_size) != query.size) out |= change::kSize;
-        if ((preserve_ || !directory) && !old_.has_time(st, query.mtime)) out |= change::kTime;
-        const std::uint32_t bits = set_id_     ? mode_bits::kAll
-                                   : directory ? mode_bits::kOfDirectory
-                                               : mode_bits::kPermissions;
-        const std::uint32_t mode = directory ? mode_bits::of_directory(query.mode, set_id_, owner_) : query.mode;
-        if (preserve_ && ((st.st_mode ^ mode) & bits) != 0) out |= change::kMode;
-        if (owner_ && query.has_owner && st.st_uid != query.user) out |= change::kOwner;
-        if (owner_ && query.has_owner && st.st_gid != query.group) out |= change::kGroup;
+        if ((offer_.preserve || !directory) && !old_.has_time(st, query.mtime)) out |= change::kTime;
+        const std::uint32_t bits = directory && !offer_.set_id ? mode_bits::kOfDirectory : bits_to_set(offer_);
+        const std::uint32_t mode =
+            directory ? mode_bits::of_directory(query.mode, offer_.set_id, offer_.owner) : query.mode;
+        if (offer_.preserve && ((st.st_mode ^ mode) & bits) != 0) out |= change::kMode;
+        if (offer_.owner && query.has_owner && st.st_uid != query.user) out |= change::kOwner;
+        if (offer_.owner && query.has_owner && st.st_gid != query.group) out |= change::kGroup;
         if (query.has_attributes && !has_attributes(path, directory, query.attributes)) out |= change::kAttributes;
         return out;
     }
@@ -270,17 +266,14 @@ class DryLanding final : public Landing {
     }
 
     const ConfinedDir root_;
+    const message::Offer offer_;
     LandingReport& report_;
     std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // the file being hashed for an answer
     std::optional<message::Entry> latest_;                        // a directory or a link: its query follows at once
     std::unordered_set<std::uint64_t> cleared_;  // directories that are counted as deleted, by path key
     bool erase_;
-    bool preserve_;
-    bool set_id_;
-    bool owner_;
-    bool counts_;
+    const bool counts_;    // otherwise the sender reports what would happen, and its counts apply
     bool finish_ = false;  // no more queries arrive
-    HashAlgorithm hash_;
     OldContent old_;
     EntryClaims claims_;
     Eraser eraser_;
@@ -316,8 +309,8 @@ class EmptyDryLanding final : public Landing {
 
 }  // namespace
 
-std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
-                                      LandingReport& report) {
+std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer,
+                                      const LandingOptions& options, LandingReport& report) {
     auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
                                 : base->subdirectory(join_path(offer.destination));
     const bool active = root.ok() && holds_anything(*root);
@@ -328,7 +321,7 @@ std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Of
         auto there = root ? std::optional(std::move(root).value()) : std::nullopt;
         return std::make_unique<EmptyDryLanding>(std::move(there), offer, report);
     }
-    return std::make_unique<DryLanding>(std::move(root).value(), offer, rights, report);
+    return std::make_unique<DryLanding>(std::move(root).value(), offer, options, report);
 }
 
 }  // namespace udtx::transfer

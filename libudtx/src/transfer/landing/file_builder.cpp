@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/state_access.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
@@ -28,10 +29,10 @@ Error not_as_said(const std::string& path) {
                                      "sender left it out: repeat the command"};
 }
 
-FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOptions& options) {
+FileAttributes attributes_of(const message::Entry& entry, const message::Offer& offer) {
     FileAttributes out;
-    out.mode = entry.mode & (options.preserve ? bits_to_set(options) : mode_bits::kPermissions);
-    out.exact_mode = options.preserve;
+    out.mode = entry.mode & (offer.preserve ? bits_to_set(offer) : mode_bits::kPermissions);
+    out.exact_mode = offer.preserve;
     out.set_mtime = true;
     out.mtime = entry.mtime;
     return out;
@@ -39,12 +40,12 @@ FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOption
 
 /// Reads what other shards filled, if another program may have changed it.
 Result<void> check_others(const TargetTree& tree, const JobFile::Version& version, const FileRange& part) {
-    JobFile& job = *tree.options.job;
+    JobFile& job = *tree.run.job;
     const auto others = job.doubtful(version, part);
     if (!others) return others.error();
     if (others->empty()) return {};
     const std::string temporary = temp_name(job.temporary_for(version.path));
-    const auto bad = changed_parts(tree.root, path_in(split_leaf(version.path).directory, temporary), tree.options.hash,
+    const auto bad = changed_parts(tree.root, path_in(split_leaf(version.path).directory, temporary), tree.offer.hash,
                                    *others, [&tree] { return tree.report.checked(0); });
     return bad ? job.judge(version, *bad) : Result<void>(bad.error());
 }
@@ -77,9 +78,9 @@ FileBuilder::FileBuilder(FilesUnderWay& files, const message::Entry& entry, std:
       sparse_(entry.sparse),
       whole_(entry.whole),
       part_(entry.part),
-      attributes_(attributes_of(entry, tree_.options)),
-      verifier_(tree_.options.hash, entry.size) {
-    if (part_ && tree_.options.job != nullptr) unsynced_.shared = tree_.options.job->temporary_for(path_);
+      attributes_(attributes_of(entry, tree_.offer)),
+      verifier_(tree_.offer.hash, entry.size) {
+    if (part_ && tree_.run.job != nullptr) unsynced_.shared = tree_.run.job->temporary_for(path_);
 }
 
 void FileBuilder::advance(FileState to) {
@@ -101,11 +102,11 @@ std::uint64_t FileBuilder::missing_in_quota(std::uint64_t piece) const {
     if (reserved_ && !is_sparse()) return 0;
     constexpr std::uint64_t kBlock = 4096;
     const std::uint64_t bytes = ((is_sparse() ? piece : size_) + kBlock - 1) / kBlock * kBlock;
-    return tree_.options.room.quota->is_known(bytes) ? 0 : bytes;
+    return StateAccess::of(*tree_.options.quota)->is_known(bytes) ? 0 : bytes;
 }
 
 Result<void> FileBuilder::set_meta(const message::Meta& meta) {
-    if (tree_.options.owner && meta.has_owner) attributes_.owner = Owner{meta.user, meta.group};
+    if (tree_.offer.owner && meta.has_owner) attributes_.owner = Owner{meta.user, meta.group};
     if (meta.attributes.empty()) return {};
     if (auto opened = ensure_open(); !opened) return opened;
     const int error = temporary_->set_attributes(meta.attributes);
@@ -124,8 +125,8 @@ Result<void> FileBuilder::write(const WholePiece& piece) {
         if (auto reserved = reserve(where.length); !reserved) return reserved;
     }
     arrived_ += where.length;
-    auto written = tree_.options.sparse ? temporary_->write_sparse(where.file_offset, data.bytes())
-                                        : temporary_->write(where.file_offset, data.bytes());
+    auto written = tree_.offer.sparse ? temporary_->write_sparse(where.file_offset, data.bytes())
+                                      : temporary_->write(where.file_offset, data.bytes());
     if (!written) return written;
     // The sender may have begun the file before it knew that it exists here. Then it stops after the first piece.
     if (where.ordinal > 0 || where.length >= size_) go_on();
@@ -275,7 +276,7 @@ Result<void> FileBuilder::share_temporary() {
         const auto named = temporary_->try_name(tree_.root);
         return named ? Result<JobFile::Opened>({true}) : named.error();
     };
-    return tree_.options.job->begin(version(), open);
+    return tree_.run.job->begin(version(), open);
 }
 
 void FileBuilder::remove_temporary() {
@@ -283,7 +284,7 @@ void FileBuilder::remove_temporary() {
 }
 
 Result<void> FileBuilder::reserve(std::uint64_t piece) {
-    const bool limited = tree_.options.room.any();
+    const bool limited = limits_room(tree_.options);
     // The places of holes are not known in advance.
     if (is_sparse()) return limited ? tree_.find_room(*temporary_, 0, piece) : Result<void>();
     if (!reserved_) {
@@ -317,7 +318,7 @@ void FileBuilder::note_piece(ProvenPiece piece) {
 
 Result<void> FileBuilder::complete() {
     // Blocks take more space than bytes, and not every file was checked before.
-    if (tree_.options.room.quota) {
+    if (tree_.options.quota) {
         if (auto room = tree_.find_room(*temporary_, 0); !room) return room;
     }
     bool timed = true;
@@ -342,7 +343,7 @@ std::function<Result<bool>(int)> FileBuilder::fill() const {
         if (const auto checked = check_others(tree, version, part); !checked) return checked.error();
         struct stat st = {};
         if (::fstat(fd, &st) != 0) return io_error("cannot examine", version.path, errno);
-        const auto whole = tree.options.job->fill(version, part, pieces, times_of(st));
+        const auto whole = tree.run.job->fill(version, part, pieces, times_of(st));
         if (!whole || !*whole) return whole;
         const auto done = TempFile::complete(fd, version.path, version.size, attributes, tree.unset_of(version.path));
         if (!done) return done.error();
@@ -359,10 +360,10 @@ void FileBuilder::submit() {
     CommitOrder order = temporary_->into_commit(index_, bytes, holes_ || is_sparse());
     order.length = size_;
     if (last_) {
-        order.proof = FileProof{tree_.options.hash, std::move(*last_)};
+        order.proof = FileProof{tree_.offer.hash, std::move(*last_)};
         if (!part_ && !holes_) order.proof->whole = end_->digest;
         if (part_) {
-            order.proof->pieces = [job = tree_.options.job, version = version()] {
+            order.proof->pieces = [job = tree_.run.job, version = version()] {
                 return job->claimed(version, {0, version.size});
             };
         }
@@ -385,7 +386,7 @@ Result<bool> FileBuilder::end_kept() {
     const auto proven = tree_.old.proven_file(path_, size_);
     // It was counted when it was answered for, except with a receipt.
     if (!proven && tree_.old.is_same(path_, size_, attributes_.mtime)) {
-        if (tree_.options.announce_all) tree_.note_unchanged(EntryType::file, path_);
+        if (tree_.options.receipt) tree_.note_unchanged(EntryType::file, path_);
         return true;
     }
     const auto refreshed = proven ? refresh(proven->st) : Result<void>(not_as_said(path_));
@@ -459,7 +460,7 @@ bool FileBuilder::may_continue() {
     // This run writes no more into the file that other shards fill too.
     const UniqueFd fd = temporary_->open_again(tree_.root);
     struct stat st = {};
-    if (fd && ::fstat(fd.get(), &st) == 0) tree_.options.job->leave(version(), times_of(st));
+    if (fd && ::fstat(fd.get(), &st) == 0) tree_.run.job->leave(version(), times_of(st));
     return true;
 }
 

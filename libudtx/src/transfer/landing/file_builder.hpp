@@ -86,7 +86,7 @@ class FileBuilder {
     void remove_temporary();
     [[nodiscard]] bool may_continue();
     /// True if the file may have holes at unknown places, or contains what other shards send.
-    [[nodiscard]] bool is_sparse() const { return sparse_ || part_ || tree_.options.sparse; }
+    [[nodiscard]] bool is_sparse() const { return sparse_ || part_ || tree_.offer.sparse; }
     /// Finds room for the whole file, once. For a file that may have holes: finds room for the next piece.
     Result<void> reserve(std::uint64_t piece);
     Result<void> keep_piece(const Extent& piece, std::uint64_t ordinal);

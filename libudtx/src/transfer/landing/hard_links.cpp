@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/state_access.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
@@ -91,7 +92,7 @@ int WaitingLinks::open() {
 int WaitingLinks::find_room(std::uint64_t bytes) {
     struct stat st = {};
     if (limits_.quota && ::fstat(file_.get(), &st) == 0) {
-        if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(limits_.quota, st, false);
+        if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(StateAccess::of(*limits_.quota), st, false);
         if (!charge_->grow(bytes)) return EDQUOT;
     }
     struct statvfs system = {};
@@ -235,7 +236,7 @@ void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int e
     attributes.exact_mode = true;
     attributes.set_mtime = true;
     attributes.mtime = mtime_of(of);
-    if (tree_.options.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
+    if (tree_.offer.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
     int error = 0;
     UniqueFd from = tree_.root.open_at(join_path(split_path(link.target)), O_RDONLY, 0, error);
     if (!from) return tree_.fail(link.index, path, io_error("cannot read for a hard link", path, error));

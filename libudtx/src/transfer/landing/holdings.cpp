@@ -106,13 +106,13 @@ bool Holdings::may_come(const message::Query& query, const std::string& path) {
 }
 
 bool Holdings::is_journaled(const message::Query& query, const std::string& path) {
-    if (tree_.options.journal == nullptr || tree_.old.must_stay(path)) return false;
+    if (tree_.run.journal == nullptr || tree_.old.must_stay(path)) return false;
     // If the right file was put there meanwhile, it is not sent again to complete what an earlier run left.
-    const bool stands = tree_.old.has_partial(path) && tree_.options.overwrite != Overwrite::always &&
+    const bool stands = tree_.old.has_partial(path) && tree_.offer.overwrite != Overwrite::always &&
                         tree_.old.is_same(path, query.size, query.mtime);
     if (stands || !tree_.old.is_journaled(path, query)) return false;
     // What was delivered before has the size and time of the source, and may differ from it all the same.
-    return !tree_.options.by_digest || !tree_.old.was_delivered(path, query);
+    return !tree_.offer.by_digest || !tree_.old.was_delivered(path, query);
 }
 
 void Holdings::answer(const message::Query& query, const Reply& reply) {
@@ -131,7 +131,7 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
     const auto has = tree_.old.answer(query, reply);
     if (has == Holding::same || has == Holding::exists) tree_.claims.note_kept(path);
     // With a receipt each file is announced, if only as kept, and is counted then.
-    if (has == Holding::same && !tree_.options.announce_all) {
+    if (has == Holding::same && !tree_.options.receipt) {
         note_stays(query, path, *has);
         tree_.note_unchanged(EntryType::file, path);
     }

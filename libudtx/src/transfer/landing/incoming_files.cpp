@@ -13,7 +13,7 @@ constexpr std::uint64_t kMaxUnfinishedBytes = 64U << 20U;
 }  // namespace
 
 IncomingFiles::IncomingFiles(TargetTree& tree, const Holdings& holdings)
-    : tree_(tree), holdings_(holdings), under_way_{tree, Hasher(tree.options.hash)} {}
+    : tree_(tree), holdings_(holdings), under_way_{tree, Hasher(tree.offer.hash)} {}
 
 FileBuilder* IncomingFiles::find(std::uint64_t index) {
     const auto at = files_.find(index);
@@ -66,7 +66,7 @@ void IncomingFiles::begin(const message::Entry& entry, const std::string& path) 
     }
     files_.try_emplace(entry.index, under_way_, entry, path);
     with(entry.index, [&](FileBuilder&) -> Result<void> {
-        if (!entry.part || tree_.options.job != nullptr) return {};
+        if (!entry.part || tree_.run.job != nullptr) return {};
         return Error{ErrorCode::refused,
                      "'" + escape_name(path) + "' is divided between shards: run the receiver without --no-resume"};
     });
@@ -143,9 +143,9 @@ void IncomingFiles::clear() noexcept {
 }
 
 std::uint64_t IncomingFiles::missing_in_quota(std::uint64_t index, std::uint64_t piece) {
-    const FileBuilder* const file = tree_.options.room.quota ? find(index) : nullptr;
+    const FileBuilder* const file = tree_.options.quota ? find(index) : nullptr;
     const std::uint64_t bytes = file == nullptr ? 0 : file->missing_in_quota(piece);
-    if (bytes > 0 && tree_.options.occupied) tree_.flush();
+    if (bytes > 0 && tree_.run.occupied) tree_.flush();
     return bytes;
 }
 

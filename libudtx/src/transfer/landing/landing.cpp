@@ -150,9 +150,11 @@ LandingReport::News LandingReport::take(Lists lists) {
     return out;
 }
 
-OldContentOptions TreeRights::old_options(const message::Offer& offer) const {
-    const std::uint32_t bits = !offer.preserve ? 0 : keeps_set_id(offer) ? mode_bits::kAll : mode_bits::kPermissions;
-    return {offer.hash, std::min(offer.overwrite, overwrite), offer.by_digest, bits, offer.dry_run};
+message::Offer agreed(message::Offer offer, const LandingOptions& options) {
+    offer.overwrite = std::min(offer.overwrite, options.overwrite);
+    offer.owner = offer.owner && ::geteuid() == 0;
+    offer.set_id = offer.set_id && offer.preserve;
+    return offer;
 }
 
 std::uint64_t random_number() {

@@ -170,22 +170,9 @@ class Landing {
     [[nodiscard]] virtual std::uint64_t held() const { return 0; }
 };
 
-/// What the receiver's owner allows senders to do.
-struct TreeRights {
-    bool resume = true;
-    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's choice applies
-    bool announce_all = false;                ///< senders must announce unchanged files too
-    bool plan_told = false;                   ///< dry run: the sender reports what would happen, and its counts apply
-    RoomLimits room{};                        ///< limits of the disk
-    bool keep_base = false;                   ///< the base itself keeps its mode, owner and time
-    bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept if the sender asks for it
-
-    [[nodiscard]] bool keeps_set_id(const message::Offer& offer) const noexcept {
-        return offer.preserve && offer.set_id && allow_set_id;
-    }
-    [[nodiscard]] OldContentOptions old_options(const message::Offer& offer) const;
-};
-
+/// The offer as far as it applies here: the stricter choice of what to overwrite, owners only where they can be set,
+/// and special bits only with modes.
+[[nodiscard]] message::Offer agreed(message::Offer offer, const LandingOptions& options);
 /// A random number for names of temporary files.
 [[nodiscard]] std::uint64_t random_number();
 /// True if there are entries besides this program's own files, or if the directory cannot be read.
@@ -198,14 +185,14 @@ struct TreeRights {
 
 /// Writes a tree below `base`, as the offer says.
 [[nodiscard]] std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer,
-                                                 const TreeRights& rights, LandingReport& report);
+                                                 const LandingOptions& options, LandingReport& report);
 /// A dry run: reports what would happen to each entry, and changes nothing. `base`: null if the directory does not
 /// exist.
 [[nodiscard]] std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer,
-                                                    const TreeRights& rights, LandingReport& report);
+                                                    const LandingOptions& options, LandingReport& report);
 /// Writes a stream to the file that the offer names. Refuses it if an existing entry must stay.
 [[nodiscard]] std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer,
-                                                 const TreeRights& rights, LandingReport& report);
+                                                 const LandingOptions& options, LandingReport& report);
 /// Writes a stream to a descriptor and waits for its reader until `stop`.
 [[nodiscard]] std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
                                                  LandingReport& report);

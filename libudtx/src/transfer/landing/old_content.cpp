@@ -38,9 +38,9 @@ Error changed_here(const std::string& path) {
             "'" + escape_name(path) + "' was changed here by another program during the transfer: repeat the command"};
 }
 
-OldContent::OldContent(const ConfinedDir& root, OldContentOptions options, Report& report, ResumeJournal* journal,
+OldContent::OldContent(const ConfinedDir& root, const message::Offer& agreed, Report& report, ResumeJournal* journal,
                        JobFile* job)
-    : root_(root), options_(options), report_(report), journal_(journal), job_(job), hasher_(options.hash) {
+    : root_(root), offer_(agreed), report_(report), journal_(journal), job_(job), hasher_(agreed.hash) {
     if (journal_ == nullptr) return;
     for (const auto& [key, partial] : journal_->earlier().partials) {
         partials_[key] = {partial.path, partial.pieces, partial.shared};
@@ -58,7 +58,7 @@ bool OldContent::look(const std::string& path, struct stat& st) {
 
 bool OldContent::must_stay(const std::string& path) {
     struct stat st = {};
-    return options_.overwrite == Overwrite::never && (look(path, st) || is_barrier(directory_error_));
+    return offer_.overwrite == Overwrite::never && (look(path, st) || is_barrier(directory_error_));
 }
 
 bool OldContent::is_directory(const std::string& path) {
@@ -68,7 +68,7 @@ bool OldContent::is_directory(const std::string& path) {
 
 bool OldContent::is_same(const std::string& path, std::uint64_t size, const FileTime& mtime) {
     struct stat st = {};
-    return !options_.by_digest && look(path, st) && has_size(st, size) && has_time(st, mtime);
+    return !offer_.by_digest && look(path, st) && has_size(st, size) && has_time(st, mtime);
 }
 
 bool OldContent::is_journaled(const std::string& path, const message::Query& query) {
@@ -113,16 +113,16 @@ std::optional<Holding> OldContent::answer(const message::Query& query, const Rep
     };
     struct stat st = {};
     const bool there = look(path, st);
-    if (options_.overwrite == Overwrite::never && (there || is_barrier(directory_error_))) return say(Holding::exists);
+    if (offer_.overwrite == Overwrite::never && (there || is_barrier(directory_error_))) return say(Holding::exists);
     if (!there) return say(Holding::nothing);
-    if (options_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
+    if (offer_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
     const auto size = static_cast<std::uint64_t>(st.st_size);
-    if (!options_.by_digest && size == query.size && has_time(st, query.mtime)) {
+    if (!offer_.by_digest && size == query.size && has_time(st, query.mtime)) {
         set_mode(path, st, query.mode);
         return say(Holding::same);
     }
     // A dry run reads a file only if that may show that its content is the same.
-    if (options_.dry_run && !options_.by_digest && size != query.size) return say(Holding::last_pieces);
+    if (offer_.dry_run && !offer_.by_digest && size != query.size) return say(Holding::last_pieces);
     // The part goes into a file that other shards fill too, and not into a copy of the older version.
     if (query.part) return say(Holding::nothing);
     const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
@@ -137,8 +137,9 @@ std::optional<Holding> OldContent::answer(const message::Query& query, const Rep
 }
 
 void OldContent::set_mode(const std::string& path, const struct stat& st, std::uint32_t mode) {
-    const std::uint32_t wanted = mode & options_.mode_bits;
-    if (options_.mode_bits == 0 || options_.dry_run || (st.st_mode & options_.mode_bits) == wanted) return;
+    const std::uint32_t bits = bits_to_set(offer_);
+    const std::uint32_t wanted = mode & bits;
+    if (bits == 0 || offer_.dry_run || (st.st_mode & bits) == wanted) return;
     if (st.st_nlink > 1) return shared_mode_(path, wanted);
     int error = 0;
     const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
@@ -170,7 +171,7 @@ void OldContent::answer_from_journal(const message::Query& query, const Reply& r
     struct stat st = {};
     const bool whole = fd && ::fstat(fd.get(), &st) == 0 && has_size(st, done->size);
     reading_.emplace<ProvingDelivered>(
-        ProvingDelivered{key, query.number, *done, std::move(fd), FileDigest(options_.hash, done->size), 0, st, whole});
+        ProvingDelivered{key, query.number, *done, std::move(fd), FileDigest(offer_.hash, done->size), 0, st, whole});
 }
 
 bool OldContent::go_on(const Reply& reply) {

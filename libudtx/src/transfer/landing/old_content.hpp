@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/file/journal.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/file/quirks/disk_times.hpp"
@@ -23,13 +24,11 @@
 
 namespace udtx::transfer {
 
-struct OldContentOptions {
-    HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    Overwrite overwrite = Overwrite::diff;
-    bool by_digest = false;
-    std::uint32_t mode_bits = 0;  ///< mode bits to set on files that are the same otherwise
-    bool dry_run = false;
-};
+/// The bits of a file's mode that are set; 0: none, the umask decides.
+[[nodiscard]] inline std::uint32_t bits_to_set(const message::Offer& agreed) noexcept {
+    if (!agreed.preserve) return 0;
+    return agreed.set_id ? mode_bits::kAll : mode_bits::kPermissions;
+}
 
 /// An existing file is no longer what an answer has reported.
 [[nodiscard]] Error changed_here(const std::string& path);
@@ -39,7 +38,7 @@ class OldContent {
     using Reply = std::function<void(message::Answer)>;
 
     /// All of them must outlive this object. `journal`: null if nothing is resumed. `job`: the job's file for a shard.
-    OldContent(const ConfinedDir& root, OldContentOptions options, Report& report, ResumeJournal* journal = nullptr,
+    OldContent(const ConfinedDir& root, const message::Offer& agreed, Report& report, ResumeJournal* journal = nullptr,
                JobFile* job = nullptr);
     /// Called with the mode that a file that is the same otherwise is to get, if it has several names.
     using SharedMode = std::function<void(const std::string& path, std::uint32_t mode)>;
@@ -160,7 +159,7 @@ class OldContent {
     bool read_more(ProvingDelivered& file, const Reply& reply);
 
     const ConfinedDir& root_;
-    OldContentOptions options_;
+    const message::Offer& offer_;
     Report& report_;
     ResumeJournal* journal_;
     JobFile* job_;

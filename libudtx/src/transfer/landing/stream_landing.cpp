@@ -166,24 +166,26 @@ class PipeLanding final : public StreamLanding {
 
 class FileLanding final : public StreamLanding {
   public:
-    FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights, LandingReport& report)
-        : StreamLanding(report, offer.hash, offer.destination.back()), hash_(offer.hash), room_(rights.room) {
-        if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
+    FileLanding(const ConfinedDir& base, const message::Offer& offer, const LandingOptions& options,
+                LandingReport& report)
+        : StreamLanding(report, offer.hash, offer.destination.back()),
+          hash_(offer.hash),
+          options_(options),
+          keep_existing_(agreed(offer, options).overwrite == Overwrite::never) {
+        if (const auto begun = begin(base, offer.destination); !begun) fail(begun.error());
     }
     ~FileLanding() override {
         if (file_) file_->remove(*root_);
     }
 
   private:
-    Result<void> begin(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights) {
-        std::vector<std::string> directory = offer.destination;
+    Result<void> begin(const ConfinedDir& base, std::vector<std::string> directory) {
         directory.pop_back();
         report_.job.set_place([place = join_path(directory)](const auto&, auto) { return place; });
         auto root = base.make_subdirectory(join_path(directory));
         if (!root) return root.error();
         root_ = std::move(root).value();
         mark_in_use(*root_);
-        keep_existing_ = rights.old_options(offer).overwrite == Overwrite::never;
         // A pipe can be read only once, so an unwanted stream is refused before that.
         const Occupant there = occupant_of(*root_, name_);
         if (there == Occupant::directory) return is_directory(name_);
@@ -195,8 +197,8 @@ class FileLanding final : public StreamLanding {
         return {};
     }
     Result<void> write(std::span<const std::byte> bytes, std::uint64_t offset) override {
-        if (room_.any()) {
-            if (auto room = file_->find_room(offset + bytes.size(), room_); !room) return room;
+        if (limits_room(options_)) {
+            if (auto room = file_->find_room(offset + bytes.size(), options_); !room) return room;
         }
         return file_->write(offset, bytes);
     }
@@ -220,9 +222,9 @@ class FileLanding final : public StreamLanding {
     }
 
     const HashAlgorithm hash_;
-    const RoomLimits room_;
+    const LandingOptions& options_;
+    const bool keep_existing_;
     std::optional<ConfinedDir> root_;
-    bool keep_existing_ = false;
     std::optional<TempFile> file_;
 };
 
@@ -234,9 +236,9 @@ std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const St
     return std::make_unique<PipeLanding>(fd, offer, stop, report);
 }
 
-std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer, const LandingOptions& options,
                                    LandingReport& report) {
-    return std::make_unique<FileLanding>(base, offer, rights, report);
+    return std::make_unique<FileLanding>(base, offer, options, report);
 }
 
 }  // namespace udtx::transfer

@@ -57,29 +57,26 @@ std::optional<Error> DiskWatch::failed(const Error& error) {
                  error.system_error};
 }
 
-std::uint32_t bits_to_set(const TreeWriterOptions& options) {
-    if (!options.preserve) return 0;
-    return options.set_id ? mode_bits::kAll : mode_bits::kPermissions;
-}
-
-TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, Report& tell)
+TargetTree::TargetTree(ConfinedDir root_directory, const message::Offer& agreed, const LandingOptions& how, TreeRun now,
+                       Report& tell)
     : root(std::move(root_directory)),
       claims(root),
+      offer(agreed),
       options(how),
+      run(now),
       report(tell),
-      old(root, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false}, report,
-          options.journal, options.job),
+      old(root, offer, report, run.journal, run.job),
       own_files(claims),
       shared(*this),
-      lent(root, options.journal),
+      lent(root, run.journal),
       unsynced(root) {
-    if (options.root_mode) lent.owe("", *options.root_mode);
+    if (run.root_mode) lent.owe("", *run.root_mode);
     old.on_shared_mode([this](const std::string& path, std::uint32_t mode) {
         Change change;
         change.mode = mode;
         shared.defer(path, std::move(change));
     });
-    if (options.erase) {
+    if (offer.erase) {
         eraser.emplace(
             root, false, claims,
             EraseCallbacks{[this](const std::string& path) { note_erased(path); },
@@ -87,7 +84,7 @@ TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, Report
                            [this] { return report.checked(0); },
                            [this](const std::string& directory) { return lent.lend(directory); }});
     }
-    if (options.journal != nullptr) journal.emplace(root, *options.journal);
+    if (run.journal != nullptr) journal.emplace(root, *run.journal);
     committer_.emplace(root, claims, report,
                        [this](const auto& orders, const auto& batch) { on_committed(orders, batch); });
 }
@@ -112,7 +109,7 @@ void TargetTree::on_committed(const std::vector<CommitOrder>& orders, const Comm
 void TargetTree::on_named(const CommitOrder& order, CommitState state) {
     const std::string path = order.path();
     if (state == CommitState::named) {
-        if (order.fill) options.job->named(path);
+        if (order.fill) run.job->named(path);
         if (order.is) own_files.add(path, *order.is);
     }
     if (state == CommitState::skipped) return report.ended(Ended::skipped, order.type, path, 0);
@@ -148,11 +145,11 @@ void TargetTree::note_erased(const std::string& path) {
 }
 
 bool TargetTree::stays(int error_number) const {
-    return options.overwrite == Overwrite::never && is_barrier(error_number);
+    return offer.overwrite == Overwrite::never && is_barrier(error_number);
 }
 
 Result<bool> TargetTree::make_way(const std::string& path, const std::function<Result<void>()>& ready) {
-    if (!options.occupied || options.overwrite == Overwrite::never || !old.is_directory(path)) return false;
+    if (!run.occupied || offer.overwrite == Overwrite::never || !old.is_directory(path)) return false;
     if (auto taken = claims.take(path); !taken) return taken.error();
     if (auto is_ready = ready(); !is_ready) return is_ready.error();
     // Complete the other pending commits before the directory goes.
@@ -187,7 +184,7 @@ void TargetTree::submit_link(CommitOrder commit, int parent) {
 }
 
 void TargetTree::submit(CommitOrder commit, bool replaces_directory) {
-    commit.keep_existing = options.overwrite == Overwrite::never;
+    commit.keep_existing = offer.overwrite == Overwrite::never;
     if (replaces_directory) commit.remove_replaced = remove_replaced(commit.path());
     committer_->submit(std::move(commit));
     // The committer's task uses the eraser now.
@@ -233,15 +230,15 @@ Result<TempFile> TargetTree::copy_standing(const std::string& path, std::uint64_
 }
 
 Result<void> TargetTree::find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more) {
-    auto room = file.find_room(bytes, options.room, more);
+    auto room = file.find_room(bytes, options, more);
     // Files that were replaced meanwhile free space on the disk. A quota learns that only from a look at the disk.
-    if (room || !options.occupied || room.error().system_error == EDQUOT) return room;
+    if (room || !run.occupied || room.error().system_error == EDQUOT) return room;
     committer_->flush();
-    return file.find_room(bytes, options.room, more);
+    return file.find_room(bytes, options, more);
 }
 
 std::uint64_t TargetTree::unique_of_file(std::uint64_t index, const std::string& path) const {
-    return journal ? options.journal->unique_for(path) : options.unique + index;
+    return journal ? run.journal->unique_for(path) : run.unique + index;
 }
 
 std::uint64_t TargetTree::unique_of_link(std::uint64_t index, const std::string& path) const {
@@ -273,7 +270,7 @@ void TargetTree::close_journal(bool complete) {
 }
 
 void SharedInodes::note_link(const std::string& path, const std::string& target) {
-    if (!tree_.options.occupied || linked_.size() >= kMaxLinked || !check_path(split_path(target))) return;
+    if (!tree_.run.occupied || linked_.size() >= kMaxLinked || !check_path(split_path(target))) return;
     if (is_same_file(tree_.root, path, target)) ++linked_[path_key(join_path(split_path(target)))];
 }
 
@@ -346,7 +343,7 @@ void SharedInodes::set(EntryType type, const std::string& path, int fd, const st
         const bool owned = check(Belonging::owner, set_owner(fd, *change.owner));
         if (!owned) mode &= mode_bits::kPermissions;  // the wrong owner's rights
         // Changing the owner clears these bits.
-        reset = reset || (owned && tree_.options.set_id && type == EntryType::file && (mode & mode_bits::kSetId) != 0);
+        reset = reset || (owned && tree_.offer.set_id && type == EntryType::file && (mode & mode_bits::kSetId) != 0);
     }
     int error = write_attributes(fd, change.attributes, change.all_attributes);
     // If the owner may not write the file, it gets that right for a moment.
@@ -363,7 +360,7 @@ void SharedInodes::set(EntryType type, const std::string& path, int fd, const st
 
 Result<void> SharedInodes::replace(const std::string& path, const Change& change, int fd, const struct stat& st) {
     FileAttributes attributes;
-    const std::uint32_t bits = tree_.options.preserve ? bits_to_set(tree_.options) : mode_bits::kPermissions;
+    const std::uint32_t bits = tree_.offer.preserve ? bits_to_set(tree_.offer) : mode_bits::kPermissions;
     attributes.mode = change.mode.value_or(mode_without_list(fd, st.st_mode & bits));
     attributes.exact_mode = attributes.set_mtime = true;
     attributes.mtime = change.mtime.value_or(mtime_of(st));

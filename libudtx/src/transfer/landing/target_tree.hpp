@@ -166,34 +166,22 @@ class DiskWatch {
 // The tree that is being written, shared by everything that writes to it. It decides what may be in the way of a name,
 // how a complete entry gets its name, and who is told of the result.
 
-struct TreeWriterOptions {
-    bool preserve = false;
-    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+/// What is known of the destination and of one run, besides the offer and the options.
+struct TreeRun {
     std::uint64_t unique = 0;          ///< makes temporary names differ from those of other jobs
     ResumeJournal* journal = nullptr;  ///< null: incomplete files are removed; otherwise another run continues them
     JobFile* job = nullptr;            ///< with a journal, for a shard: records the files that other shards fill too
-    Overwrite overwrite = Overwrite::diff;
-    bool by_digest = false;
-    bool sparse = false;                       ///< zeros become holes
-    bool owner = false;                        ///< user and group are set as the sender says
-    bool erase = false;                        ///< what the sender does not have is deleted at the end
-    bool occupied = true;                      ///< the directory had entries before
-    bool set_id = false;                       ///< with `preserve`: special bits of files are kept
-    RoomLimits room{};                         ///< limits of the disk
-    bool own_top = false;                      ///< the root may get the mode, owner and time that are sent for it
-    bool announce_all = false;                 ///< unchanged files are announced too, as kept, for a receipt
+    bool occupied = true;              ///< the directory had entries before
     std::optional<std::uint32_t> root_mode{};  ///< the root's mode before its owner opened it up
     std::size_t hard_link_bytes = 64U << 20U;  ///< the memory for hard links that wait; more of them wait on the disk
 };
 
-/// The bits of a file's mode that are set.
-[[nodiscard]] std::uint32_t bits_to_set(const TreeWriterOptions& options);
-
 /// For the writer's task, except what on_committed() uses.
 class TargetTree {
   public:
-    /// `report` must outlive this object.
-    TargetTree(ConfinedDir root, TreeWriterOptions options, Report& report);
+    /// `agreed`, `options` and `report` must outlive this object. `agreed`: the result of agreed().
+    TargetTree(ConfinedDir root, const message::Offer& agreed, const LandingOptions& options, TreeRun run,
+               Report& report);
     TargetTree(const TargetTree&) = delete;
     TargetTree& operator=(const TargetTree&) = delete;
 
@@ -253,7 +241,9 @@ class TargetTree {
 
     const ConfinedDir root;
     EntryClaims claims;
-    const TreeWriterOptions options;
+    const message::Offer& offer;
+    const LandingOptions& options;
+    const TreeRun run;
     Report& report;
     OldContent old;
     OwnFiles own_files;

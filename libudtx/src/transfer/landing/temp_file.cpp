@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/chunk.hpp"
+#include "base/state_access.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/landing.hpp"
@@ -216,14 +217,14 @@ Result<void> TempFile::charge(const struct stat& st, std::uint64_t bytes, const 
     return error("no room in the key's quota (at the receiver: delete something, or raise the quota) for", EDQUOT);
 }
 
-Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more) {
+Result<void> TempFile::find_room(std::uint64_t bytes, const LandingOptions& limits, std::uint64_t more) {
     struct statvfs system = {};
     struct stat st = {};
     if (::fstat(fd_.get(), &st) != 0) return {};
     const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
     bytes = std::max(bytes, held + more);
     if (limits.quota) {
-        if (auto charged = charge(st, bytes, limits.quota); !charged) return charged;
+        if (auto charged = charge(st, bytes, StateAccess::of(*limits.quota)); !charged) return charged;
     }
     if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return {};  // the size is unknown
     const std::uint64_t spare = limits.min_free;

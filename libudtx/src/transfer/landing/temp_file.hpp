@@ -61,7 +61,7 @@ class TempFile {
     Result<void> try_name(const ConfinedDir& root) const;
     /// file_io with ENOSPC or EDQUOT: the disk or the limits have no room for a file of `bytes`, or for `more` than it
     /// holds. From then on, a quota is charged with the file.
-    [[nodiscard]] Result<void> find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more = 0);
+    [[nodiscard]] Result<void> find_room(std::uint64_t bytes, const LandingOptions& limits, std::uint64_t more = 0);
     /// Call it before something is removed for the file: syncs its content and tests whether it can be renamed.
     Result<void> try_commit(const ConfinedDir& root) const;
     /// Reserves the space that is still missing up to `bytes`. Fails only if there is no space.

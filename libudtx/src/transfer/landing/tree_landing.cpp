@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/state_access.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
@@ -196,8 +197,14 @@ constexpr std::size_t kMostTops = 16;
 
 class TreeLanding final : public Landing {
   public:
-    TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, LandingReport& report)
-        : base_(base), offer_(std::move(offer)), rights_(rights), report_(report) {}
+    TreeLanding(const ConfinedDir& base, const message::Offer& offer, const LandingOptions& options,
+                LandingReport& report)
+        : base_(base),
+          offer_(agreed(offer, options)),
+          options_(options),
+          report_(report),
+          drops_owners_(offer.owner && !offer_.owner),
+          keeps_more_(offer_.overwrite < offer.overwrite) {}
     ~TreeLanding() override {
         if (!writer_) {
             if (root_ && root_mode_) static_cast<void>(set_mode(root_->fd(), *root_mode_));
@@ -272,7 +279,7 @@ class TreeLanding final : public Landing {
     bool must_look(std::uint64_t index, std::uint64_t piece) {
         if (std::exchange(looked_, false)) return false;
         const std::uint64_t missing = writer_->files().missing_in_quota(index, piece);
-        if (missing > 0) look_.emplace(rights_.room.quota, missing);
+        if (missing > 0) look_.emplace(StateAccess::of(*options_.quota), missing);
         return missing > 0;
     }
     /// Continues the look at the disk. False: it is not complete yet.
@@ -359,8 +366,10 @@ class TreeLanding final : public Landing {
 
     const ConfinedDir& base_;
     const message::Offer offer_;
-    const TreeRights rights_;
+    const LandingOptions& options_;
     LandingReport& report_;
+    const bool drops_owners_;  // the sender asks for them, and they cannot be set here
+    const bool keeps_more_;    // of what exists than the sender asks for
     bool opened_ = false;
     bool barred_ = false;  // the other shards of its job do not allow it
     bool answering_ = false;
@@ -421,7 +430,7 @@ void TreeLanding::open_journal() {
     auto own_root = root_->make_subdirectory("");
     if (!own_root) {
         notes_ = "no resume: " + own_root.error().message;
-    } else if (!rights_.resume) {
+    } else if (!options_.resume) {
         notes_ = "no resume: the receiver runs with --no-resume";
     } else {
         opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&report = report_] {
@@ -431,7 +440,7 @@ void TreeLanding::open_journal() {
 }
 
 bool TreeLanding::may_join() {
-    if (!offer_.shard || offer_.transfer == 0 || !rights_.resume) return true;
+    if (!offer_.shard || offer_.transfer == 0 || !options_.resume) return true;
     auto own_root = root_->make_subdirectory("");
     if (!own_root) return true;
     const auto checked = JobFile::check(std::move(own_root).value(), *offer_.shard, offer_.hash);
@@ -465,15 +474,12 @@ bool TreeLanding::open_job() {
 }
 
 void TreeLanding::begin() {
-    const OldContentOptions old = rights_.old_options(offer_);
-    const bool owner = offer_.owner && ::geteuid() == 0;
-    if (offer_.owner && !owner) {
+    if (drops_owners_) {
         say(notes_,
             "owner and group, and set-group-ID where others may write, are not preserved: the receiver does not "
             "run as root");
     }
-    const bool stricter = old.overwrite < offer_.overwrite;
-    if (stricter && old.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
+    if (keeps_more_ && offer_.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
     if (!notes_.empty()) report_.job.warn(notes_);
     const bool resumes = journal_ && (!journal_->earlier().empty() || (job_ && job_->has_parts()));
     int error = 0;
@@ -484,34 +490,23 @@ void TreeLanding::begin() {
                          " days ago");
     }
     const bool occupied = error != 0 || holds_anything(names);  // an unreadable directory may have entries
-    answering_ = resumes || (old.overwrite != Overwrite::always && occupied);
+    answering_ = resumes || (offer_.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
-    const TreeWriterOptions options{offer_.preserve,
-                                    offer_.hash,
-                                    random_number(),
-                                    journal_.get(),
-                                    job_.get(),
-                                    old.overwrite,
-                                    old.by_digest,
-                                    offer_.sparse,
-                                    owner,
-                                    offer_.erase,
-                                    occupied,
-                                    rights_.keeps_set_id(offer_),
-                                    rights_.room,
-                                    !rights_.keep_base || !offer_.destination.empty(),
-                                    rights_.announce_all,
-                                    root_mode_};
-    writer_.emplace(std::move(*root_), options, report_);
+    const TreeRun run{.unique = random_number(),
+                      .journal = journal_.get(),
+                      .job = job_.get(),
+                      .occupied = occupied,
+                      .root_mode = root_mode_};
+    writer_.emplace(std::move(*root_), offer_, options_, run, report_);
     report_.job.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
     report_.edit([&](LandingReport::News& news) {
-        news.resume = message::Resume{answering_, notes_, rights_.announce_all, keeps};
+        news.resume = message::Resume{answering_, notes_, options_.receipt.has_value(), keeps};
     });
 }
 
-std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer, const LandingOptions& options,
                                    LandingReport& report) {
-    return std::make_unique<TreeLanding>(base, offer, rights, report);
+    return std::make_unique<TreeLanding>(base, offer, options, report);
 }
 
 }  // namespace udtx::transfer

@@ -14,13 +14,14 @@
 
 namespace udtx::transfer {
 
-TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, Report& report)
-    : tree_(std::move(root), options, report),
+TreeWriter::TreeWriter(ConfinedDir root, const message::Offer& agreed, const LandingOptions& options, TreeRun run,
+                       Report& report)
+    : tree_(std::move(root), agreed, options, run, report),
       holdings_(tree_),
       files_(tree_, holdings_),
       directories_(tree_),
       links_(tree_),
-      root_digest_(options.hash) {}
+      root_digest_(agreed.hash) {}
 
 TreeWriter::~TreeWriter() { abandon(); }
 
@@ -71,10 +72,10 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     });
     if (!made) return tree_.fail(entry.index, path, made.error());
     struct stat st = {};
-    error = tree_.options.preserve ? set_link_time(parent.get(), temporary, entry.mtime) : 0;
+    error = tree_.offer.preserve ? set_link_time(parent.get(), temporary, entry.mtime) : 0;
     if (error != 0) {
         tree_.report.lacks(EntryType::symlink, Belonging::time, path, error);
-    } else if (tree_.options.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    } else if (tree_.offer.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
         tree_.lost_times.look(st, path, entry.mtime);
     }
     CommitOrder commit;
@@ -99,7 +100,7 @@ void TreeWriter::update_meta(const message::Meta& meta, Standing& entry) {
         tree_.root.open_at(path, type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     Change change;
-    if (tree_.options.owner && meta.has_owner) change.owner = Owner{meta.user, meta.group};
+    if (tree_.offer.owner && meta.has_owner) change.owner = Owner{meta.user, meta.group};
     if (error != 0) {
         if (change.owner) tree_.report.lacks(type, Belonging::owner, path, error);
         // The owner may have no right to read it, which does not matter if there is nothing to set.
@@ -149,7 +150,7 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
             tree_.flush();
             ending_ = Ending::rest;
             // In an empty destination, everything has arrived in this run.
-            if (tree_.eraser && all_well() && tree_.options.occupied) {
+            if (tree_.eraser && all_well() && tree_.run.occupied) {
                 ending_ = Ending::erasing;
                 if (auto begun = tree_.eraser->begin(); !begun) tree_.fail(kNoEntry, ".", begun.error());
             }
@@ -201,11 +202,12 @@ constexpr std::uint64_t kMaxDirectoryBytes = 128U << 20U;
 }  // namespace
 
 std::uint32_t MadeDirectories::mode_of(const message::Entry& entry) const noexcept {
-    return mode_bits::of_directory(entry.mode, tree_.options.set_id, tree_.options.owner);
+    return mode_bits::of_directory(entry.mode, tree_.offer.set_id, tree_.offer.owner);
 }
 
 bool MadeDirectories::take_top(const message::Entry& entry) {
-    if (!tree_.options.preserve || !tree_.options.own_top) return false;
+    const bool stays = tree_.options.keep_base && tree_.offer.destination.empty();
+    if (!tree_.offer.preserve || stays) return false;
     top_ = Made{{}, mode_of(entry), entry.mtime};
     return true;
 }
@@ -232,10 +234,10 @@ MadeDirectories::Stands MadeDirectories::make(const message::Entry& entry, const
     }
     // A directory that was opened up, perhaps by an earlier run, has the mode that it is to get back.
     const std::uint32_t before = tree_.lent.owed(path).value_or(found.mode);
-    if (!tree_.options.preserve) final_mode = before;
+    if (!tree_.offer.preserve) final_mode = before;
     const bool barred = (final_mode & mode_bits::kOwner) != mode_bits::kOwner;
-    if (tree_.options.preserve || barred) remember({path, final_mode, entry.mtime});
-    if (found.existed && before == final_mode && (found.has_time || !tree_.options.preserve)) {
+    if (tree_.offer.preserve || barred) remember({path, final_mode, entry.mtime});
+    if (found.existed && before == final_mode && (found.has_time || !tree_.offer.preserve)) {
         tree_.note_unchanged(EntryType::directory, path);
         return Stands::unchanged;
     }
@@ -300,7 +302,7 @@ void MadeDirectories::remember(Made directory) {
     bytes_ += sizeof directory + directory.path.size();
     if (bytes_ <= kMaxDirectoryBytes) return made_.push_back(std::move(directory));
     bytes_ -= sizeof directory + directory.path.size();
-    if (!tree_.options.preserve) return;
+    if (!tree_.offer.preserve) return;
     tree_.report.lacks(EntryType::directory, Belonging::mode, directory.path, ENOMEM);
     tree_.report.lacks(EntryType::directory, Belonging::time, directory.path, ENOMEM);
 }
@@ -341,9 +343,9 @@ void MadeDirectories::finish(const Made& directory) {
     if (error != 0) return unset(Belonging::mode, error);
     // Without preserve, the umask has been applied already: only the owner's extra rights must go.
     const std::uint32_t wanted =
-        tree_.options.preserve ? directory.mode : st.st_mode & (directory.mode | ~mode_bits::kOwner) & mode_bits::kAll;
+        tree_.offer.preserve ? directory.mode : st.st_mode & (directory.mode | ~mode_bits::kOwner) & mode_bits::kAll;
     if (error = set_mode(fd.get(), wanted); error != 0) unset(Belonging::mode, error);
-    if (!tree_.options.preserve || mtime_of(st) == directory.mtime) return;
+    if (!tree_.offer.preserve || mtime_of(st) == directory.mtime) return;
     if (error = set_file_time(fd.get(), directory.mtime); error != 0) return unset(Belonging::time, error);
     // If the directory already had what the disk makes of its time, nothing was lost now.
     struct stat after = {};

@@ -85,9 +85,9 @@ struct WaitingLink {
 
 class WaitingLinks {
   public:
-    /// `root` must outlive this object. `most`: the bytes of links in memory. `limits`: those of the file.
-    WaitingLinks(const ConfinedDir& root, std::size_t most, RoomLimits limits)
-        : root_(root), most_(most), limits_(std::move(limits)) {}
+    /// `root` and `limits` must outlive this object. `most`: the bytes of links in memory. `limits`: those of the file.
+    WaitingLinks(const ConfinedDir& root, std::size_t most, const LandingOptions& limits)
+        : root_(root), most_(most), limits_(limits) {}
 
     /// file_io: there is too much for the memory, and the disk does not take it.
     Result<void> push(WaitingLink link);
@@ -112,7 +112,7 @@ class WaitingLinks {
 
     const ConfinedDir& root_;
     const std::size_t most_;
-    const RoomLimits limits_;
+    const LandingOptions& limits_;
     std::deque<WaitingLink> in_memory_;
     std::size_t bytes_ = 0;  // of in_memory_
     UniqueFd file_;
@@ -128,8 +128,7 @@ class WaitingLinks {
 class HardLinks {
   public:
     /// `tree` must outlive this object.
-    explicit HardLinks(TargetTree& tree)
-        : tree_(tree), waiting_(tree.root, tree.options.hard_link_bytes, tree.options.room) {}
+    explicit HardLinks(TargetTree& tree) : tree_(tree), waiting_(tree.root, tree.run.hard_link_bytes, tree.options) {}
 
     void add(const message::Entry& entry, const std::string& path);
     /// Call it when all files have their names: makes the next link or a part of a copy. False: none is left.
@@ -165,7 +164,9 @@ class HardLinks {
 /// in any order. At the end finish() until it is done, or abandon().
 class TreeWriter {
   public:
-    TreeWriter(ConfinedDir root, TreeWriterOptions options, Report& report);
+    /// As TargetTree().
+    TreeWriter(ConfinedDir root, const message::Offer& agreed, const LandingOptions& options, TreeRun run,
+               Report& report);
     ~TreeWriter();
 
     void begin_entry(const message::Entry& entry);

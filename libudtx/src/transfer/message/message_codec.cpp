@@ -59,4 +59,22 @@ void MessageWriter::put(const Message& message) {
     out_.insert(out_.end(), tail.begin(), tail.end());
 }
 
+std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents) {
+    // Most bytes of patterns in one message.
+    constexpr std::size_t kMaxRuleBlock = 32U << 10U;
+    message::Rules next{contents, {}};
+    std::vector<message::Rules> out;
+    std::size_t bytes = 0;
+    for (const FilterRule& rule : rules.list()) {
+        bytes += rule.pattern.size() + 4;
+        if (bytes > kMaxRuleBlock) {
+            out.push_back(std::exchange(next, {contents, {}}));
+            bytes = rule.pattern.size() + 4;
+        }
+        next.rules.push_back(rule);
+    }
+    out.push_back(std::move(next));
+    return out;
+}
+
 }  // namespace udtx::transfer

@@ -46,4 +46,7 @@ class MessageWriter {
     std::vector<std::byte> out_;
 };
 
+/// Encodes patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
+[[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
+
 }  // namespace udtx::transfer

@@ -363,41 +363,26 @@ struct Pull {
     static constexpr std::uint8_t kType = 26;
     std::uint64_t version = kTransferVersion;
     TransferMode mode = TransferMode::tree;  ///< stream: one file, as a stream
-    bool preserve = false;
-    bool owner = false;
-    bool sparse = false;
-    bool dry_run = false;
-    bool erase = false;
-    bool by_digest = false;
-    bool set_id = false;
-    bool attributes = false;
-    bool hard_links = false;
-    bool named = false;       ///< only what NAMES lists, below the only source
-    bool into_named = false;  ///< with named: also what is in directories among these names
-    LinkChoice links = LinkChoice::keep;
-    HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    Overwrite overwrite = Overwrite::diff;
-    std::uint64_t transfer = 0;  ///< as in Offer
-    std::vector<std::string> sources;
-    std::optional<PathRange> part{};
-    std::optional<JobShard> shard{};  ///< as in Offer
+    Selection what{};                        ///< without its rules; of names only whether there are any
+    std::uint64_t transfer = 0;              ///< as in Offer
 
     static void fields(auto& io, auto& m) {
+        auto& what = m.what;
         io.version(m.version, kTransferVersion);
         io.byte(m.mode, TransferMode::stream);
-        io.flags(m.preserve, m.owner, m.sparse, m.dry_run, m.erase, m.by_digest, m.attributes, m.hard_links, m.named,
-                 m.into_named, m.set_id, m.part, m.shard);
-        io.byte(m.links, LinkChoice::skip);
-        io.hash(m.hash);
-        io.byte(m.overwrite, Overwrite::always);
+        io.flags(what.preserve, what.owner, what.sparse, what.dry_run, what.erase, what.by_digest, what.attributes,
+                 what.hard_links, what.names, what.into_named, what.set_id, what.part, what.shard);
+        io.byte(what.links, LinkChoice::skip);
+        io.hash(what.hash);
+        io.byte(what.overwrite, Overwrite::always);
         io.u64(m.transfer);
-        io.names(m.sources);
-        if (m.part) {
-            io.text(m.part->from, kMaxPathBytes);
-            io.text(m.part->to, kMaxPathBytes);
-            io.varint(m.part->from_offset, m.part->to_offset);
+        io.names(what.sources);
+        if (what.part) {
+            io.text(what.part->from, kMaxPathBytes);
+            io.text(what.part->to, kMaxPathBytes);
+            io.varint(what.part->from_offset, what.part->to_offset);
         }
-        if (m.shard) shard_fields(io, *m.shard);
+        if (what.shard) shard_fields(io, *what.shard);
     }
 };
 /// The names that the receiver requests.

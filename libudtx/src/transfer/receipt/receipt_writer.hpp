@@ -13,11 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/state_access.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/receipt.hpp"
 
 namespace udtx::transfer {
 
@@ -73,5 +75,10 @@ class ReceiptWriter {
     std::uint64_t run_ = 0;  // of the shard's job
     std::atomic<bool> claimed_{false};
 };
+
+/// The writer of a requested receipt; null: none is requested.
+[[nodiscard]] inline ReceiptWriter* writer_of(const std::optional<ReceiptFile>& receipt) {
+    return receipt ? StateAccess::of(*receipt).get() : nullptr;
+}
 
 }  // namespace udtx::transfer

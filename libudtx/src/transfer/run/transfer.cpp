@@ -21,8 +21,8 @@
 #include "transfer/job/send_job.hpp"
 #include "transfer/old/leftovers.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
-#include "transfer/run/job_options.hpp"
 #include "transfer/run/job_watch.hpp"
+#include "transfer/run/setup.hpp"
 #include "udtx/core/endpoint.hpp"
 #include "udtx/log.hpp"
 #include "udtx/system.hpp"
@@ -185,8 +185,6 @@ class TransferState final : public JobWatch {
         return Transfer(std::move(state));
     }
 
-    /// Keeps the record of sent names, which the job uses.
-    void keep(const std::optional<SentFiles>& sent) { sent_ = sent; }
     /// Keeps the receipt, which the job writes.
     void keep(const std::optional<ReceiptFile>& receipt) { receipt_ = receipt; }
     /// Records missing sources that a sender reports; protocol thread.
@@ -369,7 +367,6 @@ class TransferState final : public JobWatch {
     ReceiveJob* receiver_ = nullptr;
     ProbeJob* probe_ = nullptr;
     std::optional<ReceiptFile> receipt_;
-    std::optional<SentFiles> sent_;
     std::shared_ptr<io::SingleConnection> connection_;
     std::shared_ptr<Awaited> awaited_;  // what connection_ is, if the other end connects to us
 
@@ -499,15 +496,15 @@ Duration Transfer::writing_time() const {
 
 Result<Transfer> start_send(SendRequest request) {
     return or_error([&]() -> Result<Transfer> {
-        const SendOptions& options = request.options;
+        SendOptions& options = request.options;
         auto state = std::make_unique<TransferState>(
             request.peer.connection, is_stream(options.what), std::move(request.events),
             TransferState::Times{.wind_up = kAnswerWithin, .leave = kCloseSender, .peer = {}});
         const auto opened = state->connect(request);
-        state->keep(options.sent);
         state->keep(options.receipt);
         return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
-            return SendJob::create(job_options(options), std::move(done));
+            SendRun run = run_of(options);
+            return SendJob::create(std::move(options), std::move(run), std::move(done));
         });
     });
 }
@@ -519,12 +516,13 @@ Result<Transfer> start_receive(ReceiveRequest request) {
             TransferState::Times{.wind_up = kWindUpWithin,
                                  .leave = request.options.sender_started ? kCloseReceiver : io::kDrainAtMost,
                                  .peer = {}});
-        auto options = job_options(request, [self = state.get()](const auto& missing) { self->note_missing(missing); });
-        if (!options) return options.error();
+        auto order = pull_order(request, [self = state.get()](const auto& missing) { self->note_missing(missing); });
+        if (!order) return order.error();
         const auto opened = state->connect(request);
         state->keep(request.options.receipt);
         return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
-            return ReceiveJob::create(std::move(*options), std::move(done));
+            return ReceiveJob::create(landing_of(request.options), {.pull = std::move(*order), .on_file = {}},
+                                      std::move(done));
         });
     });
 }
@@ -547,10 +545,11 @@ Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, Found
             request.connection, is_stream(options.what), std::move(request.events),
             TransferState::Times{.wind_up = kWindUpWithin, .leave = io::kDrainAtMost, .peer = request.peer_within});
         const auto opened = state->listen(request);
-        state->keep(options.sent);
         state->keep(options.receipt);
+        if (!found.missing.empty()) options.what.erase = false;
         return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
-            return SendJob::create(job_options(options, found), std::move(done));
+            SendRun run = run_of(options, found);
+            return SendJob::create(std::move(options), std::move(run), std::move(done));
         });
     });
 }
@@ -563,7 +562,7 @@ Result<Transfer> await_sender(AwaitRequest request, LandingOptions options) {
         const auto opened = state->listen(request);
         state->keep(options.receipt);
         return TransferState::begin(std::move(state), opened, [&](DoneCallback done) {
-            return ReceiveJob::create(job_options(options), std::move(done));
+            return ReceiveJob::create(std::move(options), {}, std::move(done));
         });
     });
 }

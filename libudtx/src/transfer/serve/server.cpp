@@ -20,8 +20,8 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "transfer/run/job_options.hpp"
 #include "transfer/run/job_watch.hpp"
+#include "transfer/run/setup.hpp"
 #include "transfer/serve/client_budget.hpp"
 #include "transfer/serve/served_state.hpp"
 #include "udtx/core/endpoint.hpp"
@@ -236,17 +236,16 @@ class ServerState {
         return setup;
     }
 
-    Result<ReceiveJobOptions> take_push(const Client& client) {
+    Result<LandingOptions> take_push(const Client& client) {
         const std::lock_guard one(asking_);
         if (!options_.push) return Error{ErrorCode::refused, "the server does not receive files"};
-        const auto landing = options_.push(client);
-        if (!landing) return landing.error();
-        if (landing->receipt) {
+        auto landing = options_.push(client);
+        if (landing && landing->receipt) {
             for (const auto& connection : connections()) {
                 if (connection->client().number == client.number) connection->keep(landing->receipt);
             }
         }
-        return job_options(*landing);
+        return landing;
     }
 
     Result<ConfinedSources> find_sources(const Client& client, const PullWish& wish) const {

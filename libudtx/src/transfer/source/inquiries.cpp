@@ -171,8 +171,8 @@ void Inquiries::look_at(ScannedEntry entry) {
     std::optional<std::uint64_t> query;
     const bool file = entry.type == EntryType::file;
     // In a dry run an announcement only tells the receiver which entry the query is about.
-    if (options_.dry_run && !file) announcer_.announce(entry);
-    if ((active_ || !decided_) && (file || options_.dry_run)) query = ask(entry);
+    if (options_.what.dry_run && !file) announcer_.announce(entry);
+    if ((active_ || !decided_) && (file || options_.what.dry_run)) query = ask(entry);
     waiting_bytes_ += entry.size;
     waiting_.push_back({std::move(entry), query});
 }
@@ -194,8 +194,8 @@ void Inquiries::flush_unsent() {
 std::uint64_t Inquiries::ask(const ScannedEntry& entry) {
     const std::uint64_t number = answers_.ask();
     message::Query query{number, split_path(entry.path), entry.size, entry.mtime, entry.mode};
-    if (!options_.dry_run) query.part = entry.part;
-    if (options_.dry_run) announcer_.add_belongings(entry, query);
+    if (!options_.what.dry_run) query.part = entry.part;
+    if (options_.what.dry_run) announcer_.add_belongings(entry, query);
     packer_.message(std::move(query));
     return number;
 }

@@ -162,7 +162,7 @@ class Inquiries {
     };
 
     /// All arguments outlive it.
-    Inquiries(const ReadOptions& options, ScanQueue& scanned, OutgoingPacker& packer, Announcer& announcer,
+    Inquiries(const SendOptions& options, ScanQueue& scanned, OutgoingPacker& packer, Announcer& announcer,
               ResumeAnswers& answers)
         : options_(options), scanned_(scanned), packer_(packer), announcer_(announcer), answers_(answers) {}
 
@@ -184,7 +184,9 @@ class Inquiries {
     /// True if it has something.
     [[nodiscard]] bool active() const noexcept { return active_; }
     /// True if files that are the same must be announced as well.
-    [[nodiscard]] bool announces_all() const { return options_.announce_all || answers_.announce_all(); }
+    [[nodiscard]] bool announces_all() const { return writes_receipt() || answers_.announce_all(); }
+    /// True if this end needs the content of every file for a receipt.
+    [[nodiscard]] bool writes_receipt() const { return options_.receipt && !options_.what.dry_run; }
     /// With hard_links: the names that links must not lead to.
     [[nodiscard]] UnreplacedNames& unreplaced() noexcept { return unreplaced_; }
     /// Sends the remaining names of entries that are not sent.
@@ -196,7 +198,7 @@ class Inquiries {
     void look_at(ScannedEntry entry);
     void note_unsent(std::string path);
 
-    const ReadOptions& options_;
+    const SendOptions& options_;
     ScanQueue& scanned_;
     OutgoingPacker& packer_;
     Announcer& announcer_;

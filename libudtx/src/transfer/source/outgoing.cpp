@@ -123,11 +123,11 @@ void Announcer::announce_unreadable(const ScannedEntry& entry, FileStatus why, i
 void Announcer::send_meta(const ScannedEntry& entry, int fd, Others others, int open_error) {
     message::Meta m;
     m.index = next_index_ - 1;
-    m.has_owner = options_.owner;
-    m.has_attributes = options_.attributes;
+    m.has_owner = what_.owner;
+    m.has_attributes = what_.attributes;
     m.user = entry.user;
     m.group = entry.group;
-    if (options_.attributes) {
+    if (what_.attributes) {
         OtherAttributes others_of;
         const AttributesLeft left =
             open_error != 0 ? AttributesLeft{false, open_error} : read_attributes(fd, m.attributes, &others_of);
@@ -139,7 +139,7 @@ void Announcer::send_meta(const ScannedEntry& entry, int fd, Others others, int 
         }
         m.has_attributes = left.none();
     }
-    const bool news = !m.attributes.empty() || (options_.attributes && others == Others::go);
+    const bool news = !m.attributes.empty() || (what_.attributes && others == Others::go);
     if (m.has_owner || news) packer_.message(std::move(m));
 }
 
@@ -156,10 +156,10 @@ void Announcer::note_lost(const ScannedEntry& entry, const AttributesLeft& left)
 void Announcer::add_belongings(const ScannedEntry& entry, message::Query& query) {
     const bool directory = entry.type == EntryType::directory;
     if (!directory && entry.type != EntryType::file) return;
-    query.has_owner = options_.owner;
+    query.has_owner = what_.owner;
     query.user = entry.user;
     query.group = entry.group;
-    if (!options_.attributes) return;
+    if (!what_.attributes) return;
     int error = 0;
     const UniqueFd fd =
         roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
@@ -184,7 +184,7 @@ void Announcer::tell_left_out() {
     // No entry named these: the receiver would only know their number.
     const std::vector<std::string> reasons = report_.reasons_unannounced();
     for (const std::string& reason : reasons) packer_.message(message::Note{reason});
-    if (!options_.asked_for) return;
+    if (!run_.asked_for) return;
     std::vector<std::string> texts = outcome.warnings;
     std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
     // A receiver's limit of messages counts both kinds.
@@ -216,11 +216,11 @@ void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outco
 }
 
 void Announcer::plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes) {
-    if (!options_.dry_run) return;
+    if (!what_.dry_run) return;
     PlannedEntry planned{kind, entry.type, changes, entry.path, entry.size, entry.target};
     report_.edit([&](Progress& progress, Outcome& outcome) { count_planned(planned, progress, outcome); });
     if (options_.planned) options_.planned(planned);
-    if (options_.asked_for) packer_.message(message::Plan{std::move(planned)});
+    if (run_.asked_for) packer_.message(message::Plan{std::move(planned)});
 }
 
 void Announcer::plan_unread(const ScannedEntry& entry, Holding has, std::uint8_t changes) {
@@ -234,14 +234,14 @@ void Announcer::plan_unread(const ScannedEntry& entry, Holding has, std::uint8_t
 }
 
 void Announcer::plan_changed(const ScannedEntry& entry, std::uint8_t changes) {
-    if (options_.hard_links) changed_.insert(path_key(entry.path));
+    if (what_.hard_links) changed_.insert(path_key(entry.path));
     plan((changes & change::kNew) != 0 ? PlannedEntry::Kind::send : PlannedEntry::Kind::update, entry, changes);
 }
 
 void Announcer::meet(const ScannedEntry& entry) {
-    const bool asks = options_.preserve && !options_.set_id;
-    if (asks && loses_bits(entry, options_.owner)) special_bits_.add(entry.path);
-    if (entry.type != EntryType::file || options_.sent == nullptr || !options_.sent->earlier(entry.path)) return;
+    const bool asks = what_.preserve && !what_.set_id;
+    if (asks && loses_bits(entry, what_.owner)) special_bits_.add(entry.path);
+    if (entry.type != EntryType::file || sent_ == nullptr || !sent_->earlier(entry.path)) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.files;
         add_up(outcome.sent_earlier.bytes, entry.bytes());
@@ -258,11 +258,11 @@ void Announcer::end(const ScannedEntry& entry, std::uint64_t sent) {
 
 void Announcer::sent_whole(const ScannedEntry& entry, std::uint64_t sent) {
     report_.sent(entry.path, entry.bytes(), entry.root);
-    if (options_.sent != nullptr) options_.sent->add(entry.path, sent);
+    if (sent_ != nullptr) sent_->add(entry.path, sent);
 }
 
 void Announcer::stands(const ScannedEntry& entry) {
-    const auto sent = options_.sent != nullptr ? options_.sent->earlier(entry.path) : std::nullopt;
+    const auto sent = sent_ != nullptr ? sent_->earlier(entry.path) : std::nullopt;
     if (!sent) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.stood_files;

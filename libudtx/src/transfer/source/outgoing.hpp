@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/state_access.hpp"
 #include "transfer/bounded_queue.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/job_report.hpp"
@@ -23,8 +24,8 @@
 #include "transfer/source/scanner.hpp"
 #include "transfer/source/source_tree.hpp"
 #include "udtx/core/chunk.hpp"
+#include "udtx/transfer/options.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 
@@ -57,14 +58,13 @@ class SentNames {
     std::vector<Sent> added_;
 };
 
-// How the sources are read and announced.
+/// The record that SendOptions::sent refers to; null: there is none.
+[[nodiscard]] inline SentNames* sent_names(const SendOptions& options) {
+    return options.sent ? StateAccess::of(*options.sent).get() : nullptr;
+}
 
-struct ReadOptions : Selection {
-    PlanCallback planned{};                     ///< gets the plan of a dry run
-    std::vector<message::Rules> erase_rules{};  ///< sent before everything else
-    bool announce_all = false;                  ///< also files that are the same at the receiver, for a receipt
-    SentNames* sent = nullptr;                  ///< of all connections; outlives the reader
-    bool tops = false;  ///< for a source whose contents are sent: send its mode, time and owner too
+/// What is known of a run when reading starts, besides the options.
+struct ReadRun {
     /// The receiver requested the transfer: it gets the plan of a dry run, and a report of what is left out.
     bool asked_for = false;
     /// The round-trip time is long: small files are sent before the receiver has said what it has of them.
@@ -147,9 +147,15 @@ class Announcer {
     enum class Others { none, go };
 
     /// All arguments outlive it.
-    Announcer(const std::vector<SourceRoot>& roots, const ReadOptions& options, OutgoingPacker& packer,
-              JobReport& report)
-        : roots_(roots), options_(options), packer_(packer), report_(report) {}
+    Announcer(const std::vector<SourceRoot>& roots, const SendOptions& options, const ReadRun& run,
+              OutgoingPacker& packer, JobReport& report)
+        : roots_(roots),
+          options_(options),
+          what_(options.what),
+          run_(run),
+          sent_(sent_names(options)),
+          packer_(packer),
+          report_(report) {}
 
     // --- to the receiver
     /// Sends ENTRY under the next index, and returns that index.
@@ -169,7 +175,7 @@ class Announcer {
     /// Adds the attributes of the entry to the query.
     void add_belongings(const ScannedEntry& entry, message::Query& query);
     /// True if owner or attributes are sent.
-    [[nodiscard]] bool tells_meta() const noexcept { return options_.owner || options_.attributes; }
+    [[nodiscard]] bool tells_meta() const noexcept { return what_.owner || what_.attributes; }
     /// Number of entries so far.
     [[nodiscard]] std::uint64_t count() const noexcept { return next_index_; }
     /// Reports all that was left out. The receiver's user gets the report too, if the receiver requested the transfer.
@@ -216,7 +222,10 @@ class Announcer {
     void note_lost(const ScannedEntry& entry, const AttributesLeft& left);
 
     const std::vector<SourceRoot>& roots_;
-    const ReadOptions& options_;
+    const SendOptions& options_;
+    const Selection& what_;
+    const ReadRun& run_;
+    SentNames* const sent_;  // null: nothing is recorded
     OutgoingPacker& packer_;
     JobReport& report_;
     std::uint64_t next_index_ = 0;

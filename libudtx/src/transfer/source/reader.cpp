@@ -17,6 +17,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/file_sender.hpp"
 
@@ -49,24 +50,22 @@ std::chrono::milliseconds time_to_settle(const struct stat& st) {
 
 class TreeReader final : public Reader {
   public:
-    TreeReader(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned, OutgoingQueue& out,
-               LateWaker& waker, JobReport& report, ResumeAnswers& answers, ReceiptWriter* receipt)
+    TreeReader(const std::vector<SourceRoot>& roots, const SendOptions& options, ReadRun run, ScanQueue& scanned,
+               OutgoingQueue& out, LateWaker& waker, JobReport& report, ResumeAnswers& answers)
         : roots_(roots),
-          options_(std::move(options)),
+          what_(options.what),
+          run_(run),
+          sent_(sent_names(options)),
           report_(report),
-          packer_(out, waker, receipt),
-          announcer_(roots_, options_, packer_, report_),
-          inquiries_(options_, scanned, packer_, announcer_, answers),
-          piece_hasher_(options_.hash),
-          sender_(options_.hash, piece_hasher_, packer_, announcer_, inquiries_) {}
+          packer_(out, waker, writer_of(options.receipt)),
+          announcer_(roots_, options, run_, packer_, report_),
+          inquiries_(options, scanned, packer_, announcer_, answers),
+          piece_hasher_(what_.hash),
+          sender_(what_.hash, piece_hasher_, packer_, announcer_, inquiries_) {}
 
     DiskStep step() override {
         const DiskSlice slice;
-        if (!std::exchange(begun_, true)) {
-            for (message::Rules& rules : options_.erase_rules) packer_.message(std::move(rules));
-            inquiries_.take_decision();
-            if (options_.tops) announcer_.announce_top();
-        }
+        if (!std::exchange(begun_, true)) begin();
         for (;;) {
             if (packer_.closed()) return DiskStep::over();
             if (packer_.full()) return DiskStep::rest();
@@ -91,6 +90,17 @@ class TreeReader final : public Reader {
     };
     /// Result of a part of the work: nullopt to continue, or how to wait.
     using Wait = std::optional<DiskStep>;
+
+    void begin() {
+        if (what_.erase) {
+            // They protect files of the receiver, so they precede everything else.
+            const bool contents = std::ranges::any_of(roots_, [](const auto& root) { return root.leaf.empty(); });
+            for (message::Rules& rules : rule_messages(what_.rules, contents)) packer_.message(std::move(rules));
+        }
+        inquiries_.take_decision();
+        // The directory whose contents are sent has a mode, a time and an owner too.
+        if (what_.preserve && !what_.dry_run && !what_.names) announcer_.announce_top();
+    }
 
     [[nodiscard]] Wait go_on() {
         if (sender_.busy()) return sender_.go_on();
@@ -142,33 +152,33 @@ class TreeReader final : public Reader {
 
     /// nullopt: enough is known of the candidate; otherwise how to wait for more.
     [[nodiscard]] Wait wait_to_send(const Candidate& next) {
-        if (next.entry.type != EntryType::file && !options_.dry_run) return std::nullopt;
+        if (next.entry.type != EntryType::file && !what_.dry_run) return std::nullopt;
         if (inquiries_.knows_answer(next.query) || goes_ahead(next)) return std::nullopt;
         // While the receiver has not answered, a file longer than one piece is started: its first block opens the
         // congestion window. A part is not started, since a needless start would leave data behind for the other
         // shards.
-        const bool may_begin = !inquiries_.decided() && next.query && !options_.dry_run && !next.entry.part &&
-                               next.entry.size > kPieceBytes;
+        const bool may_begin =
+            !inquiries_.decided() && next.query && !what_.dry_run && !next.entry.part && next.entry.size > kPieceBytes;
         if (!may_begin) return DiskStep::rest();
         const auto waited = Clock::now() - met_;
-        if (options_.far || waited >= kBeforeBeginning) return std::nullopt;
+        if (run_.far || waited >= kBeforeBeginning) return std::nullopt;
         return DiskStep::rest_for(std::chrono::ceil<std::chrono::milliseconds>(kBeforeBeginning - waited));
     }
 
     /// True if the file is small enough to be sent together with its query.
     [[nodiscard]] bool goes_ahead(const Candidate& next) const {
         // Receipts and other names of the file need the answer. A file that an earlier connection sent exists already.
-        const bool plain = !options_.dry_run && !options_.part && !next.entry.part && !options_.by_digest &&
-                           !options_.hard_links && !options_.announce_all && !announcer_.tells_meta();
-        const bool again = options_.sent != nullptr && options_.sent->earlier(next.entry.path);
-        return options_.far && plain && !again && !inquiries_.decided() && next.query &&
+        const bool plain = !what_.dry_run && !what_.part && !next.entry.part && !what_.by_digest && !what_.hard_links &&
+                           !inquiries_.writes_receipt() && !announcer_.tells_meta();
+        const bool again = sent_ != nullptr && sent_->earlier(next.entry.path);
+        return run_.far && plain && !again && !inquiries_.decided() && next.query &&
                next.entry.size <= kMaxAheadBytes - ahead_bytes_;
     }
 
     void send(Candidate candidate) {
         ScannedEntry& entry = candidate.entry;
         const bool file = entry.type == EntryType::file;
-        if (!options_.dry_run && !file) {
+        if (!what_.dry_run && !file) {
             if (entry.type == EntryType::hard_link) return send_hard_link(std::move(entry));
             announcer_.announce_unread(entry);
             if (entry.type == EntryType::symlink) announcer_.sent_link(entry);
@@ -223,12 +233,12 @@ class TreeReader final : public Reader {
         const bool same = holding.has == Holding::same;
         const bool exists = holding.has == Holding::exists;
         const bool blocked = holding.has == Holding::blocked;
-        const bool delivered = holding.has == Holding::file && !options_.dry_run;
+        const bool delivered = holding.has == Holding::file && !what_.dry_run;
         if (!same && !exists && !blocked && !delivered) return false;
         announcer_.end(entry, 0);
         if (same || exists) announcer_.stands(entry);
         if (delivered) announcer_.kept_file(entry);
-        const bool told = !options_.dry_run && (inquiries_.announces_all() || announcer_.tells_meta());
+        const bool told = !what_.dry_run && (inquiries_.announces_all() || announcer_.tells_meta());
         if (delivered || (same && told)) {
             announcer_.announce_kept(entry);
         } else if (same) {
@@ -245,7 +255,7 @@ class TreeReader final : public Reader {
                     bool settled = false) {
         int error = 0;
         UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
-        if (options_.dry_run && error == 0 && holding.has != Holding::all_pieces) {
+        if (what_.dry_run && error == 0 && holding.has != Holding::all_pieces) {
             return announcer_.plan_changed(entry, holding.changes);
         }
         struct stat st = {};
@@ -264,7 +274,7 @@ class TreeReader final : public Reader {
             return;
         }
         // The file may have grown or shrunk since it was found.
-        if (!choose_bytes(options_, size, entry)) return cannot_read(entry, changes, Announcer::changed(entry));
+        if (!choose_bytes(what_, size, entry)) return cannot_read(entry, changes, Announcer::changed(entry));
         SourceFile file{std::move(entry), std::move(fd), st, KeptPieces(piece_hasher_, std::move(holding)), query};
         if (!file.may_be_same()) return end_comparing(std::move(file), false);
         present_ = std::move(file);
@@ -280,8 +290,8 @@ class TreeReader final : public Reader {
     void cannot_read(const ScannedEntry& entry, std::uint8_t changes, Error why) {
         // A file that changes now may be at rest when the run reads it.
         const bool changed = why.code == ErrorCode::changed;
-        if (options_.dry_run && changed) return announcer_.plan_changed(entry, changes | change::kContent);
-        if (!options_.dry_run) {
+        if (what_.dry_run && changed) return announcer_.plan_changed(entry, changes | change::kContent);
+        if (!what_.dry_run) {
             announcer_.announce_unreadable(entry, changed ? FileStatus::changed : FileStatus::unreadable,
                                            why.system_error);
         }
@@ -294,16 +304,16 @@ class TreeReader final : public Reader {
         SourceFile& file = std::get<SourceFile>(present_);
         const auto same = file.compare(announcer_);
         if (!same) return;
-        const bool stands = options_.dry_run || file.stands();
+        const bool stands = what_.dry_run || file.stands();
         end_comparing(take_present<SourceFile>(), *same && stands);
     }
 
     void end_comparing(SourceFile file, bool same) {
         const std::uint8_t changes = file.kept.changes();
-        if (!same && !options_.dry_run) return sender_.begin(std::move(file));
+        if (!same && !what_.dry_run) return sender_.begin(std::move(file));
         if (!same) return announcer_.plan_changed(file.entry, changes | change::kContent);
         announcer_.end(file.entry, 0);
-        if (options_.dry_run) return announcer_.plan(PlannedEntry::Kind::unchanged, file.entry, changes);
+        if (what_.dry_run) return announcer_.plan(PlannedEntry::Kind::unchanged, file.entry, changes);
         announcer_.stands(file.entry);
         announcer_.announce_kept(file.entry);
     }
@@ -320,7 +330,9 @@ class TreeReader final : public Reader {
     }
 
     const std::vector<SourceRoot>& roots_;
-    ReadOptions options_;
+    const Selection& what_;
+    const ReadRun run_;
+    SentNames* const sent_;  // null: nothing is recorded
     JobReport& report_;
     bool begun_ = false;
     Clock::time_point met_;          // when the candidate was taken
@@ -460,10 +472,10 @@ class PipeReader final : public Reader {
 
 }  // namespace
 
-std::unique_ptr<Reader> read_tree(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned,
-                                  OutgoingQueue& out, LateWaker& waker, JobReport& report, ResumeAnswers& answers,
-                                  ReceiptWriter* receipt) {
-    return std::make_unique<TreeReader>(roots, std::move(options), scanned, out, waker, report, answers, receipt);
+std::unique_ptr<Reader> read_tree(const std::vector<SourceRoot>& roots, const SendOptions& options, ReadRun run,
+                                  ScanQueue& scanned, OutgoingQueue& out, LateWaker& waker, JobReport& report,
+                                  ResumeAnswers& answers) {
+    return std::make_unique<TreeReader>(roots, options, run, scanned, out, waker, report, answers);
 }
 
 std::unique_ptr<Reader> read_pipe(int fd, std::string name, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker,

@@ -31,11 +31,10 @@ class Reader {
 };
 
 /// Reads what the scanner found, until its queue is closed and empty, and leaves out what the receiver has already. It
-/// rests while the scanner has nothing or the receiver has not answered. All arguments but the options outlive it;
-/// `receipt` may be null.
-[[nodiscard]] std::unique_ptr<Reader> read_tree(const std::vector<SourceRoot>& roots, ReadOptions options,
-                                                ScanQueue& scanned, OutgoingQueue& out, LateWaker& waker,
-                                                JobReport& report, ResumeAnswers& answers, ReceiptWriter* receipt);
+/// rests while the scanner has nothing or the receiver has not answered. All arguments but `run` outlive it.
+[[nodiscard]] std::unique_ptr<Reader> read_tree(const std::vector<SourceRoot>& roots, const SendOptions& options,
+                                                ReadRun run, ScanQueue& scanned, OutgoingQueue& out, LateWaker& waker,
+                                                JobReport& report, ResumeAnswers& answers);
 
 /// Reads a descriptor to the end of its input, or until stop(). It blocks while a pipe has no data. It reads a file a
 /// second time if that changed meanwhile. After a read error, or if the second reading differs, it queues no FINISH;

@@ -69,23 +69,25 @@ bool leads_out(std::string_view path, std::string_view target) {
     return false;
 }
 
-Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options)
+Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, const Selection& what,
+                 Unfinished unfinished)
     : roots_(roots),
       queue_(queue),
       report_(report),
-      options_(std::move(options)),
-      may_meet_(options_.names || may_meet(roots)),
-      overlap_(options_.hard_links && may_overlap(roots)) {}
+      what_(what),
+      of_unfinished_(unfinished),
+      may_meet_(what_.names || may_meet(roots)),
+      overlap_(what_.hard_links && may_overlap(roots)) {}
 
 std::vector<Scanner::Asked> Scanner::names_in_order() {
     std::vector<Asked> out;
-    out.reserve(options_.names->size());
-    for (const std::string& name : std::exchange(*options_.names, {})) {
+    out.reserve(what_.names->size());
+    for (const std::string& name : *what_.names) {
         std::vector<std::string> components = split_path(name);
         std::erase(components, ".");
         const bool contents = components.empty() || name.ends_with('/') || name.ends_with("/.");
         out.push_back({join_path(components), contents ? Into::entries : Into::nothing});
-        if (options_.into_named) out.back().into = Into::all;
+        if (what_.into_named) out.back().into = Into::all;
     }
     // Sorted, so that a directory precedes its contents, whatever the order of the list. If a name is listed twice, the
     // line that asks for more is first.
@@ -119,7 +121,7 @@ DiskStep Scanner::step() {
                      " sent as a file of its own, because the file system cannot prove the hard link, first '" +
                      escape_name(doubtful_.first) + "'");
     }
-    if (unfinished_ > 0 && !options_.only_finished) {
+    if (unfinished_ > 0 && of_unfinished_ == Unfinished::warn) {
         report_.warn("skipped temporary files of running or stopped transfers: " +
                      counted(unfinished_, "entry", "entries") + " (see udtx-recv clean)");
     }
@@ -136,7 +138,7 @@ bool Scanner::begin_next() {
     }
     if (next_root_ == roots_.size()) return false;
     root_ = next_root_++;
-    if (options_.names) {
+    if (what_.names) {
         asked_ = names_in_order();
         next_asked_ = 0;
         everything_ = false;
@@ -163,7 +165,7 @@ void Scanner::walk_on() {
 
 void Scanner::begin_name(const Asked& asked) {
     const auto& [path, into] = asked;
-    if (options_.part && !options_.part->meets(path)) return;
+    if (what_.part && !what_.part->meets(path)) return;
     if (path.empty()) {
         everything_ = into == Into::all;
         return descend(roots_[root_].directory.fd(), ".", "", into);
@@ -174,7 +176,7 @@ void Scanner::begin_name(const Asked& asked) {
     const UniqueFd parent = roots_[root_].directory.open_directory(split.directory, error);
     const bool found = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     // The directories that lead to an excluded name are not sent either, as in rsync.
-    if (found && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
+    if (found && what_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (!visit_parents(root_, split_path(path))) return;
     if (!parent) return fail(path, error);
     visit(root_, parent.get(), split.leaf, path, everything_ ? Into::nothing : into);
@@ -206,10 +208,10 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
         ++unfinished_;
         return;
     }
-    if (options_.part && !options_.part->meets(path)) return;
+    if (what_.part && !what_.part->meets(path)) return;
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
-    if (into != Into::way && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
+    if (into != Into::way && what_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (auto checked = check_path(split_path(path)); !checked) {
         fail(path, checked.error());
         // The entries below are refused for the same reason, and each counts.
@@ -220,7 +222,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.root = root;
     entry.path = path;
     entry.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
-    if (S_ISDIR(st.st_mode) || (options_.modes && S_ISREG(st.st_mode))) {
+    if (S_ISDIR(st.st_mode) || (what_.preserve && S_ISREG(st.st_mode))) {
         entry.mode = mode_without_list(directory, name, entry.mode);
     }
     entry.mtime = mtime_of(st);
@@ -248,7 +250,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     }
 }
 
-bool Scanner::in_part(const std::string& path) const { return !options_.part || options_.part->contains(path); }
+bool Scanner::in_part(const std::string& path) const { return !what_.part || what_.part->contains(path); }
 
 TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
     return may_meet_ ? taken_.take(path, directory) : TakenNames::Holder::none;
@@ -257,12 +259,12 @@ TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
 bool Scanner::came_before(const std::string& path) {
     if (holder_of(path, false) == TakenNames::Holder::none) return false;
     // A list may name a file twice; that needs no warning.
-    if (!options_.names) again_.add(path);
+    if (!what_.names) again_.add(path);
     return true;
 }
 
 void Scanner::leave_out(const std::string& path) {
-    if (!options_.erase || !check_path(split_path(path))) return;
+    if (!what_.erase || !check_path(split_path(path))) return;
     ScannedEntry entry;
     entry.path = path;
     entry.unsent = true;
@@ -274,10 +276,10 @@ void Scanner::visit_file(int directory, const std::string& name, const struct st
     const auto size = static_cast<std::uint64_t>(st.st_size);
     if (came_before(entry.path)) return;
     if (size > kMaxNumber) return fail(entry.path, too_large(entry.path, size));
-    if (!choose_bytes(options_, size, entry)) return;
+    if (!choose_bytes(what_, size, entry)) return;
     entry.size = size;
     // A file of which only a part is sent is not linked, since the cuts of its names differ.
-    if (options_.hard_links && st.st_nlink > 1 && !entry.part) find_first_name(directory, name, st, entry);
+    if (what_.hard_links && st.st_nlink > 1 && !entry.part) find_first_name(directory, name, st, entry);
     if (entry.type == EntryType::hard_link) return add(std::move(entry));
     entry.data_bytes = std::min(expected_data_bytes(st), entry.bytes());
     add(std::move(entry));
@@ -323,7 +325,7 @@ bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry
 
 void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {
     if (came_before(entry.path) || !in_part(entry.path)) return;
-    if (options_.links == LinkChoice::skip) {
+    if (what_.links == LinkChoice::skip) {
         leave_out(entry.path);
         return report_.warn("skipped link '" + escape_name(entry.path) + "'");
     }
@@ -333,7 +335,7 @@ void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry
     if (static_cast<std::size_t>(n) > kMaxPathBytes) return fail(entry.path, ENAMETOOLONG);
     entry.type = EntryType::symlink;
     entry.target.assign(target.data(), static_cast<std::size_t>(n));
-    if (options_.links == LinkChoice::safe && leads_out(entry.path, entry.target)) {
+    if (what_.links == LinkChoice::safe && leads_out(entry.path, entry.target)) {
         leave_out(entry.path);
         return report_.warn("skipped link '" + escape_name(entry.path) + "': it leads out of the tree, to '" +
                             escape_name(entry.target) + "'");
@@ -362,8 +364,8 @@ bool counts(const Selection& what, const PathRange& part, EntryType type, const 
 }
 
 void Scanner::check_content() {
-    if (!options_.shard || !options_.shard->content) return;
-    const ShardContent& planned = *options_.shard->content;
+    if (!what_.shard || !what_.shard->content) return;
+    const ShardContent& planned = *what_.shard->content;
     // An entry that cannot be read explains the difference.
     if (content_ == planned || report_.unannounced() > 0) return;
     const auto text_of = [](const ShardContent& content) {
@@ -378,7 +380,7 @@ void Scanner::check_content() {
 }
 
 void Scanner::add(ScannedEntry entry) {
-    if (options_.part && counts(options_, *options_.part, entry.type, entry.path)) {
+    if (what_.part && counts(what_, *what_.part, entry.type, entry.path)) {
         count_in(content_, entry.path, entry.bytes());
     }
     const bool file = entry.type == EntryType::file || entry.type == EntryType::hard_link;

@@ -99,11 +99,6 @@ struct ScannedEntry {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return part ? part->length : size; }
 };
 
-struct ScanOptions : Selection {
-    bool only_finished = false;  ///< do not mention journals and partial files of transfers, which are never sent
-    bool modes = true;           ///< the modes of files matter before they are opened
-};
-
 /// Bytes of memory that queued entries may take.
 inline constexpr std::size_t kMaxScanQueueBytes = 16U << 20U;
 using ScanQueue = BoundedQueue<ScannedEntry>;
@@ -122,8 +117,12 @@ void count_in(ShardContent& content, const std::string& path, std::uint64_t byte
 
 class Scanner {
   public:
-    /// All arguments but the options outlive the scanner.
-    Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options = {});
+    /// Temporary files of transfers are never sent. Whether the user hears of them:
+    enum class Unfinished : std::uint8_t { warn, silent };
+
+    /// All arguments outlive the scanner.
+    Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, const Selection& what,
+            Unfinished unfinished = Unfinished::warn);
     /// Walks on until the queue is full. At the end, or when the queue was closed, it closes the queue and makes the
     /// totals final.
     [[nodiscard]] DiskStep step();
@@ -183,7 +182,8 @@ class Scanner {
     const std::vector<SourceRoot>& roots_;
     ScanQueue& queue_;
     JobReport& report_;
-    ScanOptions options_;
+    const Selection& what_;
+    const Unfinished of_unfinished_;
     std::vector<Level> levels_;
     const bool may_meet_;  // names can occur twice
     const bool overlap_;   // files can

@@ -85,10 +85,12 @@ Result<SourceRoot> open_source(const std::string& given) {
 
 }  // namespace
 
-Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources) {
+Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources, bool contents) {
     if (sources.empty()) return Error{ErrorCode::invalid_argument, "nothing to send"};
     std::vector<SourceRoot> roots;
-    for (const std::string& source : sources) {
+    for (std::string source : sources) {
+        if (source.ends_with('/')) source += '.';
+        if (std::exchange(contents, false) && !source.ends_with("/.")) source += "/.";
         auto root = open_source(source);
         if (!root) return root.error();
         roots.push_back(std::move(root).value());

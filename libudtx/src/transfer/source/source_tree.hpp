@@ -31,8 +31,15 @@ struct SourceRoot {
     std::string place{};  ///< of a source that a receiver requested: path of the directory, below its base
 };
 
-/// Errors: no source is given; one is missing, or is not a file, directory or link; or its directory cannot be opened.
-[[nodiscard]] Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources);
+/// True if the only source is a stream.
+[[nodiscard]] inline bool is_stream(const Selection& what) {
+    return what.sources.size() == 1 && what.sources.front() == "-";
+}
+
+/// "dir/" means the contents of the directory; with `contents` the first source does so too. Errors: no source is
+/// given; one is missing, or is not a file, directory or link; or its directory cannot be opened.
+[[nodiscard]] Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources,
+                                                           bool contents = false);
 
 /// The sources that a receiver requested, below a directory that confines their paths.
 struct ConfinedSources {

@@ -26,18 +26,13 @@ constexpr std::uint64_t kLeastMoved = kCutBytes / 2;
 
 /// All entries that would be sent, in the order of their paths.
 Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out) {
-    std::vector<std::string> sources = what.sources;
-    for (std::string& source : sources) {
-        if (source.ends_with('/')) source += '.';
-    }
-    const auto roots = open_sources(sources);
+    const auto roots = open_sources(what.sources);
     if (!roots) return roots.error();
-    ScanOptions options;
-    static_cast<Selection&>(options) = what;
-    options.modes = false;
+    Selection counted = what;
+    counted.preserve = false;  // nothing looks at the modes of files
     ScanQueue queue(kMaxScanQueueBytes);
     JobReport report;
-    Scanner scanner(*roots, queue, report, std::move(options));
+    Scanner scanner(*roots, queue, report, counted);
     std::vector<CostedPath> found;
     while (!queue.over()) {
         static_cast<void>(scanner.step());

@@ -1,4 +1,4 @@
-// Translates the options of a program into those of the jobs.
+// What a program's request becomes: the facts of one run, addresses, and settings of a driver.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,16 @@
 
 namespace udtx::transfer {
 
-[[nodiscard]] bool is_stream(const Selection& what);
-
-[[nodiscard]] SendJobOptions job_options(const SendOptions& options);
+[[nodiscard]] SendRun run_of(const SendOptions& options);
 /// For a sender that was started by other means, with the sources that it found.
-[[nodiscard]] SendJobOptions job_options(const SendOptions& options, const FoundSources& found);
-[[nodiscard]] ReceiveJobOptions job_options(const LandingOptions& options);
+[[nodiscard]] SendRun run_of(const SendOptions& options, const FoundSources& found);
 
 using NoteMissing = std::function<void(const std::vector<message::Sources::Missing>&)>;
 /// `missing` is called on the protocol thread with the sources that do not exist. invalid_argument: more sources or
 /// names than one request can hold.
-[[nodiscard]] Result<ReceiveJobOptions> job_options(const ReceiveRequest& request, NoteMissing missing);
+[[nodiscard]] Result<PullOrder> pull_order(const ReceiveRequest& request, NoteMissing missing);
+/// The request decides what the sender may do, and where the data goes: only these options are left.
+[[nodiscard]] LandingOptions landing_of(const ReceiveOptions& options);
 
 /// Opens the requested sources below the offered directory. refused: a source leads out of that directory; file_io:
 /// none of them exists.
