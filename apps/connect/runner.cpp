@@ -280,14 +280,14 @@ class TransferRun::Connection {
         report.outcome = account.whole(std::move(report.outcome));
         report.receives = owner_.receives();
         report.streaming = command.streaming;
-        report.dry_run = command.tree.dry_run;
+        report.dry_run = command.tree.what.dry_run;
         report.progress = account.whole(transfer_.progress());
         report.stats = final_stats(transfer_.stats(), report);
         report.congestion = owner_.subject_.congestion;
         report.threads = command.common.threads;
         report.code = exit_code_for(report.outcome);
         warn_of_silent_paths(report, transfer_);
-        if (report.receives && command.tree.erase && !missing.empty()) {
+        if (report.receives && command.tree.what.erase && !missing.empty()) {
             report.outcome.warnings.emplace_back("--delete: nothing is deleted, because not all sources can be read");
         }
         if (!missing.empty()) {
@@ -444,7 +444,7 @@ TransferRun::TransferRun(const TransferCommand& command, const Run& run, Subject
 FinalReport TransferRun::run() {
     const CommonOptions& options = command_.common;
     const ShardOptions& shards = command_.tree.shards;
-    if (shards.shard && !command_.tree.dry_run) {
+    if (shards.shard && !command_.tree.what.dry_run) {
         auto opened = JobRecord::open(subject_.job, shards.of_job(command_.sources, subject_.destination),
                                       !options.receipt.empty());
         if (!opened) return never_began(options, opened.error());

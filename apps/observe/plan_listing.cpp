@@ -161,7 +161,7 @@ enum class Form {
 transfer::PlanCallback plan_listing(Log& log, const TreeOptions& tree, const CommonOptions& common, bool receives) {
     Form form = common.quiet ? Form::none : Form::lines;
     if (common.json) form = common.json_stream ? Form::objects : Form::kept;
-    if (!tree.dry_run) form = Form::none;
+    if (!tree.what.dry_run) form = Form::none;
     {
         const std::lock_guard lock(kept().mutex);
         kept().objects.clear();

@@ -20,10 +20,10 @@ Result<void> TransferCommand::check_tree(const Flags& flags) {
     ShardOptions& shards = tree.shards;
     if (const auto checked = tree.check(flags, streaming, sources.size()); !checked) return checked;
     common.receipt = shards.receipt_of(common.receipt);
-    common.preserve = common.preserve || tree.archive || tree.set_id;
+    common.preserve = common.preserve || tree.archive || tree.what.set_id;
     if (remote && !shards.servers.empty()) return usage("--servers is for udtx://HOST, and not for ssh");
     shards.choose_server(url);
-    if (tree.dry_run && !common.receipt.empty()) {
+    if (tree.what.dry_run && !common.receipt.empty()) {
         // A dry run would also replace the receipt of an earlier delivery.
         return usage("--receipt lists what was delivered, and --dry-run delivers nothing: leave one of them out");
     }
@@ -265,7 +265,7 @@ void RecvCommand::define(Flags& flags) {
 Result<void> RecvCommand::take_sources(const Flags& flags) {
     std::vector<std::string> texts = targets;
     if (texts.size() == 1) {
-        tree.dry_run = true;
+        tree.what.dry_run = true;
         texts.emplace_back(kNowhere);
     }
     destination = texts.back();

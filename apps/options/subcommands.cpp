@@ -34,7 +34,7 @@ Result<void> KeygenCommand::check() {
 PlanCommand::PlanCommand()
     : Subcommand("udtx-send plan", "Divides a tree into parts of equal cost for shards on many hosts.") {
     flags_.text("-N,--shards", shards, "COUNT", "Number of parts, 1 to 4096")->required();
-    flags_.on("-r,--recursive", tree.recursive, "As for the shards, with --files-from");
+    flags_.on("-r,--recursive", tree.what.into_named, "As for the shards, with --files-from");
     tree.define_selecting(flags_);
     flags_.arguments("ARGUMENTS", words, "SRC...");
 }

@@ -314,21 +314,22 @@ void TreeOptions::define_selecting(Flags& flags) {
 void TreeOptions::define(Flags& flags, const std::string& overwrite_help) {
     using transfer::Overwrite;
     flags.group("Copying");
-    flags.on("-r,--recursive", recursive, "Send the contents of directories named by --files-from; otherwise implied");
+    flags.on("-r,--recursive", what.into_named,
+             "Send the contents of directories named by --files-from; otherwise implied");
     flags.on("-a,--archive", archive,
              "Same as -p --links --hard-links --xattrs --owner, and -r except with --files-from");
-    flags.on("-n,--dry-run", dry_run, "List what would be sent, skipped and deleted; change nothing");
+    flags.on("-n,--dry-run", what.dry_run, "List what would be sent, skipped and deleted; change nothing");
     define_selecting(flags);
-    flags.on("-H,--hard-links", hard_links, "Preserve hard links");
-    flags.on("-X,--xattrs", attributes, "Preserve extended attributes of the user namespace");
-    flags.on("--owner", owner, "Preserve user and group ids if the receiver runs as root");
-    flags.on("--set-id", set_id, "Same as -p, and preserve set-user-ID, set-group-ID and sticky bits of files");
-    flags.on("-S,--sparse", sparse, "Write zeros as holes; existing holes are always preserved");
-    flags.on("-c,--by-hash", by_digest, "Compare contents in place of size and modification time");
+    flags.on("-H,--hard-links", what.hard_links, "Preserve hard links");
+    flags.on("-X,--xattrs", what.attributes, "Preserve extended attributes of the user namespace");
+    flags.on("--owner", what.owner, "Preserve user and group ids if the receiver runs as root");
+    flags.on("--set-id", what.set_id, "Same as -p, and preserve set-user-ID, set-group-ID and sticky bits of files");
+    flags.on("-S,--sparse", what.sparse, "Write zeros as holes; existing holes are always preserved");
+    flags.on("-c,--by-hash", what.by_digest, "Compare contents in place of size and modification time");
     flags.choice("--overwrite", overwrite,
                  {{"never", Overwrite::never}, {"diff", Overwrite::diff}, {"always", Overwrite::always}},
                  overwrite_help);
-    flags.on("--delete", erase,
+    flags.on("--delete", what.erase,
              "Delete names at the destination that the sources do not have, after everything arrived");
     shards.define(flags);
 }
@@ -347,12 +348,14 @@ Result<void> TreeOptions::collect_rules(const Flags& flags) {
     auto file = exclude_files.begin();
     for (const CLI::Option* option : flags.app().parse_order()) {
         Result<void> added;
-        if (option->check_name("--exclude") && exclude != excludes.end()) added = add_rule(rules, false, *exclude++);
-        if (option->check_name("--include") && include != includes.end()) added = add_rule(rules, true, *include++);
+        if (option->check_name("--exclude") && exclude != excludes.end())
+            added = add_rule(what.rules, false, *exclude++);
+        if (option->check_name("--include") && include != includes.end())
+            added = add_rule(what.rules, true, *include++);
         if (option->check_name("--exclude-from") && file != exclude_files.end()) {
             const auto text = read_all(*file++, "--exclude-from");
             if (!text) return text.error();
-            added = add_rules(rules, *text);
+            added = add_rules(what.rules, *text);
         }
         if (!added) return added;
     }
@@ -360,22 +363,22 @@ Result<void> TreeOptions::collect_rules(const Flags& flags) {
 }
 
 Result<void> TreeOptions::check(const Flags& flags, bool streaming, std::size_t sources) {
-    if (streaming && (dry_run || erase || !names_file.empty())) {
+    if (streaming && (what.dry_run || what.erase || !names_file.empty())) {
         return usage("--dry-run, --delete and --files-from are for trees, not for standard input or output");
     }
     if (const auto checked = shards.check(); !checked) return checked;
     if (shards.shard && streaming) return usage("--shard is for trees, not for standard input or output");
-    if (shards.shard && erase) {
+    if (shards.shard && what.erase) {
         return usage(
             "--delete and --shard exclude each other: one shard does not know what the others send. Run it without "
             "--shard when all shards have ended");
     }
-    if (archive) hard_links = attributes = owner = true;
-    if (!names_file.empty() && erase) {
+    if (archive) what.hard_links = what.attributes = what.owner = true;
+    if (!names_file.empty() && what.erase) {
         return usage("--delete and --files-from exclude each other: a list does not name what to delete");
     }
     if (const auto checked = check_selecting(flags, sources); !checked) return checked;
-    return shards.check_selection(transfer::selection_number(selecting()));
+    return shards.check_selection(transfer::selection_number(what));
 }
 
 Result<void> TreeOptions::check_selecting(const Flags& flags, std::size_t sources) {
@@ -384,41 +387,25 @@ Result<void> TreeOptions::check_selecting(const Flags& flags, std::size_t source
     }
     if (names_by_nul && names_file.empty()) return usage("--from0 needs --files-from");
     if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
+    if (safe_links) what.links = transfer::LinkChoice::safe;
+    if (no_links) what.links = transfer::LinkChoice::skip;
     if (const auto collected = collect_rules(flags); !collected) return collected;
     if (names_file.empty()) return {};
     const auto text = read_all(names_file, "--files-from");
     if (!text) return text.error();
     auto parsed = parse_names(*text, names_by_nul);
     if (!parsed) return parsed.error();
-    names = std::move(*parsed);
+    what.names = std::move(*parsed);
     return {};
 }
 
-transfer::Selection TreeOptions::selecting() const {
-    transfer::Selection what;
-    what.rules = rules;
-    what.names = names;
-    what.into_named = recursive;
-    if (safe_links) what.links = transfer::LinkChoice::safe;
-    if (no_links) what.links = transfer::LinkChoice::skip;
-    return what;
-}
-
 transfer::Selection TreeOptions::selection(const CommonOptions& common) const {
-    transfer::Selection what = selecting();
-    what.preserve = common.preserve;
-    what.hash = common.checksum;
-    what.hard_links = hard_links;
-    what.owner = owner;
-    what.set_id = set_id;
-    what.attributes = attributes;
-    what.sparse = sparse;
-    what.by_digest = by_digest;
-    what.dry_run = dry_run;
-    what.erase = erase;
-    what.part = shards.part();
-    what.overwrite = overwrite.value_or(transfer::Overwrite::diff);
-    return what;
+    transfer::Selection out = what;
+    out.preserve = common.preserve;
+    out.hash = common.checksum;
+    out.part = shards.part();
+    out.overwrite = overwrite.value_or(transfer::Overwrite::diff);
+    return out;
 }
 
 }  // namespace udtx::apps

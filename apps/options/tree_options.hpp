@@ -78,38 +78,26 @@ struct TreeOptions {
     std::vector<std::string> exclude_files;
     std::string names_file;
     bool archive = false;
-    bool recursive = false;
     bool names_by_nul = false;
     bool links = false;
     bool no_links = false;
     bool safe_links = false;
-    bool hard_links = false;
-    bool attributes = false;
-    bool owner = false;
-    bool set_id = false;
-    bool sparse = false;
-    bool by_digest = false;
-    bool erase = false;
-    bool dry_run = false;
     std::optional<transfer::Overwrite> overwrite;  ///< empty: diff, or always at a server
     ShardOptions shards;
 
-    transfer::FilterRules rules;
-    std::optional<std::vector<std::string>> names;
+    transfer::Selection what;  ///< without the sources; complete after the checks
 
     void define(Flags& flags, const std::string& overwrite_help);
     /// Only the flags that select entries.
     void define_selecting(Flags& flags);
     /// Converts what these flags have set. Reads the files that were named. `sources`: as for check().
     Result<void> check_selecting(const Flags& flags, std::size_t sources);
-    /// What these flags select, without the sources.
-    [[nodiscard]] transfer::Selection selecting() const;
     /// Call it after the parse, because the app knows the order of the patterns. Reads the files that were named.
     /// `streaming`: one end is a pipe; otherwise `sources` is the number of sources.
     Result<void> check(const Flags& flags, bool streaming, std::size_t sources);
     /// The error "FLAG why" for the first typed flag that selects or compares entries.
     [[nodiscard]] static Result<void> refuse(const Flags& flags, const Origins& origins, const std::string& why);
-    /// The selection without its sources.
+    /// The selection without its sources, with the choices of `common`.
     [[nodiscard]] transfer::Selection selection(const CommonOptions& common) const;
 
   private:

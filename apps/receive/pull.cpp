@@ -43,7 +43,7 @@ std::uint64_t number_of(const RecvCommand& command) {
 
 /// True if the destination has none of the files that will come. If the sources are patterns, their names are unknown.
 bool expects_nothing_here(const RecvCommand& command) {
-    bool patterns = command.tree.names.has_value();
+    bool patterns = command.tree.what.names.has_value();
     for (const std::string& source : command.sources) {
         patterns = patterns || source.find_first_of("*?[~") != std::string::npos;
     }

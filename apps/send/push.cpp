@@ -124,8 +124,8 @@ class Push final : public TransferRun {
         fields.add("shape", std::string(to_string(shape)));
         fields.add("destination", send_.remote->path);
         fields.add("transfer", std::to_string(number_of(send_, sources_.usable, where_of(send_))));
-        if (send_.tree.dry_run) fields.add("dry-run", "1");
-        if (!send_.tree.names) {
+        if (send_.tree.what.dry_run) fields.add("dry-run", "1");
+        if (!send_.tree.what.names) {
             for (std::string& name : names_of(sources_.usable)) fields.add("name", std::move(name));
         }
         for (std::string& argument : send_.common.for_other_side()) fields.add("argument", std::move(argument));
@@ -146,7 +146,7 @@ class Push final : public TransferRun {
             run_.log.warn("--delete: nothing is deleted, because not all sources can be read");
             options.what.erase = false;
         }
-        if (send_.resumable() && !send_.tree.dry_run) options.sent = sent_;
+        if (send_.resumable() && !send_.tree.what.dry_run) options.sent = sent_;
         options.receipt = receipt_;
         return options;
     }
@@ -332,7 +332,7 @@ Result<void> split_sources(SendCommand& command, Log& log) {
 ExitCode run_plan(Log& log, std::vector<std::string> arguments) {
     PlanCommand command;
     if (const auto code = stop_early(log, command.parse(std::move(arguments)), false)) return *code;
-    transfer::Selection what = command.tree.selecting();
+    transfer::Selection what = command.tree.what;
     what.sources = command.words;
     const auto plan = transfer::make_split(what, command.shards);
     if (!plan) return finish_early(log, plan.error(), false);

@@ -187,7 +187,7 @@ std::string Split::to_text() const {
 PathRange Split::part(std::size_t index) const {
     const Cut from = index == 0 ? Cut() : cuts_[index - 1];
     const Cut to = index < cuts_.size() ? cuts_[index] : Cut();
-    return {from.path, to.path, from.offset, to.offset};
+    return {.from = from.path, .to = to.path, .from_offset = from.offset, .to_offset = to.offset};
 }
 
 std::optional<ShardContent> Split::content(std::size_t index) const {
@@ -199,16 +199,6 @@ std::uint64_t Split::digest() const { return path_key(to_text()); }
 std::uint64_t shard_number(std::string_view job, const Shard& shard, std::string_view destination) {
     const std::string which = std::to_string(shard.index) + '/' + std::to_string(shard.count);
     return number_of_all({"shard", job, which, join_path(split_path(destination))});
-}
-
-std::uint64_t selection_number(const Selection& what) {
-    std::string all = std::to_string(static_cast<int>(what.links));
-    for (const FilterRule& rule : what.rules.list()) all += '\0' + std::string(rule.include ? "+" : "-") + rule.pattern;
-    if (what.names) {
-        all += std::string("\0names", 6) + (what.into_named ? "r" : "");
-        for (const std::string& name : *what.names) all += '\0' + name;
-    }
-    return std::max<std::uint64_t>(path_key(all), 1);
 }
 
 std::uint64_t job_number(std::string_view job, std::size_t count, std::string_view destination) {

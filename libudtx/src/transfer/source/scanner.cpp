@@ -10,6 +10,7 @@
 
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/occupant.hpp"
+#include "udtx/transfer/shard.hpp"
 
 namespace udtx::transfer {
 
@@ -351,6 +352,17 @@ void Scanner::descend(int directory, const std::string& name, const std::string&
     if (opened == nullptr) return fail(path, errno);
     static_cast<void>(fd.release());
     levels_.push_back({std::unique_ptr<DIR, CloseDir>(opened), path, into == Into::all ? Into::all : Into::nothing});
+}
+
+// Whatever decides which entries are found, other than the part, counts here.
+std::uint64_t selection_number(const Selection& what) {
+    std::string all = std::to_string(static_cast<int>(what.links));
+    for (const FilterRule& rule : what.rules.list()) all += '\0' + std::string(rule.include ? "+" : "-") + rule.pattern;
+    if (what.names) {
+        all += std::string("\0names", 6) + (what.into_named ? "r" : "");
+        for (const std::string& name : *what.names) all += '\0' + name;
+    }
+    return std::max<std::uint64_t>(path_key(all), 1);
 }
 
 void count_in(ShardContent& content, const std::string& path, std::uint64_t bytes) {
