@@ -110,10 +110,4 @@ TransportConfig transport_config(const ConnectionOptions& connection) {
     return config;
 }
 
-io::Driver::Options driver_options(const ConnectionOptions& connection) {
-    io::Driver::Options options;
-    options.threads = connection.threads;
-    return options;
-}
-
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-// What a program's request becomes: the facts of one run, addresses, and settings of a driver.
+// What a program's request becomes: the facts of one run, addresses, and settings of a connection.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "io/driver.hpp"
 #include "io/protocol_thread.hpp"
 #include "os/system.hpp"
 #include "proto/path_context.hpp"
@@ -37,14 +36,10 @@ using NoteMissing = std::function<void(const std::vector<message::Sources::Missi
 /// none of them exists.
 [[nodiscard]] Result<ConfinedSources> open_offered(const OfferOptions& options, const PullWish& wish);
 
-// Translates a program's description of the other end into addresses, and its settings into those of a driver.
-
 /// The paths to connect over: those that were requested, or else the host's addresses. It resolves names, and blocks.
 /// network: the name is unknown, or no path exists at present. invalid_argument: this host cannot have such a path.
 [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_paths(const std::string& host, std::uint16_t port,
                                                                    const PeerOptions& peer);
-
-[[nodiscard]] io::Driver::Options driver_options(const ConnectionOptions& connection);
 
 /// A receiver releases a piece of a file once all of it has arrived, so each window has room for two pieces.
 [[nodiscard]] TransportConfig transport_config(const ConnectionOptions& connection);

@@ -132,7 +132,7 @@ class TransferState final : public JobWatch {
         auto candidates = plan_paths(request.host, request.port, request.peer);
         if (!candidates) return candidates.error();
         auto made = io::ProtocolThread::make(request.credentials, transport_config(connection_options_),
-                                             driver_options(connection_options_));
+                                             {.socket = {}, .threads = connection_options_.threads});
         if (!made) return made.error();
         protocol_ = std::move(*made);
         if (auto opened = io::open_socket_for(protocol_->driver(), *candidates); !opened) return opened;
@@ -152,7 +152,7 @@ class TransferState final : public JobWatch {
     /// Opens the socket at which the peer is awaited.
     Result<void> listen(AwaitRequest& request) {
         auto made = io::ProtocolThread::make(request.credentials, transport_config(connection_options_),
-                                             driver_options(connection_options_));
+                                             {.socket = {}, .threads = connection_options_.threads});
         if (!made) return made.error();
         protocol_ = std::move(*made);
         make_connection_ = [this](auto handler, auto connected) {

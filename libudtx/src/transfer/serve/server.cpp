@@ -55,7 +55,7 @@ class ServerState {
     Result<void> open() {
         auto opened = io::open_shared({.credentials = options_.credentials,
                                        .config = transport_config(options_.connection),
-                                       .options = driver_options(options_.connection),
+                                       .options = {.socket = {}, .threads = options_.connection.threads},
                                        .threads = options_.protocol_threads,
                                        .listen = options_.listen,
                                        .choice = options_.choice,
