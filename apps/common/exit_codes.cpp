@@ -27,7 +27,8 @@ constexpr std::array<Text, 12> kTexts{{
     {ExitCode::udp_blocked, "udp_blocked", "UDP is blocked", ErrorCode::udp_blocked},
     {ExitCode::interrupted, "interrupted", "interrupted", ErrorCode::interrupted},
 }};
-constexpr Text kUnknown{ExitCode::protocol, "unknown", "unknown", ErrorCode::protocol};
+constexpr Text kUnknown{
+    .code = ExitCode::protocol, .name = "unknown", .meaning = "unknown", .error = ErrorCode::protocol};
 
 const Text& text_of(ExitCode code) noexcept {
     const auto* const found =

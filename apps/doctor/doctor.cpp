@@ -136,10 +136,12 @@ std::int64_t repeat(std::uint64_t most, Step&& step) {
 
 Finding unwritable(const std::string& directory, int error) {
     const bool missing = error == ENOENT || error == ENOTDIR;
-    return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
-            missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
-                    : "make room, or let this user write there",
-            ExitCode::file_io};
+    return {.good = false,
+            .what = "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
+            .remedy =
+                missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
+                        : "make room, or let this user write there",
+            .code = ExitCode::file_io};
 }
 
 /// Measures the speed of a directory's disk, or reports why writing fails. Writes and reads a temporary file for a few
@@ -267,7 +269,7 @@ std::string open_ports(PortRange ports) {
 
 Finding blocked(const PathProbe& probe, const std::string& host, PortRange ports) {
     const ExitCode code = exit_code_for(probe.error->code);
-    Finding finding{false, probe.error->message, "", code};
+    Finding finding{.good = false, .what = probe.error->message, .code = code};
     if (code != ExitCode::udp_blocked) return finding;
     if (!probe.heard) {
         finding.remedy = "fix on " + host + " with: " + open_ports(ports.first == 0 ? kExamplePorts : ports);

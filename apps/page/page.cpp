@@ -48,12 +48,12 @@ LineSample merged_line(std::uint32_t line, std::span<const Sample> samples) {
             if (candidate.line == line) same.push_back(&candidate);
         }
     }
-    return {line,
-            mean_of(same, &LineSample::rate_bps),
-            mean_of(same, &LineSample::rtt_ms),
-            mean_of(same, &LineSample::loss),
-            mean_of(same, &LineSample::congestion),
-            mean_of(same, &LineSample::in_flight)};
+    return {.line = line,
+            .rate_bps = mean_of(same, &LineSample::rate_bps),
+            .rtt_ms = mean_of(same, &LineSample::rtt_ms),
+            .loss = mean_of(same, &LineSample::loss),
+            .congestion = mean_of(same, &LineSample::congestion),
+            .in_flight = mean_of(same, &LineSample::in_flight)};
 }
 
 }  // namespace
@@ -508,9 +508,9 @@ std::string fresh_nonce() {
 }  // namespace
 
 PageSubject page_subject(DataEnd end, std::string where, bool one_off) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return {end, program_version(), std::move(where), std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-            one_off};
+    PageSubject subject{.end = end, .version = program_version(), .where = std::move(where), .one_off = one_off};
+    subject.started_s = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return subject;
 }
 
 Result<std::unique_ptr<LivePage>> LivePage::open(const CommonOptions& options, PageSubject subject, Log& log) {
