@@ -139,7 +139,9 @@ Result<Starting> start_session(std::string host, std::uint16_t port, const Crede
     auto state = std::make_shared<SessionState>();
     io::Driver& driver = (*thread)->driver();
     driver.post(
-        [&driver, state, to = Destination{std::move(host), port, std::move(options.paths), std::move(options.log)}] {
+        [&driver, state,
+         to = Destination{
+             .host = std::move(host), .port = port, .paths = std::move(options.paths), .log = std::move(options.log)}] {
             const auto started = guarded([&] { return start_connecting(driver, to, state); });
             if (!started) state->fail(started.error());
         });

@@ -97,7 +97,9 @@ void Connection::Impl::fill_shared(wire::Writer& out, SentPacket& packet) {
                             : p->options.standby             ? wire::PathStatus::standby
                                                              : wire::PathStatus::available;
         const auto weight = static_cast<std::uint64_t>(std::clamp(p->options.weight, 0.0, 1e6) * 1000.0);
-        if (!wire::write_frame(out, wire::PathStatusFrame{p->id, status, p->status_sent, weight})) return;
+        const wire::PathStatusFrame frame{
+            .path = p->id, .status = status, .sequence = p->status_sent, .weight = weight};
+        if (!wire::write_frame(out, frame)) return;
         ++p->status_sent;
         p->status_due = false;
         note(Control::path_status, p->id);

@@ -158,7 +158,11 @@ Result<void> Confirmation::on_job(const message::Job& m) {
         return broken("the state of a job that does not exist");
     if (ReceiptWriter* receipt = writer_of(options_.receipt)) receipt->note(m);
     const JobShard& shard = *options_.what.shard;
-    const JobState state{m.run, shard.index, shard.count, static_cast<std::size_t>(m.done), m.waiting};
+    const JobState state{.run = m.run,
+                         .index = shard.index,
+                         .count = shard.count,
+                         .done = static_cast<std::size_t>(m.done),
+                         .waiting = m.waiting};
     report_.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
     return {};
 }

@@ -261,7 +261,8 @@ Result<void> Incoming::handle(const message::Entry& m) {
     if (m.type != EntryType::file) return {};
     if (offer_->dry_run) return broken("a file in a dry run");
     const FileRange bytes = m.part.value_or(FileRange{0, m.size});
-    current_ = CurrentFile{m.index, bytes.offset + bytes.length, bytes.offset, 0, m.whole};
+    current_ = CurrentFile{
+        .index = m.index, .size = bytes.offset + bytes.length, .announced_to = bytes.offset, .whole = m.whole};
     assembler_.begin_file(m.index);
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
 }

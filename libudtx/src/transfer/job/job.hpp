@@ -112,7 +112,9 @@ class JobLife {
 [[nodiscard]] inline PlannedEntry erased_entry(std::string path) {
     const bool directory = path.ends_with('/');
     if (directory) path.pop_back();
-    return {PlannedEntry::Kind::erase, directory ? EntryType::directory : EntryType::file, 0, std::move(path)};
+    return {.kind = PlannedEntry::Kind::erase,
+            .type = directory ? EntryType::directory : EntryType::file,
+            .path = std::move(path)};
 }
 
 /// Order of calls: create() of the derived class, set_waker() (before or during the first event), then the

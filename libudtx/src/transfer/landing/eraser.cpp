@@ -191,7 +191,7 @@ void Eraser::look_through(Spellings spellings) {
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
     if (error != 0) return callbacks_.failed(directory, io_error("cannot list", directory, error));
     folds_ = claims_.may_fold(directory);
-    Looking found{std::move(spellings), std::move(fd), {}, {}};
+    Looking found{.spellings = std::move(spellings), .fd = std::move(fd), .listed = {}, .otherwise = {}};
     const auto unknown = [&](const std::string& name, int number) {
         left(path_in(found.spellings.front(), name), number);
     };

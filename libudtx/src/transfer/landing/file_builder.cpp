@@ -373,7 +373,8 @@ void FileBuilder::submit() {
     order.had = had_;
     // Only the sender knows where the holes of a file were.
     if (tree_.journal && !holes_ && !part_) {
-        order.done = record::Done{path_key(path_), size_, attributes_.mtime, end_->digest};
+        order.done = record::Done{
+            .path_key = path_key(path_), .size = size_, .mtime = attributes_.mtime, .digest = end_->digest};
     }
     if (tree_.journal) order.unproven = unsynced_.journaled ? unsynced_.bytes : bytes;
     tree_.old.forget(path_);

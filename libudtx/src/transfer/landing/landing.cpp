@@ -174,17 +174,17 @@ bool holds_anything(const std::vector<std::string>& names) {
 
 message::Totals totals_of(const JobReport& report) {
     const Outcome outcome = report.outcome();
-    return {outcome.files,
-            outcome.directories,
-            outcome.links,
-            outcome.bytes,
-            outcome.sent_bytes,
-            outcome.failed_count,
-            outcome.unchanged,
-            outcome.skipped,
-            outcome.erased,
-            report.progress().files_done,
-            outcome.unchanged_directories};
+    return {.files = outcome.files,
+            .directories = outcome.directories,
+            .links = outcome.links,
+            .bytes = outcome.bytes,
+            .written_bytes = outcome.sent_bytes,
+            .failures = outcome.failed_count,
+            .unchanged = outcome.unchanged,
+            .skipped = outcome.skipped,
+            .erased = outcome.erased,
+            .files_done = report.progress().files_done,
+            .unchanged_directories = outcome.unchanged_directories};
 }
 
 namespace {

@@ -129,8 +129,11 @@ std::optional<Holding> OldContent::answer(const message::Query& query, const Rep
     const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);
     if (room == 0 || (count == 0 && query.size + size > 0)) return say(Holding::nothing);
     int error = 0;
-    HashingBasis file{
-        path, query.size, count, root_.open_at(path, kReadOnly, 0, error), {query.number, Holding::pieces, 0, {}}};
+    HashingBasis file{.path = path,
+                      .size_asked = query.size,
+                      .count = count,
+                      .fd = root_.open_at(path, kReadOnly, 0, error),
+                      .out = {query.number, Holding::pieces, 0, {}}};
     file.whole = file.fd && ::fstat(file.fd.get(), &file.basis.st) == 0 && S_ISREG(file.basis.st.st_mode);
     reading_ = std::move(file);
     return std::nullopt;
@@ -155,8 +158,10 @@ void OldContent::answer_from_journal(const message::Query& query, const Reply& r
         Partial& partial = at->second;
         const std::uint64_t unique = partial.shared != 0 ? partial.shared : journal_->unique_for(partial.path);
         const std::string temporary = path_in(split_leaf(partial.path).directory, temp_name(unique));
-        ProvingPartial proving{
-            &partial, root_.open_at(temporary, kReadOnly, 0, error), {}, {query.number, Holding::pieces, 0, {}}};
+        ProvingPartial proving{.partial = &partial,
+                               .fd = root_.open_at(temporary, kReadOnly, 0, error),
+                               .claimed = {},
+                               .out = {query.number, Holding::pieces, 0, {}}};
         if (proving.fd && !TempFile::is_adoptable(proving.fd.get())) proving.fd.reset();
         for (const auto& [offset, piece] : partial.pieces) proving.claimed.push_back(piece);
         std::ranges::sort(proving.claimed, {}, &ProvenPiece::offset);
@@ -170,8 +175,13 @@ void OldContent::answer_from_journal(const message::Query& query, const Reply& r
     UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
     struct stat st = {};
     const bool whole = fd && ::fstat(fd.get(), &st) == 0 && has_size(st, done->size);
-    reading_.emplace<ProvingDelivered>(
-        ProvingDelivered{key, query.number, *done, std::move(fd), FileDigest(offer_.hash, done->size), 0, st, whole});
+    reading_.emplace<ProvingDelivered>(ProvingDelivered{.key = key,
+                                                        .number = query.number,
+                                                        .done = *done,
+                                                        .fd = std::move(fd),
+                                                        .digest = FileDigest(offer_.hash, done->size),
+                                                        .st = st,
+                                                        .whole = whole});
 }
 
 bool OldContent::go_on(const Reply& reply) {

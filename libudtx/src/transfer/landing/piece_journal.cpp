@@ -43,7 +43,10 @@ bool PieceJournal::leave(const std::string& path, const TempFile& file, Unsynced
 }
 
 void PieceJournal::submit(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced) {
-    Batch batch{file.open_again(root_), path, std::exchange(unsynced.pieces, {}), std::exchange(unsynced.bytes, 0)};
+    Batch batch{.fd = file.open_again(root_),
+                .path = path,
+                .pieces = std::exchange(unsynced.pieces, {}),
+                .bytes = std::exchange(unsynced.bytes, 0)};
     if (!batch.fd) return;
     unsynced.journaled = true;
     journal_.begin_partial(path, unsynced.shared);

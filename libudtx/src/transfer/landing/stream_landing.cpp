@@ -209,7 +209,8 @@ class FileLanding final : public StreamLanding {
         Hasher hasher(hash_);
         const auto end = last_.bytes();
         hasher.update(end);
-        orders.back().proof = FileProof{hash_, {bytes_ - end.size(), end.size(), hasher.finish()}, {}, digest};
+        FileProof proof{.hash = hash_, .last = {bytes_ - end.size(), end.size(), hasher.finish()}, .sequence = digest};
+        orders.back().proof = std::move(proof);
         orders.back().keep_existing = keep_existing_;
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);

@@ -500,7 +500,8 @@ void TreeLanding::begin() {
     writer_.emplace(std::move(*root_), offer_, options_, run, report_);
     report_.job.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
     report_.edit([&](LandingReport::News& news) {
-        news.resume = message::Resume{answering_, notes_, options_.receipt.has_value(), keeps};
+        news.resume = message::Resume{
+            .active = answering_, .note = notes_, .announce_all = options_.receipt.has_value(), .keeps = keeps};
     });
 }
 

@@ -266,7 +266,11 @@ Result<void> JobFile::fits() const {
 }
 
 JobState JobFile::state_of_image() const {
-    return {image_.head.run, shard_.index, shard_.count, image_.done(), image_.files.size()};
+    return {.run = image_.head.run,
+            .index = shard_.index,
+            .count = shard_.count,
+            .done = image_.done(),
+            .waiting = image_.files.size()};
 }
 
 Result<JobState> JobFile::state() {
@@ -306,7 +310,8 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
     bool sure = true;
     if (!same || opened->fresh) {
         changed_.erase(temporary);
-        locked.add(job_record::FileBegun{temporary, split_path(version.path), version.size, version.mtime});
+        locked.add(job_record::FileBegun{
+            .temporary = temporary, .path = split_path(version.path), .size = version.size, .mtime = version.mtime});
     } else {
         const JobImage::SharedFile& file = at->second;
         if (file.writers.contains(shard_.index)) return {};

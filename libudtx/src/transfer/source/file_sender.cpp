@@ -190,7 +190,8 @@ void FileSender::begin(SourceFile file) {
     const bool whole = !file.entry.part && !sparse && size <= kSentExtentBytes && file.kept.none() && !file.query;
     const int fd = file.fd.get();
     ExtentCursor cursor(fd, file.before, file.range(), reader_);
-    file_.emplace(Open{std::move(file), FileDigest(hash_, size), std::move(cursor), whole});
+    file_.emplace(Open{
+        .source = std::move(file), .digest = FileDigest(hash_, size), .cursor = std::move(cursor), .whole = whole});
     const SourceFile& source = file_->source;
     message::Entry m;
     m.mode = mode_without_list(fd, static_cast<std::uint32_t>(source.before.st_mode) & mode_bits::kAll);
@@ -376,8 +377,10 @@ void FileSender::check_read() {
     if (now.st_size < file.source.before.st_size) return end(FileStatus::changed);
     if (stands) return end(FileStatus::ok);
     // It may have grown only, or not at all: some file systems show the times of one replica or the other.
-    file.again = SecondReading{file.digest.finish(), FileDigest(hash_, file.source.size()), file.source.range().offset,
-                               0, grew()};
+    file.again = SecondReading{.first = file.digest.finish(),
+                               .digest = FileDigest(hash_, file.source.size()),
+                               .at = file.source.range().offset,
+                               .grew = grew()};
 }
 
 bool FileSender::has_more() {

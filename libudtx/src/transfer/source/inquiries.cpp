@@ -193,7 +193,8 @@ void Inquiries::flush_unsent() {
 
 std::uint64_t Inquiries::ask(const ScannedEntry& entry) {
     const std::uint64_t number = answers_.ask();
-    message::Query query{number, split_path(entry.path), entry.size, entry.mtime, entry.mode};
+    message::Query query{
+        .number = number, .path = split_path(entry.path), .size = entry.size, .mtime = entry.mtime, .mode = entry.mode};
     if (!options_.what.dry_run) query.part = entry.part;
     if (options_.what.dry_run) announcer_.add_belongings(entry, query);
     packer_.message(std::move(query));

@@ -116,8 +116,10 @@ void Announcer::announce_kept(const ScannedEntry& entry) {
 void Announcer::announce_unreadable(const ScannedEntry& entry, FileStatus why, int error_number) {
     message::Entry m;
     m.whole = true;
-    packer_.message(
-        message::FileEnd{announce(std::move(m), entry.path), why, {}, static_cast<std::uint64_t>(error_number)});
+    packer_.message(message::FileEnd{.index = announce(std::move(m), entry.path),
+                                     .status = why,
+                                     .digest = {},
+                                     .error = static_cast<std::uint64_t>(error_number)});
 }
 
 void Announcer::send_meta(const ScannedEntry& entry, int fd, Others others, int open_error) {
@@ -217,7 +219,12 @@ void count_planned(const PlannedEntry& entry, Progress& progress, Outcome& outco
 
 void Announcer::plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes) {
     if (!what_.dry_run) return;
-    PlannedEntry planned{kind, entry.type, changes, entry.path, entry.size, entry.target};
+    PlannedEntry planned{.kind = kind,
+                         .type = entry.type,
+                         .changes = changes,
+                         .path = entry.path,
+                         .size = entry.size,
+                         .target = entry.target};
     report_.edit([&](Progress& progress, Outcome& outcome) { count_planned(planned, progress, outcome); });
     if (options_.planned) options_.planned(planned);
     if (run_.asked_for) packer_.message(message::Plan{std::move(planned)});

@@ -270,12 +270,17 @@ class TreeReader final : public Reader {
         if (size > kMaxNumber) return cannot_read(entry, changes, too_large(entry.path, size));
         if (const auto wait = settled ? std::chrono::milliseconds(0) : time_to_settle(st); wait.count() > 0) {
             packer_.flush();
-            present_ = Fresh{std::move(entry), std::move(holding), query, Clock::now() + wait};
+            present_ = Fresh{
+                .entry = std::move(entry), .holding = std::move(holding), .query = query, .until = Clock::now() + wait};
             return;
         }
         // The file may have grown or shrunk since it was found.
         if (!choose_bytes(what_, size, entry)) return cannot_read(entry, changes, Announcer::changed(entry));
-        SourceFile file{std::move(entry), std::move(fd), st, KeptPieces(piece_hasher_, std::move(holding)), query};
+        SourceFile file{.entry = std::move(entry),
+                        .fd = std::move(fd),
+                        .before = st,
+                        .kept = KeptPieces(piece_hasher_, std::move(holding)),
+                        .query = query};
         if (!file.may_be_same()) return end_comparing(std::move(file), false);
         present_ = std::move(file);
     }
@@ -417,7 +422,7 @@ class PipeReader final : public Reader {
         if (same_content(begun_->st, now)) return finish(digest);
         if (now.st_size < begun_->st.st_size) return changed();
         // It may have grown only.
-        again_.emplace(SecondReading{digest, PieceHasher(hash_), Hasher(hash_), 0});
+        again_.emplace(SecondReading{.first = digest, .reader = PieceHasher(hash_), .hasher = Hasher(hash_)});
         return DiskStep::again();
     }
 

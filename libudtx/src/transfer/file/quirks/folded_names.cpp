@@ -407,8 +407,10 @@ void EntryClaims::remember_directory(const Place& place, const std::string& leaf
     const std::uint64_t bytes = path.size() + kNodeBytes;
     if (name_bytes_ + bytes > kMaxNameBytes) return;
     name_bytes_ += bytes;
-    directories_.emplace(place.parent,
-                         Directory{std::move(path), by_inode(place.facts), rough_name(leaf), place.spot != 0});
+    directories_.emplace(place.parent, Directory{.path = std::move(path),
+                                                 .number = by_inode(place.facts),
+                                                 .rough = rough_name(leaf),
+                                                 .spelled = place.spot != 0});
 }
 
 void EntryClaims::note_made_directory(int parent, const std::string& directory, const std::string& leaf) {
