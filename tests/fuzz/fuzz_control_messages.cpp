@@ -42,7 +42,7 @@ void check_bounds(const Message& message) {
         require(erased->paths.size() <= kMaxListItems, "lists of names are bounded");
     }
     if (const auto* pull = std::get_if<message::Pull>(&message)) {
-        require(pull->sources.size() <= kMaxListItems, "lists of sources are bounded");
+        require(pull->what.sources.size() <= kMaxListItems, "lists of sources are bounded");
     }
     if (const auto* names = std::get_if<message::Names>(&message)) {
         require(names->names.size() <= kMaxListItems, "lists of names are bounded");
@@ -75,7 +75,9 @@ void check_request(const PullRequest& request) {
     const auto messages = messages_of(wish);
     if (!messages.ok()) return;
     PullRequest again;
-    require(again.add_all(bytes_of(*messages)).ok(), "a request can be repeated");
+    MessageWriter bytes;
+    for (const Message& message : *messages) bytes.put(message);
+    require(again.add_all(bytes.bytes()).ok(), "a request can be repeated");
     require(again.wish().what.sources == wish.what.sources && again.wish().stream == wish.stream, "and is the same");
     require(again.wish().what.rules.list().size() == wish.what.rules.list().size(), "with its rules");
 }

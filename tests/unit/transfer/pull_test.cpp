@@ -6,6 +6,7 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/job/pull_request.hpp"
+#include "transfer/message/message_codec.hpp"
 #include "transfer/source/source_tree.hpp"
 
 using namespace udtx;
@@ -27,6 +28,12 @@ bool begins(const Message& message) {
     return takes(request, message);
 }
 
+/// Adds the messages as they come on the wire.
+bool adds(PullRequest& request, const std::vector<Message>& messages) {
+    MessageWriter out;
+    for (const Message& message : messages) out.put(message);
+    return request.add_all(out.bytes()).ok();
+}
 ErrorCode code_of(const Result<ConfinedSources>& found) { return found ? ErrorCode::internal : found.error().code; }
 
 }  // namespace
@@ -46,7 +53,7 @@ TEST_CASE("a request means the same at the other side, however many names it has
     const auto messages = messages_of(wish);
     REQUIRE(messages.ok());
     PullRequest request;
-    REQUIRE(request.add_all(bytes_of(*messages)).ok());
+    REQUIRE(adds(request, *messages));
     const PullWish& same = request.wish();
     CHECK(same.what.sources == wish.what.sources);
     CHECK(same.what.names == wish.what.names);
@@ -67,7 +74,7 @@ TEST_CASE("a request for a part of a tree says which, and may delete nothing") {
     const auto messages = messages_of(wish);
     REQUIRE(messages.ok());
     PullRequest request;
-    REQUIRE(request.add_all(bytes_of(*messages)).ok());
+    REQUIRE(adds(request, *messages));
     REQUIRE(request.wish().what.part);
     CHECK(request.wish().what.part->from == "a/b");
     CHECK(request.wish().what.part->to.empty());

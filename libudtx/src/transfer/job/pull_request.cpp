@@ -77,12 +77,6 @@ Result<std::vector<Message>> messages_of(PullWish wish) {
     return out;
 }
 
-std::vector<std::byte> bytes_of(const std::vector<Message>& messages) {
-    MessageWriter out;
-    for (const Message& message : messages) out.put(message);
-    return {out.bytes().begin(), out.bytes().end()};
-}
-
 Result<void> PullRequest::add(Message message) {
     if (auto* pull = std::get_if<message::Pull>(&message)) return add(std::move(*pull));
     if (!begun_) return broken("the other end started without an offer or a request");

@@ -33,8 +33,6 @@ struct PullWish {
 
 /// invalid_argument: more sources or names than one request can hold.
 [[nodiscard]] Result<std::vector<Message>> messages_of(PullWish wish);
-/// The same messages in one block.
-[[nodiscard]] std::vector<std::byte> bytes_of(const std::vector<Message>& messages);
 
 /// Reads a request, message by message.
 class PullRequest {

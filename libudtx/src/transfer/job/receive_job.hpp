@@ -106,6 +106,8 @@ class ReceiveJob final : public Job {
     void set_cap(Instant now, proto::Connection& connection, Rate cap);
     /// Any thread: true if the sender only measures the path and delivers nothing.
     [[nodiscard]] bool is_probe() const noexcept { return probe_; }
+    /// Any thread: the receipt to write.
+    [[nodiscard]] const std::optional<ReceiptFile>& receipt() const noexcept { return options_.receipt; }
     /// Any thread: how long the writer has worked.
     [[nodiscard]] Duration written_for() const noexcept { return landing_.busy(); }
     /// Any thread: memory that the sender makes us hold, without the connection's own.

@@ -65,11 +65,6 @@ void ServedState::ask_to_end(const Error& why) {
     });
 }
 
-void ServedState::keep(std::optional<ReceiptFile> receipt) {
-    const std::lock_guard lock(mutex_);
-    receipt_ = std::move(receipt);
-}
-
 void ServedState::turn(Instant now, Duration patience) {
     if (const std::uint64_t heard = job_->heard(); heard != std::exchange(heard_, heard)) heard_at_ = now;
     idle_ = is_silent() ? now - heard_at_ : stall_.idle(now, job_->progress());
@@ -107,21 +102,19 @@ void ServedState::keep_stats(const proto::Connection& connection) {
 }
 
 void ServedState::settle() {
-    std::optional<ReceiptFile> receipt;
     {
         const std::lock_guard lock(mutex_);
         if (life_.is(JobStage::ended)) return;
-        receipt = receipt_;
     }
     const ReceiveJob* receiver = job_->receiver();
     Result<void> settled;
-    if (receipt && receiver != nullptr && !receiver->is_probe()) {
+    if (receiver != nullptr && receiver->receipt() && !receiver->is_probe()) {
         const Outcome outcome = job_->result();
         const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
         if (outcome.dry_run) {
-            receipt->discard();  // the other end asked for the dry run
+            receiver->receipt()->discard();  // the other end asked for the dry run
         } else if (confirmed) {
-            settled = StateAccess::of(*receipt)->finish(
+            settled = StateAccess::of(*receiver->receipt())->finish(
                 [receiver](const std::string& path) { return receiver->open_delivered(path); });
         }
     }

@@ -13,7 +13,6 @@
 #include "transfer/job/served_job.hpp"
 #include "transfer/run/job_watch.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/server.hpp"
 
 namespace udtx::transfer {
@@ -51,8 +50,6 @@ class ServedState final : public JobWatch,
         return job_over() || way_given_;
     }
     void cancel(ErrorCode code, const std::string& reason);
-    /// Sets the receipt that it is to write, if any.
-    void keep(std::optional<ReceiptFile> receipt);
 
     // --- the server's thread
     /// Checks for progress. It ends the transfer if nothing moved for `patience` (zero: no limit). It also ends a
@@ -92,7 +89,6 @@ class ServedState final : public JobWatch,
     Rate cap_;  // as the job knows it
     std::optional<ConnectionStats> stats_;
     std::optional<Error> way_given_;  // why
-    std::optional<ReceiptFile> receipt_;
 
     std::unique_ptr<ServedJob> job_;  // destroyed first: its threads use the members above
 };

@@ -239,13 +239,7 @@ class ServerState {
     Result<LandingOptions> take_push(const Client& client) {
         const std::lock_guard one(asking_);
         if (!options_.push) return Error{ErrorCode::refused, "the server does not receive files"};
-        auto landing = options_.push(client);
-        if (landing && landing->receipt) {
-            for (const auto& connection : connections()) {
-                if (connection->client().number == client.number) connection->keep(landing->receipt);
-            }
-        }
-        return landing;
+        return options_.push(client);
     }
 
     Result<ConfinedSources> find_sources(const Client& client, const PullWish& wish) const {
