@@ -488,7 +488,7 @@ FinalReport TransferRun::run() {
 
 bool TransferRun::known_is_due() const {
     if (!remote_ || remote_->gone()) return false;
-    return !unanswered_ || refused_ || monotonic_now() - logged_in_ < kLoginsApart;
+    return login_ != Login::unanswered || monotonic_now() - logged_in_ < kLoginsApart;
 }
 
 TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
@@ -499,9 +499,11 @@ TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
                         .remote = remote_,
                         .left = std::min(*left, kAnswerWithin),
                         .known = true});
-        unanswered_ = made.end == Attempt::End::unreachable && !made.report.connected;
+        const bool silent = made.end == Attempt::End::unreachable && !made.report.connected;
+        const Login next = silent ? Login::unanswered : Login::works;
+        if (login_ != Login::refused && login_ != next) login_.enter(next);
     } else {
-        unanswered_ = false;
+        if (login_ == Login::unanswered) login_.enter(Login::works);
         logged_in_ = monotonic_now();
         auto route = look_for_route(left.has_value());
         if (route) {
@@ -513,7 +515,7 @@ TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
             // A login that fails does not end the run while the known remote end may answer again.
             const bool may_answer = remote_ && !remote_->gone() && made.report.code != ExitCode::interrupted;
             if (may_answer && made.end == Attempt::End::final) {
-                refused_ = true;
+                login_.enter(Login::refused);
                 made.end = Attempt::End::unreachable;
             }
         }

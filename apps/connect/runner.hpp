@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/lifecycle.hpp"
 #include "connect/job_record.hpp"
 #include "connect/transfer_observers.hpp"
 #include "observe/final_report.hpp"
@@ -112,9 +113,15 @@ class TransferRun {
 
     // The remote end that ssh started still waits with its port and key if a connection is lost. Another login may
     // need another one-time password, so it comes second.
+    enum class Login {
+        works,       ///< the remote end may answer
+        unanswered,  ///< it did not answer the last attempt, so that another login is due
+        refused,     ///< another one is not tried
+    };
+    static constexpr Step<Login> kSteps[] = {
+        {Login::works, Login::unanswered}, {Login::unanswered, Login::works}, {Login::works, Login::refused}};
     std::shared_ptr<RemoteEnd> remote_;
-    bool unanswered_ = false;  // the last attempt over `remote_`
-    bool refused_ = false;     // a login; another one is not tried
+    Lifecycle<kSteps> login_{Login::works};
     Instant logged_in_{};
 };
 

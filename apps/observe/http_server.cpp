@@ -29,6 +29,8 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "common/lifecycle.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -162,8 +164,13 @@ struct HttpVisitors {
 /// always has a read pending.
 class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
   public:
-    /// How far a visit has come that is not a stream.
-    enum class Stage { asks, is_answered, has_answer };
+    enum class Stage {
+        asks,
+        is_answered,
+        has_answer,
+        streams,  ///< the answer is a stream
+        ends,     ///< the stream ends after everything offered is sent
+    };
 
     HttpVisit(AnyStream::socket socket, std::shared_ptr<HttpVisitors> visitors)
         : stream_(std::move(socket)), visitors_(std::move(visitors)) {
@@ -188,7 +195,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     }
     /// Sends the next event of a stream.
     void offer(std::shared_ptr<const std::string> text) {
-        if (finishing_) return;
+        if (stage_ == Stage::ends) return;
         if (writing_) {
             next_ = std::move(text);
         } else {
@@ -197,7 +204,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     }
     /// Ends a stream after everything offered is sent.
     void finish() {
-        finishing_ = true;
+        if (stage_ == Stage::streams) stage_.enter(Stage::ends);
         if (writing_) return;
         visitors_->streams.erase(this);
         close();
@@ -213,6 +220,11 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     }
 
   private:
+    static constexpr Step<Stage> kSteps[] = {{Stage::asks, Stage::is_answered},
+                                             {Stage::is_answered, Stage::has_answer},
+                                             {Stage::asks, Stage::streams},
+                                             {Stage::streams, Stage::ends}};
+
     /// Answers an invalid request; no answer if the visitor has gone.
     void refuse(error_code error) {
         const bool spoken = error.category() == http::make_error_code(http::error::bad_value).category();
@@ -261,7 +273,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     }
 
     void send(HttpReply reply, bool with_body) {
-        stage_ = Stage::is_answered;
+        stage_.enter(Stage::is_answered);
         set_head(response_, reply);
         const std::size_t size = reply.body.size();
         if (with_body) response_.body() = std::move(reply.body);
@@ -269,7 +281,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
         stream_.expires_after(kPatience);
         http::async_write(stream_, response_, [self = shared_from_this()](error_code error, std::size_t) {
             self->close();
-            self->stage_ = Stage::has_answer;
+            self->stage_.enter(Stage::has_answer);
             if (!error) self->drain();
         });
     }
@@ -283,6 +295,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     }
 
     void open_stream(HttpReply reply) {
+        stage_.enter(Stage::streams);
         visitors_->streams.insert(this);
         visitors_->others.erase(std::exchange(place_, visitors_->others.end()));
         error_code ignored;
@@ -316,7 +329,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
         writing_.reset();
         if (error) return leave();
         if (next_) return write(std::exchange(next_, nullptr));
-        if (finishing_) finish();
+        if (stage_ == Stage::ends) finish();
     }
 
     void close() {
@@ -336,8 +349,7 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     std::size_t drained_ = 0;
     std::shared_ptr<const std::string> writing_;  // null: nothing is being written
     std::shared_ptr<const std::string> next_;
-    bool finishing_ = false;
-    Stage stage_ = Stage::asks;
+    Lifecycle<kSteps> stage_{Stage::asks};
     std::list<HttpVisit*>::iterator place_;  // in HttpVisitors::others; its end for a stream
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -190,6 +189,7 @@ Result<void> RemoteEnd::take_port() {
     transfer::prepare();
     auto reply = await_port();
     if (!reply) return reply.error();
+    stage_.enter(Stage::has_port);
     reply_ = std::move(*reply);
     replied_at_ = child_->line_came();
 
@@ -223,11 +223,9 @@ Result<BootstrapFields> RemoteEnd::await_port() {
 }
 
 Result<std::optional<BootstrapFields>> RemoteEnd::answer() {
-    while (answer_ && !answer_->has_value()) {
-        auto block = next_block();
-        if (block && !block->has_value()) break;
-        answer_ = std::move(block);
-    }
+    if (stage_ != Stage::has_port) return answer_;
+    answer_ = next_block();
+    if (!answer_ || answer_->has_value()) stage_.enter(answer_ ? Stage::answered : Stage::refused);
     return answer_;
 }
 
@@ -241,12 +239,14 @@ Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
 }
 
 bool RemoteEnd::heard() {
-    if (const auto answered = answer(); !answered || !answered->has_value()) return false;
-    while (const auto line = child_->next_line()) {
+    static_cast<void>(answer());
+    while (stage_ == Stage::answered) {
+        const auto line = child_->next_line();
+        if (!line) return false;
         const auto block = reader_.feed(*line);
-        heard_ = heard_ || (block && block->has_value() && !(*block)->get("heard").empty());
+        if (block && block->has_value() && !(*block)->get("heard").empty()) stage_.enter(Stage::heard);
     }
-    return heard_;
+    return stage_ == Stage::heard;
 }
 
 Error RemoteEnd::ended_early() const {
@@ -272,38 +272,36 @@ Result<std::optional<BootstrapFields>> RemoteEnd::next_block() {
 }
 
 Result<std::optional<BootstrapFields>> RemoteEnd::take(const std::string& line) {
-    if (greeted_) return reader_.feed(line);
+    if (stage_ != Stage::silent) return reader_.feed(line);
     const auto greeting = parse_greeting(line);
     if (!greeting) {
         log_.detail(target_.host + " says: " + line);  // printed by a login script
         return std::optional<BootstrapFields>();
     }
-    greeted_ = true;
+    stage_.enter(Stage::greeted);
     if (const auto same = check_greeting(*greeting); !same) return broken(same.error().message);
     return std::optional<BootstrapFields>();
 }
 
 void RemoteEnd::complained(std::string_view line) {
-    const std::lock_guard lock(mutex_);
-    refused_ = refused_ || std::any_of(kRefusals.begin(), kRefusals.end(),
-                                       [&](const char* words) { return line.find(words) != std::string_view::npos; });
+    const auto has = [&](const char* words) { return line.find(words) != std::string_view::npos; };
+    if (std::ranges::any_of(kRefusals, has)) refused_ = true;
     // Drops the shell's message about a missing program, because explain() describes it better.
     const std::string leaf = name_.substr(name_.rfind('/') + 1);
-    const bool missing =
-        line.find("not found") != std::string_view::npos || line.find("No such file") != std::string_view::npos;
-    if (!missing || line.find(leaf) == std::string_view::npos) terminal_.line(escape_message(line));
+    const bool missing = has("not found") || has("No such file");
+    if (!missing || !has(leaf.c_str())) terminal_.line(escape_message(line));
 }
 
 Error RemoteEnd::explain(int status) {
-    const std::lock_guard lock(mutex_);
     const std::string& host = target_.host;
-    if (status == kCommandNotFound && !greeted_) {
+    const bool greeted = stage_ != Stage::silent;
+    if (status == kCommandNotFound && !greeted) {
         return {ErrorCode::protocol, not_found(options_, target_, program_)};
     }
-    if (status == kCommandNotRunnable && !greeted_) {
+    if (status == kCommandNotRunnable && !greeted) {
         return {ErrorCode::protocol, name_ + ": cannot be run on " + host + "; name another with --remote-bin"};
     }
-    if (status != kSshFailed || greeted_) {
+    if (status != kSshFailed || greeted) {
         return {ErrorCode::protocol, "'" + name_ + " --bootstrap' on " + host + " ended with code " +
                                          std::to_string(status) +
                                          "; is the same version of udtx there? --remote-bin names another"};

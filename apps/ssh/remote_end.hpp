@@ -1,16 +1,17 @@
 // The other side of a transfer, started over ssh: its command line and its life.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/lifecycle.hpp"
 #include "common/locations.hpp"
 #include "common/log.hpp"
 #include "common/process.hpp"
@@ -102,6 +103,14 @@ class RemoteEnd {
     void complained(std::string_view line);
     Error explain(int status);
 
+    /// What the other side has sent so far.
+    enum class Stage { silent, greeted, has_port, answered, refused, heard };
+    static constexpr Step<Stage> kSteps[] = {{Stage::silent, Stage::greeted},
+                                             {Stage::greeted, Stage::has_port},
+                                             {Stage::has_port, Stage::answered},
+                                             {Stage::has_port, Stage::refused},
+                                             {Stage::answered, Stage::heard}};
+
     const SshTarget target_;
     const SshOptions& options_;
     const AddressChoice choice_;
@@ -116,13 +125,10 @@ class RemoteEnd {
     std::vector<Address> addresses_;
     std::vector<Address> own_addresses_;
     BootstrapFieldReader reader_;
-    bool greeted_ = false;
     Result<std::optional<BootstrapFields>> answer_{std::nullopt};
-    bool heard_ = false;
-
-    std::mutex mutex_;
-    bool refused_ = false;             // ssh's messages show a refusal
-    std::unique_ptr<SshChild> child_;  // destroyed first, because its thread calls complained()
+    Lifecycle<kSteps> stage_{Stage::silent};
+    std::atomic<bool> refused_{false};  // ssh's messages show a refusal
+    std::unique_ptr<SshChild> child_;   // destroyed first, because its thread calls complained()
 };
 
 /// The addresses to connect to. `resolved`: those of the host's name, resolved here. `reached`: the address of ssh's
