@@ -31,6 +31,15 @@ winsize window_of(int fd) {
     return size;
 }
 
+/// The cursor is in the last line of the status. The escapes move it to the first line and clear everything from there.
+std::string erase_status(std::size_t& lines) {
+    if (lines == 0) return {};
+    std::string out = "\r";
+    for (; lines > 1; --lines) out += "\x1b[A";
+    lines = 0;
+    return out + "\x1b[J";
+}
+
 }  // namespace
 
 Terminal::Terminal(int fd) : fd_(fd), tty_(isatty(fd) == 1) {}
@@ -48,31 +57,19 @@ std::size_t Terminal::rows() const {
 }
 
 void Terminal::line(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    std::string out = erase_status();
-    out += text;
-    out += '\n';
-    write(out);
+    const auto shown = status_lines_.lock();
+    write(erase_status(*shown).append(text) + '\n');
 }
 
 void Terminal::status(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    write(erase_status() + std::string(text));
-    status_lines_ = 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    const auto shown = status_lines_.lock();
+    write(erase_status(*shown).append(text));
+    *shown = 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 void Terminal::clear_status() {
-    const std::lock_guard lock(mutex_);
-    write(erase_status());
-}
-
-/// The cursor is in the last line of the status. The escapes move it to the first line and clear everything from there.
-std::string Terminal::erase_status() {
-    if (status_lines_ == 0) return {};
-    std::string out = "\r";
-    for (; status_lines_ > 1; --status_lines_) out += "\x1b[A";
-    status_lines_ = 0;
-    return out + "\x1b[J";
+    const auto shown = status_lines_.lock();
+    write(erase_status(*shown));
 }
 
 void Terminal::write(std::string_view bytes) const {

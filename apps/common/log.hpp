@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/exit_codes.hpp"
+#include "common/guarded.hpp"
 #include "udtx/log.hpp"
 #include "udtx/result.hpp"
 
@@ -37,12 +37,10 @@ class Terminal {
 
   private:
     void write(std::string_view bytes) const;
-    [[nodiscard]] std::string erase_status();
 
     int fd_;
     bool tty_;
-    std::mutex mutex_;
-    std::size_t status_lines_ = 0;  // 0: no status is shown
+    Guarded<std::size_t> status_lines_;  // 0: no status is shown. Its mutex also keeps writes apart.
 };
 
 }  // namespace udtx::apps

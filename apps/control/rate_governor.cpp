@@ -105,9 +105,9 @@ constexpr Duration kCountEvery = std::chrono::seconds(1);
 Rate RateGovernor::update(Instant now, bool active) {
     count_others(now, active);
     const Rate host = settings_.host * (1.0 / static_cast<double>(transfers_));
-    const std::lock_guard lock(mutex_);
-    Rate cap = wish_.value_or(settings_.base);
-    if (!wish_ && settings_.schedule) cap = std::min(cap, settings_.schedule->at(minute_of_day()));
+    const auto wish = *wish_.lock();
+    Rate cap = wish.value_or(settings_.base);
+    if (!wish && settings_.schedule) cap = std::min(cap, settings_.schedule->at(minute_of_day()));
     return std::min(cap, host);
 }
 
@@ -115,8 +115,7 @@ Result<void> RateGovernor::set(std::optional<Rate> wish) {
     if (settings_.fixed && wish && wish->is_infinite()) {
         return Error{ErrorCode::invalid_argument, "--policy fixed needs a rate"};
     }
-    const std::lock_guard lock(mutex_);
-    wish_ = wish;
+    *wish_.lock() = wish;
     return {};
 }
 

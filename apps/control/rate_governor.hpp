@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "common/guarded.hpp"
 #include "common/log.hpp"
 #include "common/units.hpp"
 #include "options/common_options.hpp"
@@ -68,8 +68,7 @@ class RateGovernor {
     std::optional<Instant> counted_;
     std::string trouble_;
     bool told_ = false;
-    std::mutex mutex_;  // guards the members below
-    std::optional<Rate> wish_;
+    Guarded<std::optional<Rate>> wish_;
 };
 
 /// The settings that follow from a run's flags.

@@ -222,17 +222,17 @@ std::optional<ConnectionStats> of_data(std::optional<ConnectionStats> stats, con
 }
 
 Observer::Observer(DataEnd end, bool streaming, std::string peer) : end_(end), limits_(end == DataEnd::sender) {
-    latest_.streaming = streaming;
-    latest_.peer = std::move(peer);
-    latest_.sends = end == DataEnd::sender;
+    const auto latest = latest_.lock();
+    latest->streaming = streaming;
+    latest->peer = std::move(peer);
+    latest->sends = end == DataEnd::sender;
 }
 
 void Observer::become(DataEnd end) {
     if (end == end_) return;
     end_ = end;
     limits_ = LimitMeter(end == DataEnd::sender);
-    const std::lock_guard lock(mutex_);
-    latest_.sends = end == DataEnd::sender;
+    latest_.lock()->sends = end == DataEnd::sender;
 }
 
 LimitSample Observer::sample_of(const Glance& glance) const {
@@ -240,7 +240,7 @@ LimitSample Observer::sample_of(const Glance& glance) const {
     s.at = glance.at;
     s.phase = glance.progress.phase;
     s.source_read = glance.progress.totals_final;
-    s.streaming = latest_.streaming;
+    s.streaming = latest_.lock()->streaming;
     s.receiver = glance.progress.receiver;
     s.protocol = glance.protocol;
     s.others = std::max(glance.process - glance.protocol, Duration::zero());
@@ -272,26 +272,21 @@ void Observer::look(const Glance& glance) {
                      end_ == DataEnd::sender ? path.delivered_bytes : path.received_bytes);
         paths[path.id] = meter.rate();
     }
-    const std::lock_guard lock(mutex_);
-    latest_.at = glance.at;
-    latest_.progress = glance.progress;
-    latest_.stats = end_ == DataEnd::sender ? glance.stats : of_data(glance.stats, glance.progress);
-    latest_.rate = rate_.rate();
-    latest_.paths = std::move(paths);
-    latest_.silent = glance.outage ? std::optional(glance.unanswered) : std::nullopt;
-    latest_.limited_by = limits_.now();
-    latest_.limits = limits_.shares();
-    latest_.cap = glance.cap;
+    const auto latest = latest_.lock();
+    latest->at = glance.at;
+    latest->progress = glance.progress;
+    latest->stats = end_ == DataEnd::sender ? glance.stats : of_data(glance.stats, glance.progress);
+    latest->rate = rate_.rate();
+    latest->paths = std::move(paths);
+    latest->silent = glance.outage ? std::optional(glance.unanswered) : std::nullopt;
+    latest->limited_by = limits_.now();
+    latest->limits = limits_.shares();
+    latest->cap = glance.cap;
 }
 
 void Observer::begin_connection() {
     limits_.begin_connection();
     paths_.clear();
-}
-
-Observation Observer::latest() const {
-    const std::lock_guard lock(mutex_);
-    return latest_;
 }
 
 Observation sum_of(const std::vector<Observation>& transfers) {

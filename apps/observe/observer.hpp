@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/guarded.hpp"
 #include "common/text.hpp"
 #include "observe/progress.hpp"
 #include "udtx/rate.hpp"
@@ -183,7 +183,7 @@ class Observer {
     /// Later calls of look() are about another connection of the same transfer.
     void begin_connection();
     // --- functions for any thread
-    [[nodiscard]] Observation latest() const;
+    [[nodiscard]] Observation latest() const { return *latest_.lock(); }
 
   private:
     [[nodiscard]] LimitSample sample_of(const Glance& glance) const;
@@ -193,8 +193,7 @@ class Observer {
     bool over_ = false;
     RateMeter rate_{RateMeter::kShortWindow};
     std::map<PathId, RateMeter> paths_;
-    mutable std::mutex mutex_;  // guards the members below
-    Observation latest_;
+    Guarded<Observation> latest_;
 };
 
 /// Processor time that this process has used.

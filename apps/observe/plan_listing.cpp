@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <iostream>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "common/guarded.hpp"
 #include "common/text.hpp"
 
 namespace udtx::apps {
@@ -128,19 +128,17 @@ constexpr std::size_t kMaxKeptBytes = 256U << 20U;
 
 /// The list kept for the only transfer of this process.
 struct Kept {
-    std::mutex mutex;
-    std::string objects;  // separated by commas
+    std::string objects{};  // separated by commas
     bool cut = false;
     bool wanted = false;
 };
 
-Kept& kept() {
-    static Kept all;
+Guarded<Kept>& kept() {
+    static Guarded<Kept> all;
     return all;
 }
 
-void keep(const std::string& object) {
-    Kept& all = kept();
+void keep(Kept& all, const std::string& object) {
     if (all.objects.size() + object.size() > kMaxKeptBytes) {
         all.cut = true;
         return;
@@ -162,20 +160,15 @@ transfer::PlanCallback plan_listing(Log& log, const TreeOptions& tree, const Com
     Form form = common.quiet ? Form::none : Form::lines;
     if (common.json) form = common.json_stream ? Form::objects : Form::kept;
     if (!tree.what.dry_run) form = Form::none;
-    {
-        const std::lock_guard lock(kept().mutex);
-        kept().objects.clear();
-        kept().cut = false;
-        kept().wanted = form == Form::kept;
-    }
+    *kept().lock() = {.wanted = form == Form::kept};
     return [&log, form, receives, verbose = common.verbose](const transfer::PlannedEntry& entry) {
         if (form == Form::none) {
             if (entry.kind == Kind::erase) log.detail("delete " + escape_for_terminal(entry.path));
             return;
         }
         if (entry.kind == Kind::unchanged && entry.changes == 0 && !verbose) return;
-        const std::lock_guard lock(kept().mutex);
-        if (form == Form::kept) return keep(itemized_json(entry, receives, false));
+        const auto all = kept().lock();
+        if (form == Form::kept) return keep(*all, itemized_json(entry, receives, false));
         const std::string line =
             form == Form::objects ? itemized_json(entry, receives, true) : itemized_line(entry, receives);
         std::cout << line + '\n';
@@ -186,11 +179,9 @@ transfer::PlanCallback plan_listing(Log& log, const TreeOptions& tree, const Com
 
 void check_listing(Log& log, FinalReport& report) {
     if (!report.dry_run) return;
-    {
-        const std::lock_guard lock(kept().mutex);
-        if (kept().wanted) report.plan = '[' + std::exchange(kept().objects, {}) + ']';
-        report.plan_cut = kept().cut;
-    }
+    Kept all = std::exchange(*kept().lock(), {});
+    if (all.wanted) report.plan = '[' + std::move(all.objects) + ']';
+    report.plan_cut = all.cut;
     if (std::cout.flush()) return;
     log.error("cannot write the list to standard output");
     if (report.code == ExitCode::ok) report.code = ExitCode::file_io;

@@ -544,14 +544,9 @@ HttpReply LivePage::answer(const HttpRequest& request) const {
     if (request.target != "/events") return reply;
     reply.status = 200;
     reply.type = kEventsType;
-    reply.body = event_text(kEvent, json(true));
+    reply.body = event_text(kEvent, data_.lock()->json(true));
     reply.events = true;
     return reply;
-}
-
-std::string LivePage::json(bool with_history) const {
-    const std::lock_guard lock(mutex_);
-    return data_.json(with_history);
 }
 
 bool LivePage::due(Duration at) const { return !last_ || at - *last_ >= kInterval; }
@@ -560,27 +555,26 @@ void LivePage::tick(Duration at, std::vector<Observation> transfers) {
     if (!due(at)) return;
     last_ = at;
     {
-        const std::lock_guard lock(mutex_);
-        data_.look(at, std::move(transfers));
-        data_.sample();
+        const auto data = data_.lock();
+        data->look(at, std::move(transfers));
+        data->sample();
     }
-    if (server_) server_->publish(event_text(kEvent, json(false)));
+    if (server_) server_->publish(event_text(kEvent, data_.lock()->json(false)));
 }
 
 void LivePage::ended(const std::string& peer, const std::string& whose, const FinalReport& report) {
-    const std::lock_guard lock(mutex_);
-    data_.ended(peer, whose, report);
+    data_.lock()->ended(peer, whose, report);
 }
 
 void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalReport& report) {
     {
-        const std::lock_guard lock(mutex_);
-        data_.look(at, std::move(transfers));
-        data_.sample();
-        data_.over(report);
+        const auto data = data_.lock();
+        data->look(at, std::move(transfers));
+        data->sample();
+        data->over(report);
     }
     if (server_) {
-        server_->publish(event_text(kEvent, json(false)));
+        server_->publish(event_text(kEvent, data_.lock()->json(false)));
         server_->end_streams(kFarewell);
     }
     const auto written = write_report();
@@ -591,7 +585,7 @@ void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalRepo
 
 Result<void> LivePage::write_report() const {
     if (!report_) return {};
-    const auto written = report_->write(page_with_data(*page_assets(), json(true), fresh_nonce()));
+    const auto written = report_->write(page_with_data(*page_assets(), data_.lock()->json(true), fresh_nonce()));
     if (written) log_.detail("report in " + report_->path());
     return written;
 }

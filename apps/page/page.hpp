@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "assets/assets.hpp"
+#include "common/guarded.hpp"
 #include "common/log.hpp"
 #include "common/text.hpp"
 #include "observe/final_report.hpp"
@@ -180,15 +180,13 @@ class LivePage {
   private:
     LivePage(const CommonOptions& options, PageSubject subject, Log& log);
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
-    [[nodiscard]] std::string json(bool with_history) const;
     [[nodiscard]] Result<void> write_report() const;
 
     std::optional<HostPort> http_;
     std::optional<ReportFile> report_;
     Log& log_;
     std::optional<Duration> last_;
-    mutable std::mutex mutex_;  // guards data_
-    PageData data_;
+    Guarded<PageData> data_;
     std::unique_ptr<HttpServer> server_;  // destroyed first, because its thread uses the members above
 };
 

@@ -258,11 +258,13 @@ Access::Access(const RecvCommand& command, const AuthorizedKeys& keys) : command
 
 void Access::set_keys(const AuthorizedKeys& keys) {
     auto next = std::make_shared<Grants>();
-    const std::lock_guard lock(mutex_);
+    const auto grants = grants_.lock();
+    const Grants none;
+    const Grants& earlier = *grants ? **grants : none;
     for (const auto& [key, rights] : keys.all()) {
         Grant grant{rights};
-        const auto before = grants_ ? grants_->find(key) : Grants::const_iterator();
-        const bool same = grants_ && before != grants_->end() && before->second.rights.quota == rights.quota &&
+        const auto before = earlier.find(key);
+        const bool same = before != earlier.end() && before->second.rights.quota == rights.quota &&
                           before->second.rights.directory == rights.directory;
         if (same) {
             grant.quota = before->second.quota;
@@ -271,17 +273,12 @@ void Access::set_keys(const AuthorizedKeys& keys) {
         }
         next->emplace(key, std::move(grant));
     }
-    grants_ = std::move(next);
-}
-
-std::shared_ptr<const Access::Grants> Access::grants() const {
-    const std::lock_guard lock(mutex_);
-    return grants_;
+    *grants = std::move(next);
 }
 
 std::shared_ptr<const Access::Grant> Access::grant_of(const transfer::Client& client) const {
     if (!client.key) return nullptr;
-    auto all = grants();
+    auto all = *grants_.lock();
     const auto found = all->find(*client.key);
     if (found == all->end()) return nullptr;
     return {std::move(all), &found->second};

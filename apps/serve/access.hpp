@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/guarded.hpp"
 #include "options/commands.hpp"
 #include "sandbox/sandbox.hpp"
 #include "udtx/credentials.hpp"
@@ -108,15 +108,13 @@ class Access {
         std::optional<transfer::Quota> quota{};  // all transfers of a key share one
     };
     using Grants = std::map<PublicKey, Grant>;
-    [[nodiscard]] std::shared_ptr<const Grants> grants() const;
     /// Null: clients have no keys of their own, or the key was removed.
     [[nodiscard]] std::shared_ptr<const Grant> grant_of(const transfer::Client& client) const;
 
     const RecvCommand& command_;
     std::optional<transfer::ReceiptFile> receipt_;
     KnownPlaces places_;
-    mutable std::mutex mutex_;  // guards grants_
-    std::shared_ptr<const Grants> grants_;
+    Guarded<std::shared_ptr<const Grants>> grants_;
 };
 
 }  // namespace udtx::apps

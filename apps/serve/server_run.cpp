@@ -20,13 +20,14 @@
 namespace udtx::apps {
 
 ServerEnd::Wish ServerEnd::on_signal(int signal, Instant now) noexcept {
-    if (signal == SIGHUP && !one_off_) return interrupted() ? Wish::nothing : Wish::reload;
-    if (signal == SIGTERM && !one_off_ && !interrupted()) {
-        if (!draining_since_) {
+    if (signal == SIGHUP && !one_off_) return stage_ == Stage::interrupted ? Wish::nothing : Wish::reload;
+    if (signal == SIGTERM && !one_off_ && stage_ != Stage::interrupted) {
+        if (stage_ == Stage::serving) {
+            stage_.enter(Stage::draining);
             draining_since_ = now;
             return Wish::drain;
         }
-        if (now - *draining_since_ < Interruption::kOneGesture) return Wish::repeated;
+        if (now - draining_since_ < Interruption::kOneGesture) return Wish::repeated;
     }
     switch (interruption_.on_signal(signal, now)) {
         case Interruption::Wish::repeated:
@@ -36,12 +37,14 @@ ServerEnd::Wish ServerEnd::on_signal(int signal, Instant now) noexcept {
         case Interruption::Wish::wind_up:
             break;
     }
-    if (!deadline_) deadline_ = now + kInterruptGrace;
+    if (stage_ != Stage::cut_off) deadline_ = now + kInterruptGrace;
+    stage_.enter(Stage::interrupted);
     return Wish::wind_up;
 }
 
 bool ServerEnd::drained_too_long(Instant now) noexcept {
-    if (!longest_drain_ || !draining_since_ || deadline_ || now - *draining_since_ < *longest_drain_) return false;
+    if (!longest_drain_ || stage_ != Stage::draining || now - draining_since_ < *longest_drain_) return false;
+    stage_.enter(Stage::cut_off);
     deadline_ = now + kInterruptGrace;
     return true;
 }
@@ -53,31 +56,28 @@ constexpr Duration kBetween = std::chrono::seconds(1);
 }  // namespace
 
 void RefusalLog::tell(Instant now, const std::string& line) {
-    const std::lock_guard lock(mutex_);
-    if (!all_ && last_ && now - *last_ < kBetween) {
-        ++untold_;
+    const auto told = told_.lock();
+    if (!all_ && told->last && now - *told->last < kBetween) {
+        ++told->left_out;
         return;
     }
-    tell_rest();
-    last_ = now;
+    tell_rest(*told);
+    told->last = now;
     log_.warn(line);
 }
 
 void RefusalLog::look(Instant now) {
-    const std::lock_guard lock(mutex_);
-    if (untold_ == 0 || now - *last_ < kBetween) return;
-    tell_rest();
-    last_ = now;
+    const auto told = told_.lock();
+    if (told->left_out == 0 || now - *told->last < kBetween) return;
+    tell_rest(*told);
+    told->last = now;
 }
 
-void RefusalLog::finish() {
-    const std::lock_guard lock(mutex_);
-    tell_rest();
-}
+void RefusalLog::finish() { tell_rest(*told_.lock()); }
 
-void RefusalLog::tell_rest() {
-    if (untold_ == 0) return;
-    const std::uint64_t count = std::exchange(untold_, 0);
+void RefusalLog::tell_rest(Told& told) {
+    if (told.left_out == 0) return;
+    const std::uint64_t count = std::exchange(told.left_out, 0);
     log_.warn("refused " + format_count(count) + (count == 1 ? " more client" : " more clients") +
               " within a second; -v lists all");
 }
@@ -180,13 +180,28 @@ class ServerRun {
   public:
     /// Command and run must outlive it.
     ServerRun(const RecvCommand& command, const Run& run);
-    ~ServerRun() { observers_.stop(); }
+    ~ServerRun() { shown_.lock()->observers.stop(); }
     ServerRun(const ServerRun&) = delete;
     ServerRun& operator=(const ServerRun&) = delete;
 
     [[nodiscard]] FinalReport run();
 
   private:
+    /// What this thread and those of the server show.
+    struct Shown {
+        Shown(const RecvCommand& command, const Run& run, const std::atomic<std::uint64_t>& refused)
+            : display(run.terminal,
+                      ProgressDisplay::choose(command.common.quiet, command.common.progress, run.terminal),
+                      DataEnd::receiver, command.common.verbose),
+              total(command),
+              observers(command, run.log, refused) {}
+
+        ProgressDisplay display;
+        TotalReport total;
+        ServerObservers observers;
+        bool reported = false;
+    };
+
     /// Opens the socket and the files, then enters the sandbox and starts the services and the server.
     [[nodiscard]] Result<void> start();
     /// Enters the sandbox, and logs its limits.
@@ -205,7 +220,7 @@ class ServerRun {
     /// Runs on the server's thread.
     void ended(const transfer::ServedTransfer& transfer);
     /// False: the connection was not a transfer.
-    bool tell(const WatchedTransfer& watched);
+    bool tell(Shown& shown, const WatchedTransfer& watched);
     /// False: exit at once.
     bool on_signal(int signal, Instant now);
     /// Reads keys and rights again. If they cannot be used, the earlier ones stay.
@@ -214,7 +229,7 @@ class ServerRun {
     void wind_up(ErrorCode code, const std::string& why);
     [[nodiscard]] bool over();
     void look(Instant now);
-    void display(Instant now, const TransferTable::Transfers& transfers);
+    void display(ProgressDisplay& display, Instant now, const TransferTable::Transfers& transfers) const;
 
     const RecvCommand& command_;
     const Run& run_;
@@ -229,11 +244,8 @@ class ServerRun {
     std::atomic<bool> served_{false};    // one transfer was served to its end
     std::atomic<bool> stopping_{false};  // a signal stops the server
 
-    std::mutex mutex_;  // guards the members below
-    ProgressDisplay display_;
-    TotalReport total_{command_};
-    ServerObservers observers_{command_, run_.log};
-    bool reported_ = false;
+    std::atomic<std::uint64_t> refused_{0};  // clients
+    Guarded<Shown> shown_;
 
     std::optional<transfer::Server> server_;  // destroyed first, because its threads use the members above
 };
@@ -247,8 +259,7 @@ ServerRun::ServerRun(const RecvCommand& command, const Run& run)
       start_(monotonic_now()),
       access_(command, keys_),
       table_(access_, run.log, told_, [this] { return server_->transfers(); }),
-      display_(run.terminal, ProgressDisplay::choose(command.common.quiet, command.common.progress, run.terminal),
-               DataEnd::receiver, command.common.verbose) {}
+      shown_(command, run, refused_) {}
 
 transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     const RecvCommand& command = command_;
@@ -269,7 +280,7 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     options.pull = [this](const transfer::Client& client, const transfer::Selection&) { return access_.pull(client); };
     options.connection_failed = [this](const Address& from, const Error& why) { connection_failed(from, why); };
     options.turned_away = [this](const transfer::Client& client, const Error& why) {
-        observers_.refused();
+        ++refused_;
         refusals_.tell(monotonic_now(), "refused " + to_string(client.address) + ": " + why.message);
     };
     options.log = [this](LogLevel level, const std::string& text) {
@@ -310,13 +321,13 @@ Result<void> ServerRun::start() {
     if (!receipt) return receipt.error();
     receipt_ = std::move(*receipt);
     access_.set_receipt(receipt_);
-    if (const auto report = observers_.open_report(); !report) return report;
+    if (const auto report = shown_.lock()->observers.open_report(); !report) return report;
     // Enter the sandbox before the first thread starts, because threads inherit its limits, and after everything
     // outside it is open.
     const SandboxPlaces places = places_of(command_, keys_);
     const auto sandbox = confine(places);
     if (!sandbox) return sandbox.error();
-    const auto observed = observers_.start(
+    const auto observed = shown_.lock()->observers.start(
         server_->local_address().port, [this] { return table_.under_way(); },
         JsonTicker::to_output(command_.streaming ? &run_.terminal : nullptr));
     if (!observed) return observed;
@@ -333,7 +344,7 @@ FinalReport ServerRun::run() {
     const bool wound_up = serve();
     FinalReport report = this->report();
     if (wound_up) server_->stop();
-    observers_.stop();
+    shown_.lock()->observers.stop();
     if (!wound_up || report.code == ExitCode::interrupted) {
         if (receipt_) receipt_->discard();
         run_.leave(report);
@@ -363,21 +374,22 @@ bool ServerRun::serve() {
 
 FinalReport ServerRun::report() {
     refusals_.finish();
-    const std::lock_guard lock(mutex_);
-    reported_ = true;
+    const auto shown = shown_.lock();
+    shown->reported = true;
+    TotalReport& total = shown->total;
     const auto left = table_.under_way();
-    for (const auto& watched : left) total_.add(report_of(command_, *watched));
-    if (end_.interrupted()) {
-        total_.interrupted_by(end_.signal());
+    for (const auto& watched : left) total.add(report_of(command_, *watched));
+    if (end_.stage() == ServerEnd::Stage::interrupted) {
+        total.interrupted_by(end_.signal());
     } else if (const auto status = server_->status(); !status) {
-        total_.failed(status.error());
+        total.failed(status.error());
     } else if (end_.winding_up() && !left.empty()) {
-        total_.interrupted_by(SIGTERM);
-    } else if (end_.draining()) {
-        total_.drained();
+        total.interrupted_by(SIGTERM);
+    } else if (end_.stage() != ServerEnd::Stage::serving) {
+        total.drained();
     }
-    observers_.finish(monotonic_now() - start_, left, total_.get());
-    return total_.get();
+    shown->observers.finish(monotonic_now() - start_, left, total.get());
+    return total.get();
 }
 
 Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) const {
@@ -388,7 +400,7 @@ Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) con
 }
 
 void ServerRun::connection_failed(const Address& from, const Error& why) {
-    observers_.refused();
+    ++refused_;
     const std::string line = "refused " + to_string(from) + ": " + why.message;
     // A client that went away during the handshake is not worth a line of its own.
     if (why.code == ErrorCode::internal) return refusals_.tell(monotonic_now(), line);
@@ -435,32 +447,32 @@ void ServerRun::log_file(const transfer::Client& client, const transfer::FileEve
 }
 
 void ServerRun::ended(const transfer::ServedTransfer& transfer) {
-    const std::lock_guard lock(mutex_);
-    if (reported_) return;
+    const auto shown = shown_.lock();
+    if (shown->reported) return;
     const auto watched = table_.find(transfer);
-    if (tell(*watched)) served_ = true;
+    if (tell(*shown, *watched)) served_ = true;
     watched->set_told();
     run_.signals.wake();
 }
 
-bool ServerRun::tell(const WatchedTransfer& watched) {
+bool ServerRun::tell(Shown& shown, const WatchedTransfer& watched) {
     const transfer::ServedTransfer& transfer = watched.transfer();
     if (transfer.refused()) {
-        observers_.refused();
+        ++refused_;
         refusals_.tell(monotonic_now(), "refused " + watched.who() + ": " + transfer.outcome().status.error().message);
         return false;
     }
     FinalReport report = report_of(command_, watched);
-    display_.finish();
+    shown.display.finish();
     const auto& job = report.progress.job;
     if (job && job->done == job->count) run_.log.info(job_line(*job));
     if (transfer.kind() == transfer::ServedTransfer::Kind::measure) {
         run_.log.info(watched.peer() + " has measured the path to this host");
         return false;
     }
-    observers_.ended(watched, report);
+    shown.observers.ended(watched, report);
     if (!command_.one_off) show(command_, run_, report, watched.direction() + ": ", watched.fetched());
-    total_.add(std::move(report));
+    shown.total.add(std::move(report));
     return true;
 }
 
@@ -538,7 +550,7 @@ void ServerRun::reload() {
 }
 
 bool ServerRun::over() {
-    const bool ends = end_.ending() || !server_->status() || (command_.one_off && served_);
+    const bool ends = end_.stage() != ServerEnd::Stage::serving || !server_->status() || (command_.one_off && served_);
     if (!ends) return false;
     server_->drain();
     // After a signal, the process ends even if a disk call hangs, and in an orderly way if all transfers have ended.
@@ -546,14 +558,14 @@ bool ServerRun::over() {
 }
 
 void ServerRun::look(Instant now) {
-    const std::lock_guard lock(mutex_);
+    const auto shown = shown_.lock();
     refusals_.look(now);
     const auto transfers = table_.under_way();
-    observers_.tick(now, now - start_, transfers, server_->protocol_time());
-    display(now, transfers);
+    shown->observers.tick(now, now - start_, transfers, server_->protocol_time());
+    display(shown->display, now, transfers);
 }
 
-void ServerRun::display(Instant now, const TransferTable::Transfers& transfers) {
+void ServerRun::display(ProgressDisplay& display, Instant now, const TransferTable::Transfers& transfers) const {
     if (transfers.empty()) return;
     transfer::Progress sum = transfers.front()->transfer().progress();
     for (std::size_t i = 1; i < transfers.size(); ++i) {
@@ -566,8 +578,8 @@ void ServerRun::display(Instant now, const TransferTable::Transfers& transfers) 
     }
     // The paths of several senders would not fit below one line.
     std::optional<ConnectionStats> stats;
-    if (display_.with_paths() && transfers.size() == 1) stats = transfers.front()->transfer().stats();
-    display_.update(now - start_, sum, command_.streaming, stats);
+    if (display.with_paths() && transfers.size() == 1) stats = transfers.front()->transfer().stats();
+    display.update(now - start_, sum, command_.streaming, stats);
 }
 
 Result<Sandbox> ServerRun::confine(const SandboxPlaces& places) const {

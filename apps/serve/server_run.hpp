@@ -4,11 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/guarded.hpp"
+#include "common/lifecycle.hpp"
 #include "common/log.hpp"
 #include "common/process.hpp"
 #include "observe/final_report.hpp"
@@ -46,24 +47,33 @@ class ServerEnd {
     /// True once, when the transfers must end because the drain has reached its limit.
     [[nodiscard]] bool drained_too_long(Instant now) noexcept;
 
-    /// The server ends as soon as no transfer is left.
-    [[nodiscard]] bool ending() const noexcept { return interrupted() || draining_since_.has_value(); }
-    [[nodiscard]] bool draining() const noexcept { return draining_since_.has_value(); }
+    enum class Stage {
+        serving,
+        draining,     ///< the server ends as soon as no transfer is left
+        cut_off,      ///< the drain reached its limit: the running transfers were told to end
+        interrupted,  ///< so they were by a signal
+    };
+    [[nodiscard]] Stage stage() const noexcept { return stage_; }
     /// The running transfers were told to end.
-    [[nodiscard]] bool winding_up() const noexcept { return deadline_.has_value(); }
-    /// A signal that ends transfers has arrived.
-    [[nodiscard]] bool interrupted() const noexcept { return signal() != 0; }
+    [[nodiscard]] bool winding_up() const noexcept { return stage_ == Stage::cut_off || stage_ == Stage::interrupted; }
     /// The first signal that ends transfers; 0: none.
     [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
     /// kInterruptGrace is over.
-    [[nodiscard]] bool overdue(Instant now) const noexcept { return deadline_ && now >= *deadline_; }
+    [[nodiscard]] bool overdue(Instant now) const noexcept { return winding_up() && now >= deadline_; }
 
   private:
+    static constexpr Step<Stage> kSteps[] = {{Stage::serving, Stage::draining},
+                                             {Stage::serving, Stage::interrupted},
+                                             {Stage::draining, Stage::cut_off},
+                                             {Stage::draining, Stage::interrupted},
+                                             {Stage::cut_off, Stage::interrupted}};
+
     bool one_off_;
     std::optional<Duration> longest_drain_;
     Interruption interruption_;
-    std::optional<Instant> draining_since_;
-    std::optional<Instant> deadline_;
+    Lifecycle<kSteps> stage_{Stage::serving};
+    Instant draining_since_{};
+    Instant deadline_{};  // set when the transfers are told to end
 };
 
 // Logs refused clients. Anyone may try a thousand times a second, so it logs one line a second, and then the number of
@@ -81,13 +91,15 @@ class RefusalLog {
     void finish();
 
   private:
-    void tell_rest();
+    struct Told {
+        std::optional<Instant> last{};
+        std::uint64_t left_out = 0;  // since then
+    };
+    void tell_rest(Told& told);
 
     Log& log_;
     const bool all_;
-    std::mutex mutex_;  // guards the members below
-    std::optional<Instant> last_;
-    std::uint64_t untold_ = 0;
+    Guarded<Told> told_;
 };
 
 /// The combined report of all transfers of a run.

@@ -36,25 +36,20 @@ void WatchedTransfer::keep_below(Rate rate) {
 }
 
 TransferTable::Transfers TransferTable::under_way() {
-    const std::lock_guard lock(mutex_);
+    const auto known = known_.lock();
     Transfers here;
     Known still;
     // Asks under the lock. An older answer may lack a new transfer, which would then be forgotten.
     for (const transfer::ServedTransfer& transfer : ask_()) {
-        const auto& watched = still.emplace(transfer.client().number, known(transfer)).first->second;
+        const auto& watched = still.emplace(transfer.client().number, find(*known, transfer)).first->second;
         if (!watched->told()) here.push_back(watched);
     }
-    known_ = std::move(still);
+    *known = std::move(still);
     return here;
 }
 
-std::shared_ptr<WatchedTransfer> TransferTable::find(const transfer::ServedTransfer& transfer) {
-    const std::lock_guard lock(mutex_);
-    return known(transfer);
-}
-
-std::shared_ptr<WatchedTransfer> TransferTable::known(const transfer::ServedTransfer& transfer) {
-    auto& watched = known_[transfer.client().number];
+std::shared_ptr<WatchedTransfer> TransferTable::find(Known& known, const transfer::ServedTransfer& transfer) {
+    auto& watched = known[transfer.client().number];
     if (!watched) {
         watched = std::make_shared<WatchedTransfer>(transfer, access_, told_);
         log_.detail("serving " + watched->who());
@@ -73,8 +68,8 @@ std::vector<Observation> observed(const ServerObservers::Transfers& transfers) {
 
 }  // namespace
 
-ServerObservers::ServerObservers(const RecvCommand& command, Log& log)
-    : command_(command), log_(log), rates_(governor_settings(command.common, command.max_rate)) {}
+ServerObservers::ServerObservers(const RecvCommand& command, Log& log, const std::atomic<std::uint64_t>& refused)
+    : command_(command), log_(log), rates_(governor_settings(command.common, command.max_rate)), refused_(refused) {}
 
 Rate ServerObservers::first_cap(const RecvCommand& command) {
     return std::min({command.common.rate, command.max_rate, command.common.host_rate});

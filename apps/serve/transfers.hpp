@@ -7,12 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/guarded.hpp"
 #include "common/log.hpp"
 #include "control/control.hpp"
 #include "observe/final_report.hpp"
@@ -87,18 +87,19 @@ class TransferTable {
     /// Transfers whose end is not reported yet.
     [[nodiscard]] Transfers under_way();
     /// Finds a transfer that the server still has.
-    [[nodiscard]] std::shared_ptr<WatchedTransfer> find(const transfer::ServedTransfer& transfer);
+    [[nodiscard]] std::shared_ptr<WatchedTransfer> find(const transfer::ServedTransfer& transfer) {
+        return find(*known_.lock(), transfer);
+    }
 
   private:
     using Known = std::map<std::uint64_t, std::shared_ptr<WatchedTransfer>>;
-    std::shared_ptr<WatchedTransfer> known(const transfer::ServedTransfer& transfer);
+    std::shared_ptr<WatchedTransfer> find(Known& known, const transfer::ServedTransfer& transfer);
 
     const Access& access_;
     Log& log_;
     const Rate told_;
     const Ask ask_;
-    std::mutex mutex_;  // guards the members below
-    Known known_;       // key: Client::number
+    Guarded<Known> known_;  // key: Client::number
 };
 
 // All observers of a receiver's transfers, and all that may change their common rate: JSON stream, metrics, control
@@ -108,7 +109,8 @@ class ServerObservers {
   public:
     using Transfers = TransferTable::Transfers;
 
-    ServerObservers(const RecvCommand& command, Log& log);
+    /// `refused`: the number of refused clients.
+    ServerObservers(const RecvCommand& command, Log& log, const std::atomic<std::uint64_t>& refused);
     /// Opens the report before the process gives up the right to open files.
     [[nodiscard]] Result<void> open_report();
     /// `under_way` must be callable on any thread. `print` writes the JSON stream. `port`: the port that the server
@@ -123,8 +125,6 @@ class ServerObservers {
     void ended(const WatchedTransfer& transfer, const FinalReport& report);
     /// Call it after all transfers have ended. Updates those who have the page open, and writes the report.
     void finish(Duration since_start, const Transfers& transfers, FinalReport& report);
-    /// Any thread: counts a refused client.
-    void refused() noexcept { ++refused_; }
     /// The highest rate that a handshake may announce to a sender. Called on the protocol thread.
     [[nodiscard]] static Rate first_cap(const RecvCommand& command);
 
@@ -140,7 +140,7 @@ class ServerObservers {
     std::atomic<std::uint64_t> ended_{0};
     std::atomic<std::uint64_t> failed_{0};
     std::atomic<std::uint64_t> bytes_{0};
-    std::atomic<std::uint64_t> refused_{0};
+    const std::atomic<std::uint64_t>& refused_;
     std::optional<JsonTicker> json_;
     std::optional<Observation> last_;  // the single transfer, after its end
     std::unique_ptr<LivePage> page_;

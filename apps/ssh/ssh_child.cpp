@@ -178,43 +178,30 @@ Result<void> SshChild::write(std::string_view text) {
 }
 
 std::optional<std::string> SshChild::next_line() {
-    const std::lock_guard lock(mutex_);
-    if (lines_.empty()) return std::nullopt;
-    std::string line = std::move(lines_.front().text);
-    line_came_ = lines_.front().came;
-    lines_.pop_front();
-    return line;
+    const auto output = output_.lock();
+    if (output->lines.empty()) return std::nullopt;
+    Line line = std::move(output->lines.front());
+    output->lines.pop_front();
+    output->line_came = line.came;
+    return std::move(line.text);
 }
 
-std::chrono::system_clock::time_point SshChild::line_came() const {
-    const std::lock_guard lock(mutex_);
-    return line_came_;
-}
+std::chrono::system_clock::time_point SshChild::line_came() const { return output_.lock()->line_came; }
 
 bool SshChild::ended() const {
-    const std::lock_guard lock(mutex_);
-    return at_end_ && lines_.empty();
+    const auto output = output_.lock();
+    return output->at_end && output->lines.empty();
 }
 
-bool SshChild::said_too_much() const {
-    const std::lock_guard lock(mutex_);
-    return said_ > kMaxSaid;
-}
+bool SshChild::said_too_much() const { return output_.lock()->said > kMaxSaid; }
 
-bool SshChild::gone() {
-    if (status_ || reap(std::chrono::milliseconds(0))) return true;
-    const std::lock_guard lock(mutex_);
-    return at_end_;
-}
+bool SshChild::gone() { return status_ || reap(std::chrono::milliseconds(0)) || output_.lock()->at_end; }
 
 void SshChild::read_all() {
     try {
         read_until_stopped();
     } catch (const std::exception&) {  // out of memory for a line: treated as the end
-        {
-            const std::lock_guard lock(mutex_);
-            at_end_ = true;
-        }
+        output_.lock()->at_end = true;
         callbacks_.news();
     }
 }
@@ -239,14 +226,14 @@ void SshChild::read_until_stopped() {
             tcp_.reset();
             bool more = read_some(entries[0].fd, out);
             {
-                const std::lock_guard lock(mutex_);
+                const auto output = output_.lock();
                 const auto now = std::chrono::system_clock::now();
                 split_lines(out, [&](std::string_view line) {
-                    said_ += sizeof(Line) + line.size();
-                    lines_.push_back({std::string(line), now});
+                    output->said += sizeof(Line) + line.size();
+                    output->lines.push_back({std::string(line), now});
                 });
-                more = more && said_ <= kMaxSaid;
-                at_end_ = !more;
+                more = more && output->said <= kMaxSaid;
+                output->at_end = !more;
             }
             if (!more) entries[0].fd = -1;
             callbacks_.news();

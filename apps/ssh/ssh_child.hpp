@@ -7,13 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "common/guarded.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
@@ -102,15 +102,17 @@ class SshChild {
 
     std::optional<PromptTcp> tcp_;  // until the first output; reader's thread only
 
-    mutable std::mutex mutex_;  // guards the members below
     struct Line {
         std::string text;
         std::chrono::system_clock::time_point came;
     };
-    std::deque<Line> lines_;
-    std::chrono::system_clock::time_point line_came_;
-    std::size_t said_ = 0;  // bytes of lines, with the memory that holds them
-    bool at_end_ = false;
+    struct Output {
+        std::deque<Line> lines{};
+        std::chrono::system_clock::time_point line_came{};
+        std::size_t said = 0;  // bytes of lines, with the memory that holds them
+        bool at_end = false;
+    };
+    Guarded<Output> output_;
 
     std::thread reader_;
 };
