@@ -3,11 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <utility>
+
+#include "common/text.hpp"
 
 namespace udtx::apps {
 
@@ -37,18 +38,11 @@ Error no_url(std::string_view text, std::string_view why) {
         "'" + std::string(text) + "' is neither [user@]HOST:PATH nor udtx://HOST:PORT/[subdir]: " + std::string(why)};
 }
 
-std::optional<unsigned> hex_digit(char c) noexcept {
-    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10U;
-    if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10U;
-    return std::nullopt;
-}
-
 }  // namespace
 
 bool is_percent_encoded(std::string_view text) noexcept {
     for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
-        if (at + 2 >= text.size() || !hex_digit(text[at + 1]) || !hex_digit(text[at + 2])) return false;
+        if (!hex_byte(text.substr(at + 1))) return false;
     }
     return true;
 }
@@ -56,25 +50,16 @@ bool is_percent_encoded(std::string_view text) noexcept {
 std::string percent_decode(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '%' && i + 2 < text.size()) {
-            const auto high = hex_digit(text[i + 1]);
-            const auto low = hex_digit(text[i + 2]);
-            if (high && low) {
-                out += static_cast<char>(*high * 16U + *low);
-                i += 2;
-                continue;
-            }
-        }
-        out += text[i];
+        const auto code = text[i] == '%' ? hex_byte(text.substr(i + 1)) : std::nullopt;
+        out += code ? static_cast<char>(*code) : text[i];
+        if (code) i += 2;
     }
     return out;
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) noexcept {
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
-    return port;
+    const auto port = parse_number<std::uint16_t>(text);
+    return port && *port > 0 ? port : std::nullopt;
 }
 
 bool looks_like_url(std::string_view text) noexcept { return text.starts_with(kScheme); }

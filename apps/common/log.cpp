@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <mutex>
@@ -77,7 +76,7 @@ void Terminal::write(std::string_view bytes) const {
     static_cast<void>(write_all(fd_, bytes));
 }
 
-struct Log::FileState {
+struct LogFile {
     std::filesystem::path path;
     UniqueFd fd;
     std::atomic<int> error{0};  // errno of the first failed write; 0: none
@@ -101,21 +100,16 @@ class JsonFormatter final : public spdlog::formatter {
         spdlog::memory_buf_t time;
         time_.format(message, time);
         const auto level = spdlog::level::to_string_view(message.level);
-        JsonWriter json;
-        json.begin_object();
-        json.key("time").string({time.data(), time.size()});
-        json.key("level").string({level.data(), level.size()});
-        json.key("program").string({message.logger_name.data(), message.logger_name.size()});
-        json.key("pid").number(static_cast<int>(::getpid()));
         const std::string_view text = text_in(message);
-        json.key("message").string(text);
-        json.end_object();
+        Json json = Json::object({{"time", std::string_view(time.data(), time.size())},
+                                  {"level", std::string_view(level.data(), level.size())},
+                                  {"program", std::string_view(message.logger_name.data(), message.logger_name.size())},
+                                  {"pid", ::getpid()},
+                                  {"message", text}});
         std::string object = json.text();
         if (text.size() < message.payload.size()) {
-            object.pop_back();
-            object.append(",").append(message.payload.data() + text.size() + 1,
-                                      message.payload.size() - text.size() - 1);
-            object += '}';
+            object.back() = ',';
+            object.append(message.payload.data() + text.size() + 1, message.payload.size() - text.size() - 1) += '}';
         }
         out.append(object.data(), object.data() + object.size());
     }
@@ -154,11 +148,10 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
     bool json_ = false;
 };
 
-/// Writes each line at once, because the last lines before a crash matter most. `State` is Log::FileState.
-template <class State>
+/// Writes each line at once, because the last lines before a crash matter most.
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   public:
-    FileSink(std::shared_ptr<State> state, bool json) : state_(std::move(state)), json_(json) {
+    FileSink(std::shared_ptr<LogFile> file, bool json) : file_(std::move(file)), json_(json) {
         if (json) {
             set_formatter(std::make_unique<JsonFormatter>());
         } else {
@@ -174,14 +167,14 @@ class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
         if (!json_) shown.payload = {text.data(), text.size()};
         formatter_->format(shown, line);
         if (json_) line.push_back('\n');
-        const int failed = write_all(state_->fd.get(), {line.data(), line.size()});
+        const int failed = write_all(file_->fd.get(), {line.data(), line.size()});
         int none = 0;
-        if (failed != 0) state_->error.compare_exchange_strong(none, failed);
+        if (failed != 0) file_->error.compare_exchange_strong(none, failed);
     }
     void flush_() override {}
 
   private:
-    std::shared_ptr<State> state_;
+    std::shared_ptr<LogFile> file_;
     bool json_;
 };
 
@@ -214,7 +207,7 @@ void Log::use_json() {
 }
 
 Result<void> Log::add_file(const std::filesystem::path& path, std::string_view first) {
-    file_ = std::make_shared<FileState>();
+    file_ = std::make_shared<LogFile>();
     file_->path = path;
     auto fd = open_output(path.string(), O_WRONLY | O_CREAT | O_APPEND);
     if (!fd) {
@@ -222,7 +215,7 @@ Result<void> Log::add_file(const std::filesystem::path& path, std::string_view f
         return Error{ErrorCode::file_io, "--log: cannot write the log " + path.string() + ": " + fd.error().message};
     }
     file_->fd = std::move(*fd);
-    const auto sink = std::make_shared<FileSink<FileState>>(file_, json_);
+    const auto sink = std::make_shared<FileSink>(file_, json_);
     // -q affects only the terminal.
     sink->set_level(verbosity_ == Verbosity::verbose ? spdlog::level::debug : spdlog::level::info);
     sink->log(spdlog::details::log_msg(logger_->name(), spdlog::level::info, escape_message(first)));

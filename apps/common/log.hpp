@@ -80,10 +80,9 @@ class Log {
     /// The message as it is printed: a long one is cut in the middle, except in JSON.
     [[nodiscard]] std::string printable(std::string_view message) const;
 
-    struct FileState;
     Verbosity verbosity_;
     bool json_ = false;
-    std::shared_ptr<FileState> file_;
+    std::shared_ptr<struct LogFile> file_;
     std::shared_ptr<spdlog::logger> logger_;
 };
 

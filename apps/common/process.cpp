@@ -7,22 +7,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <new>
-#include <string_view>
 #include <system_error>
 
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/version.hpp"
 
@@ -50,6 +47,13 @@ void raise_descriptor_limit() noexcept {
     if (limit.rlim_cur >= wanted) return;
     limit.rlim_cur = wanted;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool read_some(int fd, std::string& buffer) {
+    std::array<char, 4096> block{};
+    const ssize_t n = ::read(fd, block.data(), block.size());
+    if (n > 0) buffer.append(block.data(), static_cast<std::size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
 }
 
 int write_all(int fd, std::string_view text) noexcept {
@@ -108,7 +112,12 @@ bool wants_json(const std::vector<std::string>& arguments) {
 namespace {
 
 // SIGXCPU: the time limit of `ulimit -t` is used up, and SIGKILL follows.
-constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+struct NamedSignal {
+    int number;
+    const char* name;
+};
+constexpr std::array<NamedSignal, 4> kSignals{
+    {{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGXCPU, "SIGXCPU (ulimit -t)"}}};
 std::atomic<int> g_pipe{-1};  // a signal handler can reach it only through a global
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -144,7 +153,7 @@ SignalWaiter::SignalWaiter() {
     action.sa_handler = udtx_on_signal;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    for (const int signal : kSignals) {
+    for (const auto& [signal, name] : kSignals) {
         struct sigaction before {};
         if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
         ::sigaction(signal, &action, nullptr);
@@ -179,19 +188,11 @@ Interruption::Wish Interruption::on_signal(int signal, Instant now) noexcept {
 }
 
 const char* signal_name(int signal) noexcept {
-    switch (signal) {
-        case SIGINT:
-            return "SIGINT";
-        case SIGTERM:
-            return "SIGTERM";
-        case SIGHUP:
-            return "SIGHUP";
-        case SIGXCPU:
-            return "SIGXCPU (ulimit -t)";
-        default:
-            return "a signal";
-    }
+    const auto* const found = std::ranges::find(kSignals, signal, &NamedSignal::number);
+    return found == kSignals.end() ? "a signal" : found->name;
 }
+
+std::string interrupted_by(int signal) { return std::string("interrupted by ") + signal_name(signal); }
 
 std::string repeated_signal(int signal) {
     return std::string(signal_name(signal)) + " within " + format_elapsed(Interruption::kOneGesture) +

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <optional>
@@ -36,6 +35,8 @@ class StandardDescriptors {
 /// several.
 void raise_descriptor_limit() noexcept;
 
+/// Appends to `buffer` what can be read at once. False: the input has ended.
+[[nodiscard]] bool read_some(int fd, std::string& buffer);
 /// Writes all of `text`. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view text) noexcept;
 
@@ -100,6 +101,8 @@ class Interruption {
 void restore_ignored(sigset_t& defaults) noexcept;
 
 [[nodiscard]] const char* signal_name(int signal) noexcept;
+/// "interrupted by SIGTERM"
+[[nodiscard]] std::string interrupted_by(int signal);
 /// The message about a signal that counts as a repetition.
 [[nodiscard]] std::string repeated_signal(int signal);
 

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
-#include <vector>
 
 namespace udtx::apps {
 namespace {
@@ -189,121 +186,53 @@ std::string wrapped(std::string_view text, std::size_t columns) {
     return out;
 }
 
-void JsonWriter::separate() {
-    if (after_key_) {
-        after_key_ = false;
-        return;
-    }
-    if (has_items_.empty()) return;
-    if (has_items_.back()) out_ += ',';
-    has_items_.back() = true;
-}
-
-JsonWriter& JsonWriter::begin_object() {
-    separate();
-    out_ += '{';
-    has_items_.push_back(false);
-    return *this;
-}
-
-JsonWriter& JsonWriter::end_object() {
-    out_ += '}';
-    has_items_.pop_back();
-    return *this;
-}
-
-JsonWriter& JsonWriter::begin_array() {
-    separate();
-    out_ += '[';
-    has_items_.push_back(false);
-    return *this;
-}
-
-JsonWriter& JsonWriter::end_array() {
-    out_ += ']';
-    has_items_.pop_back();
-    return *this;
-}
-
-JsonWriter& JsonWriter::key(std::string_view name) {
-    separate();
-    quote(name);
-    out_ += ':';
-    after_key_ = true;
-    return *this;
-}
-
-JsonWriter& JsonWriter::string(std::string_view value) {
-    separate();
-    quote(value);
-    return *this;
-}
-
-JsonWriter& JsonWriter::number(std::uint64_t value) {
-    separate();
-    out_ += std::to_string(value);
-    return *this;
-}
-
-JsonWriter& JsonWriter::number(int value) {
-    separate();
-    out_ += std::to_string(value);
-    return *this;
-}
-
-JsonWriter& JsonWriter::number(double value) {
-    separate();
-    if (!std::isfinite(value)) {
-        out_ += "null";
-        return *this;
-    }
+Json::Json(double value) {
     // to_chars, because printf's decimal point depends on the locale.
     std::array<char, 400> buffer{};
     const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                             std::chars_format::fixed, std::abs(value) >= 1e6 ? 0 : 6);
-    out_ += error == std::errc() ? std::string_view(buffer.data(), static_cast<std::size_t>(end - buffer.data()))
-                                 : std::string_view("null");
-    return *this;
+    text_ = std::isfinite(value) && error == std::errc() ? std::string(buffer.data(), end) : "null";
 }
 
-JsonWriter& JsonWriter::boolean(bool value) {
-    separate();
-    out_ += value ? "true" : "false";
-    return *this;
-}
-
-JsonWriter& JsonWriter::null() {
-    separate();
-    out_ += "null";
-    return *this;
-}
-
-JsonWriter& JsonWriter::json(std::string_view value) {
-    separate();
-    out_ += value;
-    return *this;
-}
-
-void JsonWriter::quote(std::string_view value) {
-    out_ += '"';
+Json::Json(std::string_view value) : text_(1, '"') {
     while (!value.empty()) {
         const std::size_t length = utf8_sequence(value);
         const auto lead = static_cast<unsigned char>(value.front());
         if (length == 0) {
-            out_ += "\xEF\xBF\xBD";
+            text_ += "\xEF\xBF\xBD";
         } else if (lead == '"' || lead == '\\') {
-            out_ += '\\';
-            out_ += value.front();
+            text_ += '\\';
+            text_ += value.front();
         } else if (lead < 0x20 || lead == 0x7F) {
             std::array<char, 8> buffer{};
             std::snprintf(buffer.data(), buffer.size(), "\\u%04x", lead);
-            out_ += buffer.data();
+            text_ += buffer.data();
         } else {
-            out_ += value.substr(0, length);
+            text_ += value.substr(0, length);
         }
         value.remove_prefix(length == 0 ? 1 : length);
     }
-    out_ += '"';
+    text_ += '"';
+}
+
+Json Json::ready(std::string text) {
+    Json value(nullptr);
+    value.text_ = std::move(text);
+    return value;
+}
+
+Json& Json::add(std::initializer_list<Member> members) {
+    text_.pop_back();
+    for (const Member& one : members) {
+        text_.append(text_.size() > 1 ? "," : "").append(Json(one.name).text_).append(":").append(one.value.text_);
+    }
+    text_ += '}';
+    return *this;
+}
+
+Json& Json::add_bytes(std::string_view name, std::string_view bytes) {
+    add({{name, bytes}});
+    return is_utf8(bytes) ? *this : add({{std::string(name) + "_hex", to_hex(bytes)}});
 }
 
 bool is_utf8(std::string_view text) noexcept {
@@ -325,6 +254,19 @@ std::string to_hex(std::string_view bytes) {
         out += kDigits[b & 0x0FU];
     }
     return out;
+}
+
+std::string to_hex(std::span<const std::byte> bytes) {
+    return to_hex(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+std::optional<std::uint8_t> hex_byte(std::string_view text) noexcept {
+    return text.size() < 2 ? std::nullopt : parse_number<std::uint8_t>(text.substr(0, 2), 16);
+}
+
+std::string_view trim(std::string_view text) noexcept {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
 std::string to_hex(std::uint64_t number) {

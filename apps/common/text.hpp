@@ -1,12 +1,17 @@
 // Makes text from outside the program (file names, a peer's messages) safe to print. Also: help with mistyped flags.
 #pragma once
 
+#include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace udtx::apps {
@@ -36,40 +41,73 @@ struct LinePart {
 /// Quotes `word` for a shell, with any characters in it.
 [[nodiscard]] std::string quoted_for_shell(const std::string& word);
 
-// Writes one JSON value. The output is well-formed (RFC 8259) for any bytes in the strings.
+/// The whole text as a number; nullopt: it is not a number, or does not fit. `form`: as for std::from_chars.
+template <class Number, class... Form>
+[[nodiscard]] std::optional<Number> parse_number(std::string_view text, Form... form) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, form...);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
-/// Order of calls: inside an object, key() precedes every value. Each begin_*() needs its end_*().
-class JsonWriter {
+/// A JSON value as text. It is well-formed (RFC 8259) for any bytes in the strings.
+class Json {
   public:
-    JsonWriter& begin_object();
-    JsonWriter& end_object();
-    JsonWriter& begin_array();
-    JsonWriter& end_array();
-    JsonWriter& key(std::string_view name);
-    /// Bytes that are not UTF-8 become U+FFFD, because JSON cannot represent them.
-    JsonWriter& string(std::string_view value);
-    JsonWriter& number(std::uint64_t value);
-    JsonWriter& number(int value);
-    /// Not-a-number and infinities become null.
-    JsonWriter& number(double value);
-    JsonWriter& boolean(bool value);
-    JsonWriter& null();
-    /// Inserts a value that is already JSON.
-    JsonWriter& json(std::string_view value);
+    struct Member;
 
-    [[nodiscard]] const std::string& text() const noexcept { return out_; }
+    // NOLINTBEGIN(google-explicit-constructor): these are the values that JSON has
+    Json(std::nullptr_t) : text_("null") {}
+    Json(bool value) : text_(value ? "true" : "false") {}
+    template <std::integral Number>
+    Json(Number value) : text_(std::to_string(value)) {}
+    /// Not-a-number and infinities become null.
+    Json(double value);
+    /// Bytes that are not UTF-8 become U+FFFD, because JSON cannot represent them.
+    Json(std::string_view value);
+    Json(const std::string& value) : Json(std::string_view(value)) {}
+    Json(const char* value) : Json(std::string_view(value)) {}
+    template <class Value>
+    Json(const std::optional<Value>& value) : Json(value ? Json(*value) : Json(nullptr)) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    static Json object(std::initializer_list<Member> members) { return std::move(ready("{}").add(members)); }
+    /// `make` returns the element of an item.
+    template <class Items, class Make>
+    static Json array(const Items& items, const Make& make) {
+        std::string text = "[";
+        for (const auto& item : items) text.append(text.size() > 1 ? "," : "").append(Json(make(item)).text_);
+        return ready(text + ']');
+    }
+    static Json array(const std::vector<std::string>& items) {
+        return array(items, [](const std::string& item) { return Json(item); });
+    }
+    /// `text` is JSON already.
+    static Json ready(std::string text);
+
+    /// Adds members to an object.
+    Json& add(std::initializer_list<Member> members);
+    /// Adds a string of any bytes. If they are not UTF-8, a member NAME_hex has them, too.
+    Json& add_bytes(std::string_view name, std::string_view bytes);
+
+    [[nodiscard]] const std::string& text() const noexcept { return text_; }
+    /// The members of an object, without its braces.
+    [[nodiscard]] std::string_view members() const { return std::string_view(text_).substr(1, text_.size() - 2); }
 
   private:
-    void separate();
-    void quote(std::string_view value);
-
-    std::string out_;
-    std::vector<bool> has_items_;  // one entry for each open object or array
-    bool after_key_ = false;
+    std::string text_;
+};
+struct Json::Member {
+    std::string_view name;
+    Json value;
 };
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 [[nodiscard]] std::string to_hex(std::string_view bytes);
+[[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
+/// The byte that two hexadecimal digits at the front of `text` mean.
+[[nodiscard]] std::optional<std::uint8_t> hex_byte(std::string_view text) noexcept;
+/// Without blanks at both ends.
+inline constexpr std::string_view kBlanks = " \t\r";
+[[nodiscard]] std::string_view trim(std::string_view text) noexcept;
 /// As 16 digits.
 [[nodiscard]] std::string to_hex(std::uint64_t number);
 

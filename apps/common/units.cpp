@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <optional>
 #include <utility>
 
+#include "common/text.hpp"
 #include "udtx/log.hpp"
 
 namespace udtx::apps {
@@ -33,11 +33,7 @@ std::optional<double> plain_number(std::string_view text) {
             return std::nullopt;
         }
     }
-    if (!digit || text.size() > 24) return std::nullopt;
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
+    return digit && text.size() <= 24 ? parse_number<double>(text) : std::nullopt;
 }
 
 std::string print(const char* format, double value) {
@@ -58,14 +54,25 @@ std::string with_prefix(double value) {
     return print(format, value) + kPrefixes[i];
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[i]))) {
-            return false;
-        }
-    }
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+/// Removes `unit` from the end of `text`, unless nothing else is there. Upper case counts as lower case.
+bool drop(std::string_view& text, std::string_view unit) {
+    if (text.size() <= unit.size()) return false;
+    const auto same = [](char a, char b) { return lower(a) == lower(b); };
+    if (!std::equal(unit.begin(), unit.end(), text.end() - static_cast<std::ptrdiff_t>(unit.size()), same))
+        return false;
+    text.remove_suffix(unit.size());
     return true;
+}
+
+/// Removes a prefix k, M, G or T from the end of `text`, and returns its factor, a power of `base`; 1 without one.
+double drop_prefix(std::string_view& text, double base) {
+    constexpr std::string_view kPrefixes = "kmgt";
+    const std::size_t power = text.empty() ? std::string_view::npos : kPrefixes.find(lower(text.back()));
+    if (power == std::string_view::npos) return 1.0;
+    text.remove_suffix(1);
+    return std::pow(base, static_cast<double>(power + 1));
 }
 
 }  // namespace
@@ -73,38 +80,12 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 Result<Rate> parse_rate(std::string_view text) {
     constexpr std::string_view kRemedy = "give bits per second such as 500M, 1.5G or 64k";
     std::string_view rest = text;
+    // Many people read a capital B as bytes. A wrong guess would be a factor of eight.
+    if (rest.ends_with("B/s") || rest.ends_with("B/S")) return bad("rate", text, kRemedy);
     for (const std::string_view unit : {"bit/s", "bps", "bit", "b/s"}) {
-        if (rest.size() > unit.size() && equal_ignoring_case(rest.substr(rest.size() - unit.size()), unit)) {
-            // Many people read a capital B as bytes. A wrong guess would be a factor of eight.
-            if (unit == "b/s" && rest[rest.size() - 3] == 'B') return bad("rate", text, kRemedy);
-            rest.remove_suffix(unit.size());
-            break;
-        }
+        if (drop(rest, unit)) break;
     }
-    double scale = 1.0;
-    if (!rest.empty()) {
-        switch (rest.back()) {
-            case 'k':
-            case 'K':
-                scale = 1e3;
-                break;
-            case 'm':
-            case 'M':
-                scale = 1e6;
-                break;
-            case 'g':
-            case 'G':
-                scale = 1e9;
-                break;
-            case 't':
-            case 'T':
-                scale = 1e12;
-                break;
-            default:
-                break;
-        }
-        if (scale > 1.0) rest.remove_suffix(1);
-    }
+    const double scale = drop_prefix(rest, 1000.0);
     const auto number = plain_number(rest);
     if (!number) return bad("rate", text, kRemedy);
     const double bps = *number * scale;
@@ -115,26 +96,13 @@ Result<Rate> parse_rate(std::string_view text) {
 Result<Rate> parse_bwlimit(std::string_view text) {
     constexpr std::string_view kRemedy = "give KiB per second such as 1000, 1.5M (of 1024) or 2MB (of 1000)";
     std::string_view rest = text;
-    const auto drop = [&rest](std::string_view unit) {
-        if (rest.size() <= unit.size() || !equal_ignoring_case(rest.substr(rest.size() - unit.size()), unit)) {
-            return false;
-        }
-        rest.remove_suffix(unit.size());
-        return true;
-    };
-    const bool binary = drop("iB");
-    const bool bytes = !binary && drop("B");
-    constexpr std::string_view kPrefixes = "kmgt";
-    double scale = bytes ? 1.0 : 1024.0;
-    if (!rest.empty()) {
-        const char last = static_cast<char>(std::tolower(static_cast<unsigned char>(rest.back())));
-        if (const std::size_t power = kPrefixes.find(last); power != std::string_view::npos) {
-            scale = std::pow(bytes ? 1000.0 : 1024.0, static_cast<double>(power + 1));
-            rest.remove_suffix(1);
-        } else if (binary) {
-            return bad("limit", text, kRemedy);
-        }
-    }
+    const bool binary = drop(rest, "iB");
+    const bool bytes = !binary && drop(rest, "B");
+    const std::size_t size = rest.size();
+    const double factor = drop_prefix(rest, bytes ? 1000.0 : 1024.0);
+    const bool prefixed = rest.size() < size;
+    if (binary && !prefixed) return bad("limit", text, kRemedy);
+    const double scale = prefixed || bytes ? factor : 1024.0;
     const auto number = plain_number(rest);
     if (!number) return bad("limit", text, kRemedy);
     if (*number <= 0.0) return Rate::infinite();
@@ -168,11 +136,8 @@ Result<std::uint32_t> parse_mtu(std::string_view text) {
     constexpr std::uint32_t kHeaders = 48;
     constexpr std::uint32_t kLargestPayload = 65000;
     if (text == "auto") return kLargestPayload;
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 1280 || value > 65535) {
-        return bad("MTU", text, "give 'auto' or a size from 1280 to 65535");
-    }
+    const std::uint32_t value = parse_number<std::uint32_t>(text).value_or(0);
+    if (value < 1280 || value > 65535) return bad("MTU", text, "give 'auto' or a size from 1280 to 65535");
     return std::min(value - kHeaders, kLargestPayload);
 }
 
@@ -184,16 +149,10 @@ Error bad_entry(std::string_view entry, const std::string& why) {
     return {ErrorCode::invalid_argument, "'" + std::string(entry) + "': " + why};
 }
 
-std::optional<int> two_digits(std::string_view text) {
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    if (text.size() != 2 || !digit(text[0]) || !digit(text[1])) return std::nullopt;
-    return (text[0] - '0') * 10 + (text[1] - '0');
-}
-
 std::optional<int> parse_minute(std::string_view text) {
     if (text.size() != 5 || text[2] != ':') return std::nullopt;
-    const auto hours = two_digits(text.substr(0, 2));
-    const auto minutes = two_digits(text.substr(3));
+    const auto hours = parse_number<std::uint8_t>(text.substr(0, 2));
+    const auto minutes = parse_number<std::uint8_t>(text.substr(3));
     if (!hours || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
     return *hours * 60 + *minutes;
 }
@@ -262,6 +221,10 @@ std::string format_count(std::uint64_t n) {
         digits.insert(i, ",");
     }
     return digits;
+}
+
+std::string counted(std::uint64_t n, std::string_view one) {
+    return format_count(n).append(" ").append(one).append(n == 1 ? "" : "s");
 }
 
 std::string format_clock(Duration d) { return clock_text(d); }

@@ -48,9 +48,10 @@ class Schedule {
 [[nodiscard]] std::string describe_rate_cap(Rate rate);       ///< "rate cap: 500 Mbit/s (62.5 MB/s)"
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);  ///< "1.05 GB", "999 B"
 [[nodiscard]] std::string format_count(std::uint64_t n);      ///< "1,234,567"
-[[nodiscard]] std::string format_clock(Duration d);           ///< "0:07", "12:34", "3:04:05", "9d 03h"
-[[nodiscard]] std::string format_elapsed(Duration d);         ///< "0.42 s", "12.3 s", "1:05"
-[[nodiscard]] std::string format_milliseconds(Duration d);    ///< "0.12 ms", "143 ms"
+[[nodiscard]] std::string counted(std::uint64_t n, std::string_view one);  ///< "1 file", "1,234 files"
+[[nodiscard]] std::string format_clock(Duration d);                        ///< "0:07", "12:34", "3:04:05", "9d 03h"
+[[nodiscard]] std::string format_elapsed(Duration d);                      ///< "0.42 s", "12.3 s", "1:05"
+[[nodiscard]] std::string format_milliseconds(Duration d);                 ///< "0.12 ms", "143 ms"
 
 /// For machine-readable output.
 [[nodiscard]] inline double in_milliseconds(Duration d) noexcept { return to_seconds(d) * 1e3; }

@@ -5,13 +5,13 @@
 #include <cctype>
 #include <set>
 #include <sstream>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "common/process.hpp"
+#include "common/text.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -177,13 +177,6 @@ std::string escaped(std::string_view text, std::string_view special) {
     return out;
 }
 
-/// Puts `text` in single quotes for a shell.
-std::string shell_word(std::string_view text) {
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
 std::string function_name(std::string name) {
     std::replace(name.begin(), name.end(), '-', '_');
     return "_" + name;
@@ -223,7 +216,7 @@ BashValues bash_values(const CLI::App& app, const Subcommands& subcommands) {
         for (const std::string& name : flag.names) {
             if (!seen.insert(name).second) continue;
             if (!flag.values.empty()) {
-                out.cases += "        " + name + ") words=" + shell_word(in_one_line(flag.values)) + " ;;\n";
+                out.cases += "        " + name + ") words=" + quoted_for_shell(in_one_line(flag.values)) + " ;;\n";
             } else if (flag.takes_value && !flag.takes_file) {
                 out.others += (out.others.empty() ? "" : "|") + name;
             }
@@ -237,15 +230,15 @@ std::string bash(const CLI::App& app, const Subcommands& subcommands) {
     const BashValues values = bash_values(app, subcommands);
     out << function_name(app.get_name()) << "() {\n"
         << "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= first=\n"
-        << "    local flags=" << shell_word(in_one_line(names_of(app)))
+        << "    local flags=" << quoted_for_shell(in_one_line(names_of(app)))
         << "\n"
         // bash splits "--flag=value" into three words.
         << "    [[ $word != = ]] || word=\n"
         << "    [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD-2]}\n"
-        << "    [[ $COMP_CWORD -ne 1 ]] || first=" << shell_word(in_one_line(words_of(subcommands))) << "\n"
+        << "    [[ $COMP_CWORD -ne 1 ]] || first=" << quoted_for_shell(in_one_line(words_of(subcommands))) << "\n"
         << "    case ${COMP_WORDS[1]} in\n";
     for (const auto& one : subcommands) {
-        out << "        " << word_of(*one) << ") flags=" << shell_word(in_one_line(names_of(*one))) << " ;;\n";
+        out << "        " << word_of(*one) << ") flags=" << quoted_for_shell(in_one_line(names_of(*one))) << " ;;\n";
     }
     out << "    esac\n"
         << "    case $before in\n"
@@ -273,7 +266,7 @@ std::string zsh_arguments(const CLI::App& app, const std::string& indent) {
             } else if (flag.takes_value) {
                 spec += flag.takes_file ? ":file:_files" : ":value:";
             }
-            out += indent + shell_word(spec) + " \\\n";
+            out += indent + quoted_for_shell(spec) + " \\\n";
         }
     }
     return out + indent + "'*:file:_files'\n";

@@ -23,14 +23,6 @@
 namespace udtx::apps {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
-
-std::string_view trim(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(kBlank);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
 std::string normal_key(std::string_view typed) {
     std::string key(typed);
     std::transform(key.begin(), key.end(), key.begin(),
@@ -41,7 +33,7 @@ std::string normal_key(std::string_view typed) {
 std::vector<std::string> words(std::string_view text) {
     std::vector<std::string> out;
     while (!(text = trim(text)).empty()) {
-        const std::size_t end = std::min(text.find_first_of(kBlank), text.size());
+        const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
         out.emplace_back(text.substr(0, end));
         text.remove_prefix(end);
     }
@@ -383,9 +375,7 @@ Result<Layers> process_layers(const std::string& named_file, std::vector<std::st
 
 /// Quotes values with blanks at the ends, because the parser strips bare ones.
 std::string in_a_file(const std::string& value) {
-    constexpr const char* kBlanks = " \t";
-    const bool bare =
-        !value.empty() && value.find_first_of(kBlanks) != 0 && value.find_last_of(kBlanks) != value.size() - 1;
+    const bool bare = !value.empty() && trim(value).size() == value.size();
     return bare ? value : '"' + value + '"';
 }
 

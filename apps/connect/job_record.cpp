@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -24,13 +23,6 @@ namespace {
 
 // All shards can begin and end a hundred times before the job is complete.
 constexpr std::uint64_t kMostBytes = 64U << 20U;
-
-template <class Number>
-std::optional<Number> number_in(const std::string& text, int base) {
-    Number value{};
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    return bad == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 std::string state_directory() {
     const char* const state = std::getenv("XDG_STATE_HOME");
@@ -132,9 +124,9 @@ Result<JobRecord::Known> JobRecord::read() {
         std::istringstream words(line);
         std::string who, run, cut;
         words >> who >> run >> cut;
-        const auto number = number_in<std::uint64_t>(run, 16);
-        const auto how = number_in<std::uint64_t>(cut, 16);
-        const auto shard = number_in<std::size_t>(who, 10);
+        const auto number = parse_number<std::uint64_t>(run, 16);
+        const auto how = parse_number<std::uint64_t>(cut, 16);
+        const auto shard = parse_number<std::size_t>(who);
         if (!number || !how) continue;
         if (who == "complete") known = {{}, {*number, *how}};
         if (shard && *shard < shard_.count) known.ends[*shard] = {*number, *how};

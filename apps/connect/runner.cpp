@@ -9,9 +9,7 @@
 #include <utility>
 
 #include "common/units.hpp"
-#include "observe/plan_listing.hpp"
 #include "observe/progress.hpp"
-#include "udtx/address.hpp"
 #include "udtx/system.hpp"
 
 namespace udtx::apps {
@@ -243,8 +241,8 @@ class TransferRun::Connection {
     bool interrupt(int signal, Instant now) {
         const auto wish = interruption_.on_signal(signal, now);
         if (wish == Interruption::Wish::wind_up) {
-            transfer_.cancel(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) +
-                                                         (owner_.receives() ? " at the receiver" : " at the sender"));
+            transfer_.cancel(ErrorCode::interrupted,
+                             interrupted_by(signal) + (owner_.receives() ? " at the receiver" : " at the sender"));
         }
         if (wish == Interruption::Wish::repeated) owner_.run_.log.info(repeated_signal(signal));
         return wish != Interruption::Wish::leave;
@@ -309,7 +307,7 @@ class TransferRun::Connection {
         if (signal != 0 && !status.ok()) {
             report.code = ExitCode::interrupted;
             close_books(report);
-            report.error = std::string("interrupted by ") + signal_name(signal);
+            report.error = interrupted_by(signal);
             if (!report.dry_run) report.error += ": " + describe_delivery(report) + how_to_go_on(report.outcome, true);
         } else if (!status.ok() && status.error().code != ErrorCode::partial) {
             report.error = explain(status.error(), owner_.command_, route_, report.connected);
@@ -411,8 +409,7 @@ class TransferRun::Reconnects {
         FinalReport report = sum(*lost_);
         if (signal_) {
             report.code = ExitCode::interrupted;
-            report.error =
-                std::string("interrupted by ") + signal_name(*signal_) + " while reconnecting: " + report.error;
+            report.error = interrupted_by(*signal_) + " while reconnecting: " + report.error;
         } else {
             report.error += "; nothing moved for " + format_elapsed(patience_) + " while reconnecting" +
                             (why_.empty() ? std::string() : ", the last attempt: " + why_);

@@ -3,7 +3,6 @@
 // sent again.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

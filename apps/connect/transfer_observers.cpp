@@ -8,7 +8,6 @@
 
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "control/control.hpp"
 #include "observe/prometheus.hpp"
 
 namespace udtx::apps {
@@ -86,7 +85,7 @@ TransferObservers::TransferObservers(const CommonOptions& options, Log& log, Sub
       log_(log),
       subject_(std::move(subject)),
       observer_(subject_.end, subject_.streaming, subject_.peer),
-      rates_(governor_settings(options, options.rate)) {}
+      rates_(options, options.rate, log) {}
 
 Result<std::unique_ptr<TransferObservers>> TransferObservers::start(const CommonOptions& options, Log& log,
                                                                     Subject subject, JsonTicker::Print print) {
@@ -106,22 +105,17 @@ Result<std::unique_ptr<TransferObservers>> TransferObservers::start(const Common
     });
     if (!metrics) return metrics.error();
     self.metrics_ = std::move(*metrics);
-    auto control = open_control(sends ? &self.rates_ : nullptr,
-                                [&self] { return Described{.card = self.subject_.card, .seen = self.latest()}; });
-    if (control) {
-        self.control_ = std::move(*control);
-    } else {
-        log.detail("no control socket: " + control.error().message);  // the transfer continues without it
-    }
+    self.control_ = open_control(sends ? &self.rates_ : nullptr, &log,
+                                 [&self] { return Described{.card = self.subject_.card, .seen = self.latest()}; });
     if (options.json_stream) self.json_.emplace(std::move(print));
     return observers;
 }
 
-Rate TransferObservers::first_cap(Instant now) { return cap_ = cap_now(log_, rates_, now, true); }
+Rate TransferObservers::first_cap(Instant now) { return cap_ = rates_.update(now, true); }
 
 std::optional<Rate> TransferObservers::new_cap(Instant now) {
     if (subject_.end == DataEnd::receiver) return std::nullopt;
-    const Rate cap = cap_now(log_, rates_, now, true);
+    const Rate cap = rates_.update(now, true);
     if (cap == cap_) return std::nullopt;
     return cap_ = cap;
 }

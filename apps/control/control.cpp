@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -38,14 +39,12 @@ std::uint16_t port_of(const TransferCard& card, const Observation& seen) {
     return seen.stats->paths.front().remote.port;
 }
 
-void put_served(JsonWriter& json, const ServedTransfer& one) {
-    json.begin_object();
-    json.key("who").string(one.who);
-    json.key("role").string(one.seen.sends ? "sender" : "receiver");
-    json.key("directory").string(one.directory);
-    json.key("file").string(one.seen.progress.current_name);
-    json.key("progress").json(progress_json(one.seen));
-    json.end_object();
+Json json_of(const ServedTransfer& one) {
+    return Json::object({{"who", one.who},
+                         {"role", one.seen.sends ? "sender" : "receiver"},
+                         {"directory", one.directory},
+                         {"file", one.seen.progress.current_name},
+                         {"progress", Json::ready(progress_json(one.seen))}});
 }
 
 /// "45 % of 1.20 GB, 95.0 Mbit/s, photos/a.jpg"
@@ -88,30 +87,22 @@ std::string seen_from_elsewhere(const std::string& path) {
 
 std::string status_json(const Described& process) {
     const auto& [card, seen, served] = process;
-    JsonWriter json;
-    json.begin_object();
-    json.key("program").string(card.program);
-    json.key("role").string(card.role);
-    json.key("user").string(card.user);
     const std::uint16_t port = port_of(card, seen);
-    json.key("port");
-    port == 0 ? json.null() : json.number(std::uint64_t{port});
-    json.key("sources").begin_array();
-    for (std::size_t i = 0; i < card.sources.size() && i < kMostSources; ++i) json.string(card.sources[i]);
-    json.end_array();
-    json.key("source_count").number(std::uint64_t{card.sources.size()});
-    json.key("destination").string(card.destination);
-    json.key("file").string(seen.progress.current_name);
-    if (card.role == "server") {
-        json.key("transfers").begin_array();
-        for (std::size_t i = 0; i < served.size() && i < kMostServed; ++i) put_served(json, served[i]);
-        json.end_array();
-        json.key("transfer_count").number(std::uint64_t{served.size()});
-    }
-    json.end_object();
-    std::string text = progress_json(seen);
-    text.back() = ',';
-    return text.append(json.text(), 1);
+    const std::span sources(card.sources.data(), std::min(card.sources.size(), kMostSources));
+    Json json = Json::ready(progress_json(seen));
+    json.add({{"program", card.program},
+              {"role", card.role},
+              {"user", card.user},
+              {"port", port == 0 ? Json(nullptr) : Json(port)},
+              {"sources", Json::array(sources, [](const std::string& source) { return Json(source); })},
+              {"source_count", card.sources.size()},
+              {"destination", card.destination},
+              {"file", seen.progress.current_name}});
+    if (card.role != "server") return json.text();
+    const std::span shown(served.data(), std::min(served.size(), kMostServed));
+    json.add({{"transfers", Json::array(shown, [](const ServedTransfer& one) { return json_of(one); })},
+              {"transfer_count", served.size()}});
+    return json.text();
 }
 
 std::string status_lines(const Described& process) {
@@ -122,7 +113,7 @@ std::string status_lines(const Described& process) {
     if (!card.sources.empty()) text += ": " + joined(card.sources) + " to " + place(card.destination);
     if (card.sources.empty()) text += ": " + place(card.destination);
     if (card.role != "server") return text + ", " + course_of(seen);
-    text += ", " + format_count(served.size()) + (served.size() == 1 ? " transfer" : " transfers");
+    text += ", " + counted(served.size(), "transfer");
     for (std::size_t i = 0; i < served.size() && i < kMostServed; ++i) {
         const ServedTransfer& one = served[i];
         text += one.seen.sends ? "\n    from " + place(one.directory) + " to " + escape_for_terminal(one.who)
@@ -268,18 +259,24 @@ std::string lines_of(const std::string& pid) {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> open_control(RateGovernor* rates, std::function<Described()> describe) {
-    const auto directory = runtime_directory();
-    if (!directory) return directory.error();
-    const std::string path = *directory + "/" + std::to_string(::getpid()) + ".sock";
-    if (!fits(path)) return Error{ErrorCode::file_io, path + " is too long for a socket"};
-    tidy(*directory);
-    ::unlink(path.c_str());  // left by an earlier process with this process's number
-    return HttpServer::start_local(path, [rates, describe = std::move(describe)](const HttpRequest& request) {
-        auto answer = answer_to(request.body, rates, describe);
-        if (answer) return HttpReply{.body = std::move(*answer)};
-        return HttpReply{.status = 400, .body = answer.error().message};
-    });
+std::unique_ptr<HttpServer> open_control(RateGovernor* rates, Log* log, std::function<Described()> describe) {
+    const auto open = [&]() -> Result<std::unique_ptr<HttpServer>> {
+        const auto directory = runtime_directory();
+        if (!directory) return directory.error();
+        const std::string path = *directory + "/" + std::to_string(::getpid()) + ".sock";
+        if (!fits(path)) return Error{ErrorCode::file_io, path + " is too long for a socket"};
+        tidy(*directory);
+        ::unlink(path.c_str());  // left by an earlier process with this process's number
+        return HttpServer::start_local(path, [rates, describe = std::move(describe)](const HttpRequest& request) {
+            auto answer = answer_to(request.body, rates, describe);
+            return HttpReply{.status = answer ? 200U : 400U,
+                             .body = answer ? std::move(*answer) : answer.error().message};
+        });
+    };
+    auto opened = open();
+    if (opened) return std::move(*opened);
+    if (log != nullptr) log->detail("no control socket: " + opened.error().message);
+    return nullptr;
 }
 
 ExitCode run_ctl(Log& log, const std::string& tool, std::vector<std::string> arguments) {

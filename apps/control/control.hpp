@@ -52,9 +52,10 @@ struct Described {
 [[nodiscard]] std::string status_lines(const Described& process);
 
 /// Opens PID.sock in the runtime directory. A request is POST with one of these lines: "rate 100M", "rate off",
-/// "rate auto", "status", "describe". `rates` must outlive the server. Null: this side does not control the cap.
-[[nodiscard]] Result<std::unique_ptr<HttpServer>> open_control(RateGovernor* rates,
-                                                               std::function<Described()> describe);
+/// "rate auto", "status", "describe". `rates` must outlive the server. Null: this side does not control the cap. If it
+/// cannot be opened, it is null, and `log`, if there is one, gets a line: a transfer continues without it.
+[[nodiscard]] std::unique_ptr<HttpServer> open_control(RateGovernor* rates, Log* log,
+                                                       std::function<Described()> describe);
 
 /// Process numbers of this user's running transfers. Removes sockets that killed processes left behind.
 [[nodiscard]] Result<std::vector<std::string>> running_transfers();

@@ -9,14 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "common/process.hpp"
-#include "udtx/descriptor.hpp"
+#include "common/text.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -38,10 +37,9 @@ int lock(int fd, int how) {
 
 /// True if the process with the number in `name` runs. For file systems without locks.
 bool runs(std::string_view name) {
-    int pid = 0;
     name.remove_prefix(kPrefix.size());
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-    return parsed.ec == std::errc() && pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
+    const int pid = parse_number<int>(name.substr(0, name.find('-'))).value_or(0);
+    return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
 }
 
 /// A locked file belongs to a running process. An unlocked file is taken for dead and removed, although its process may
@@ -102,6 +100,13 @@ namespace {
 constexpr Duration kCountEvery = std::chrono::seconds(1);
 }  // namespace
 
+RateGovernor::RateGovernor(const CommonOptions& options, Rate base, Log& log)
+    : RateGovernor({.base = base,
+                    .schedule = options.schedule,
+                    .host = options.host_rate,
+                    .fixed = options.policy == Policy::fixed},
+                   log) {}
+
 Rate RateGovernor::update(Instant now, bool active) {
     count_others(now, active);
     const Rate host = settings_.host * (1.0 / static_cast<double>(transfers_));
@@ -119,11 +124,6 @@ Result<void> RateGovernor::set(std::optional<Rate> wish) {
     return {};
 }
 
-std::optional<std::string> RateGovernor::take_trouble() {
-    if (trouble_.empty() || std::exchange(told_, true)) return std::nullopt;
-    return trouble_;
-}
-
 void RateGovernor::count_others(Instant now, bool active) {
     if (settings_.host.is_infinite()) return;
     if (!active) {
@@ -131,31 +131,16 @@ void RateGovernor::count_others(Instant now, bool active) {
         counted_.reset();
         return;
     }
-    if (!share_ && trouble_.empty()) {
+    if (!share_ && shared_) {
         const auto directory = runtime_directory();
         auto joined = directory ? HostShare::join(*directory) : directory.error();
-        if (joined) {
-            share_ = std::move(*joined);
-        } else {
-            trouble_ = joined.error().message;
-        }
+        shared_ = joined.ok();
+        if (joined) share_ = std::move(*joined);
+        if (!joined) log_.warn("the rate of --host-rate is not shared: " + joined.error().message);
     }
     if (!share_ || (counted_ && now - *counted_ < kCountEvery)) return;
     counted_ = now;
     transfers_ = share_->count();
-}
-
-RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base) {
-    return {.base = base,
-            .schedule = options.schedule,
-            .host = options.host_rate,
-            .fixed = options.policy == Policy::fixed};
-}
-
-Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active) {
-    const Rate cap = rates.update(now, active);
-    if (const auto trouble = rates.take_trouble()) log.warn("the rate of --host-rate is not shared: " + *trouble);
-    return cap;
 }
 
 }  // namespace udtx::apps

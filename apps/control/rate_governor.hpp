@@ -48,32 +48,28 @@ class RateGovernor {
         Rate host = Rate::infinite();  ///< for all transfers of this user together
         bool fixed = false;            ///< the cap is also the sending rate, so it cannot be removed
     };
-    explicit RateGovernor(Settings settings) : settings_(std::move(settings)) {}
+    /// `log` must outlive it.
+    RateGovernor(Settings settings, Log& log) : settings_(std::move(settings)), log_(log) {}
+    /// The settings that follow from a run's flags.
+    RateGovernor(const CommonOptions& options, Rate base, Log& log);
 
     /// The cap from now on. Always call it on the same thread, at intervals. `active`: a transfer is running; otherwise
-    /// other transfers share the host's rate among themselves.
+    /// other transfers share the host's rate among themselves. Warns once if the host's rate cannot be shared.
     [[nodiscard]] Rate update(Instant now, bool active);
     /// Any thread. Replaces the rate and the schedule of the command line; nullopt restores them. invalid_argument: the
     /// wish removes the cap, but the policy needs one.
     Result<void> set(std::optional<Rate> wish);
-    /// Why the host's rate is not shared, if so; reported once. Call it on the thread of update().
-    [[nodiscard]] std::optional<std::string> take_trouble();
 
   private:
     void count_others(Instant now, bool active);
 
     Settings settings_;
+    Log& log_;
     std::unique_ptr<HostShare> share_;
     std::size_t transfers_ = 1;
     std::optional<Instant> counted_;
-    std::string trouble_;
-    bool told_ = false;
+    bool shared_ = true;  // false: the host's rate cannot be shared
     Guarded<std::optional<Rate>> wish_;
 };
-
-/// The settings that follow from a run's flags.
-[[nodiscard]] RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base);
-/// The cap from now on. Warns once in the log if the host's rate cannot be shared.
-[[nodiscard]] Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active);
 
 }  // namespace udtx::apps

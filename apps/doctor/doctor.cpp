@@ -52,29 +52,29 @@ std::string findings_text(const std::vector<Finding>& findings) {
     return text;
 }
 
-std::string findings_json(const std::vector<Finding>& findings) {
-    JsonWriter json;
-    json.begin_array();
-    for (const Finding& finding : findings) {
-        json.begin_object().key("good").boolean(finding.good).key("what").string(finding.what);
-        json.key("remedy").string(finding.remedy).end_object();
-    }
-    json.end_array();
-    return json.text();
+Json findings_json(const std::vector<Finding>& findings) {
+    return Json::array(findings, [](const Finding& finding) {
+        return Json::object({{"good", finding.good}, {"what", finding.what}, {"remedy", finding.remedy}});
+    });
+}
+
+/// `remedy` counts only if something is wrong.
+Finding judged(bool good, std::string what, std::string remedy) {
+    return {.good = good, .what = std::move(what), .remedy = good ? std::string() : std::move(remedy)};
 }
 
 constexpr unsigned kLeastMtu = 1280;
 
 Finding examine_buffers(const UdpSupport& udp) {
     const auto kib = [](std::size_t bytes) { return format_count(bytes / 1024) + " KiB"; };
-    return {udp.buffer_commands.empty(),
-            "UDP buffers: receive " + kib(udp.receive_buffer) + ", send " + kib(udp.send_buffer),
-            udp.buffer_commands.empty() ? "" : "fix with: sudo " + udp.buffer_commands};
+    return judged(udp.buffer_commands.empty(),
+                  "UDP buffers: receive " + kib(udp.receive_buffer) + ", send " + kib(udp.send_buffer),
+                  "fix with: sudo " + udp.buffer_commands);
 }
 
 Finding examine_offload(bool good, const char* what) {
-    return {good, std::string(what) + (good ? ": the kernel has it" : ": the kernel does not have it"),
-            good ? "" : "use Linux 5.0 or later; without it one processor reaches about 2 Gbit/s"};
+    return judged(good, std::string(what) + (good ? ": the kernel has it" : ": the kernel does not have it"),
+                  "use Linux 5.0 or later; without it one processor reaches about 2 Gbit/s");
 }
 
 void examine_interfaces(std::vector<Finding>& findings) {
@@ -87,8 +87,8 @@ void examine_interfaces(std::vector<Finding>& findings) {
         state_file >> state;
         const auto mtu = mtu_of(name);
         if (!mtu || state == "down") continue;
-        Finding finding{*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu), ""};
-        if (!finding.good) finding.remedy = "udtx needs 1280; fix with: sudo ip link set " + name + " mtu 1500";
+        Finding finding = judged(*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu),
+                                 "udtx needs 1280; fix with: sudo ip link set " + name + " mtu 1500");
         if (finding.good && *mtu < kUsualMtu) finding.what += " (less than usual: a tunnel?)";
         findings.push_back(std::move(finding));
     }
@@ -97,7 +97,7 @@ void examine_interfaces(std::vector<Finding>& findings) {
 std::vector<Finding> examine_network() {
     std::vector<Finding> findings;
     const auto udp = examine_udp();
-    if (!udp) return {{false, udp.error().message, ""}};
+    if (!udp) return {{.good = false, .what = udp.error().message}};
     findings.push_back(examine_buffers(*udp));
 #ifdef __linux__
     findings.push_back(examine_offload(udp->segmentation_offload, "UDP segmentation offload (GSO)"));
@@ -168,11 +168,9 @@ std::vector<Finding> examine_disk(const std::string& directory) {
                                      [&](off_t at) { return ::pread(fd.get(), block.data(), block.size(), at); });
     const Duration read_time = monotonic_now() - start;
     if (!synced || read < 0) return {unwritable(directory, errno)};
-    return {{true,
-             "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +
-                 " with sync, " + speed_text("reads", static_cast<std::uint64_t>(read), read_time) +
-                 " (perhaps from memory)",
-             ""}};
+    return {{.what = "disk of " + directory + ": " +
+                     speed_text("writes", static_cast<std::uint64_t>(written), write_time) + " with sync, " +
+                     speed_text("reads", static_cast<std::uint64_t>(read), read_time) + " (perhaps from memory)"}};
 }
 
 /// Time for measuring each cipher.
@@ -204,26 +202,22 @@ Duration timer_lateness() {
 std::vector<Finding> examine_clock() {
     std::vector<Finding> findings;
     const Duration late = timer_lateness();
-    findings.push_back({late < kSlowTimer, "timers: a sleep of 1 ms ends " + format_milliseconds(late) + " late",
-                        late < kSlowTimer ? "" : "the machine is busy, or its processors use deep sleep states"});
+    findings.push_back(judged(late < kSlowTimer, "timers: a sleep of 1 ms ends " + format_milliseconds(late) + " late",
+                              "the machine is busy, or its processors use deep sleep states"));
 #ifdef __linux__
     const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     const bool slow = source == "hpet" || source == "acpi_pm" || source == "jiffies";
     if (!source.empty()) {
-        findings.push_back({!slow, "clock source: " + source,
-                            slow ? "reading the time is slow; fix with: echo tsc | sudo tee "
-                                   "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-                                 : ""});
+        findings.push_back(judged(!slow, "clock source: " + source,
+                                  "reading the time is slow; fix with: echo tsc | sudo tee "
+                                  "/sys/devices/system/clocksource/clocksource0/current_clocksource"));
     }
     timex state{};
-    const bool known = ::adjtimex(&state) >= 0;
-    if (known) {
+    if (::adjtimex(&state) >= 0) {
         const bool synchronised = (state.status & STA_UNSYNC) == 0;
         findings.push_back(
-            {synchronised, std::string("clock: ") + (synchronised ? "" : "not ") + "synchronised",
-             synchronised
-                 ? ""
-                 : "timestamps in logs differ from those of the other host; fix with: sudo timedatectl set-ntp true"});
+            judged(synchronised, std::string("clock: ") + (synchronised ? "" : "not ") + "synchronised",
+                   "timestamps in logs differ from those of the other host; fix with: sudo timedatectl set-ntp true"));
     }
 #endif
     return findings;
@@ -233,12 +227,10 @@ std::vector<Finding> examine_crypto() {
     const CipherSpeeds speeds = measure_ciphers(kCipherTime);
     const bool good = speeds.aes_instructions || speeds.chacha20_poly1305 > kFastCipher;
     return {
-        {good,
-         "encryption, one processor: AES-256-GCM " + format_rate(speeds.aes_256_gcm) + ", ChaCha20-Poly1305 " +
-             format_rate(speeds.chacha20_poly1305),
-         good
-             ? ""
-             : "this processor, or its virtual machine, has no instructions for AES: let the hypervisor pass them on"}};
+        judged(good,
+               "encryption, one processor: AES-256-GCM " + format_rate(speeds.aes_256_gcm) + ", ChaCha20-Poly1305 " +
+                   format_rate(speeds.chacha20_poly1305),
+               "this processor, or its virtual machine, has no instructions for AES: let the hypervisor pass them on")};
 }
 
 std::vector<Finding> examine_host(const DoctorCommand& command) {
@@ -286,8 +278,9 @@ Finding blocked(const PathProbe& probe, const std::string& host, PortRange ports
 Finding largest_packet(const PathStats& path, const std::optional<LocalInterface>& interface) {
     const bool v6 = path.remote.family == Address::Family::v6;
     const unsigned mtu = path.datagram_bytes + (v6 ? 48 : 28);
-    Finding finding{mtu >= kTunnelMtu, "path MTU: " + std::to_string(mtu) + " (datagrams of " +
-                                           format_count(path.datagram_bytes) + " bytes pass)"};
+    Finding finding{.good = mtu >= kTunnelMtu,
+                    .what = "path MTU: " + std::to_string(mtu) + " (datagrams of " + format_count(path.datagram_bytes) +
+                            " bytes pass)"};
     if (finding.good) return finding;
     if (interface && interface->mtu < kTunnelMtu && interface->mtu <= mtu + kSearchStep) {
         finding.what += ", the MTU of " + interface->name + " here is " + format_count(interface->mtu);
@@ -303,10 +296,11 @@ Finding largest_packet(const PathStats& path, const std::optional<LocalInterface
 
 Finding clocks(Duration ahead, const std::string& host) {
     const Duration apart = std::chrono::abs(ahead);
-    if (apart < kClocksApart) return {true, "clocks: less than 1 s apart"};
-    return {false,
-            "clocks: that of " + host + " is " + format_elapsed(apart) + (ahead > Duration() ? " ahead" : " behind"),
-            "fix on the host whose clock is wrong with: sudo timedatectl set-ntp true"};
+    if (apart < kClocksApart) return {.what = "clocks: less than 1 s apart"};
+    return {.good = false,
+            .what = "clocks: that of " + host + " is " + format_elapsed(apart) +
+                    (ahead > Duration() ? " ahead" : " behind"),
+            .remedy = "fix on the host whose clock is wrong with: sudo timedatectl set-ntp true"};
 }
 
 }  // namespace
@@ -316,7 +310,7 @@ std::vector<Finding> examine_between(const PathProbe& probe, const std::string& 
     if (probe.error) {
         findings.push_back(blocked(probe, host, ports));
     } else if (probe.handshake) {
-        findings.push_back({true, "UDP passes both ways: handshake " + format_milliseconds(*probe.handshake)});
+        findings.push_back({.what = "UDP passes both ways: handshake " + format_milliseconds(*probe.handshake)});
     }
     if (!probe.error && probe.stats && !probe.stats->paths.empty()) {
         findings.push_back(largest_packet(probe.stats->paths.front(), probe.interface));
@@ -392,10 +386,10 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
     if (!far) {
         log.error(far.error().message);
         const ExitCode code = exit_code_for(far.error().code);
-        return print_output(
-            log,
-            command.json ? "{\"host\":" + findings_json(here) + ",\"far\":null}\n" : "here:\n" + findings_text(here),
-            code);
+        return print_output(log,
+                            command.json ? Json::object({{"host", findings_json(here)}, {"far", nullptr}}).text() + "\n"
+                                         : "here:\n" + findings_text(here),
+                            code);
     }
     SignalWaiter signals;
     const PathProbe probe = probe_path(path, {log, terminal, signals}, ProbeLoad::gentle);
@@ -406,9 +400,12 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
     if (code == ExitCode::ok) code = code_of(between);
     if (command.json) {
         return print_output(log,
-                            "{\"host\":" + findings_json(here) +
-                                ",\"far\":" + far->text.substr(0, far->text.find('\n')) +
-                                ",\"between\":" + findings_json(between) + ",\"path\":" + to_json(probe) + "}\n",
+                            Json::object({{"host", findings_json(here)},
+                                          {"far", Json::ready(far->text.substr(0, far->text.find('\n')))},
+                                          {"between", findings_json(between)},
+                                          {"path", to_json(probe)}})
+                                    .text() +
+                                "\n",
                             code);
     }
     std::string text = "here:\n" + findings_text(here) + "on " + target.host + ":\n" + far->text;
@@ -429,7 +426,8 @@ ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command
         return code == ExitCode::ok ? probed : code;
     }
     if (code == ExitCode::ok && probe.error) code = exit_code_for(probe.error->code);
-    return print_output(log, "{\"host\":" + findings_json(findings) + ",\"path\":" + to_json(probe) + "}\n", code);
+    const Json json = Json::object({{"host", findings_json(findings)}, {"path", to_json(probe)}});
+    return print_output(log, json.text() + "\n", code);
 }
 
 }  // namespace
@@ -441,7 +439,7 @@ ExitCode run_doctor(Log& log, Terminal& terminal, const std::string& tool, std::
     if (host.empty()) {
         const std::vector<Finding> findings = examine_host(command);
         const std::string text =
-            command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
+            command.json ? Json::object({{"host", findings_json(findings)}}).text() + "\n" : findings_text(findings);
         return print_output(log, text, code_of(findings));
     }
     if (const auto checked = check_host(host); !checked) return finish_early(log, checked.error(), false);

@@ -6,22 +6,12 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "observe/observer.hpp"
-#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
 namespace {
-
-std::string count_of(std::uint64_t n, const char* singular, const char* plural) {
-    return format_count(n) + " " + (n == 1 ? singular : plural);
-}
-
-std::string counted_files(std::uint64_t n) { return count_of(n, "file", "files"); }
 
 std::uint64_t files_found(const FinalReport& report) {
     return std::max({report.progress.files_total, report.progress.files_done, report.outcome.files});
@@ -46,40 +36,33 @@ std::string left_and_deleted(const transfer::Outcome& outcome) {
 
 /// What the job of a shard still waits for.
 std::string state_of(const transfer::JobState& job) {
-    if (job.complete()) return ", all " + count_of(job.count, "shard", "shards") + " done";
-    std::string line = ", " + format_count(job.done) + " of " + count_of(job.count, "shard", "shards") + " done";
+    if (job.complete()) return ", all " + counted(job.count, "shard") + " done";
+    std::string line = ", " + format_count(job.done) + " of " + counted(job.count, "shard") + " done";
     if (job.waiting > 0)
-        line += ", " + counted_files(job.waiting) + (job.waiting == 1 ? " waits" : " wait") + " for others";
+        line += ", " + counted(job.waiting, "file") + (job.waiting == 1 ? " waits" : " wait") + " for others";
     return line;
 }
 
-void write_job_state(JsonWriter& json, const std::optional<transfer::JobState>& job) {
-    json.key("job");
-    if (!job) return void(json.null());
-    json.begin_object().key("run").string(to_hex(job->run));
-    json.key("shard").number(std::uint64_t{job->index}).key("shards").number(std::uint64_t{job->count});
-    json.key("done").number(std::uint64_t{job->done}).key("waiting_files").number(job->waiting);
-    json.key("complete").boolean(job->complete()).end_object();
+Json json_of(const transfer::JobState& job) {
+    return Json::object({{"run", to_hex(job.run)},
+                         {"shard", job.index},
+                         {"shards", job.count},
+                         {"done", job.done},
+                         {"waiting_files", job.waiting},
+                         {"complete", job.complete()}});
 }
 
-/// Counters summed over the paths. `first` gives the other figures.
-struct Totals {
-    std::uint64_t sent_packets = 0;
-    std::uint64_t lost_packets = 0;
-    std::uint64_t retransmitted_packets = 0;
-    PathStats first;
-};
-
-Totals totals_of(const FinalReport& report) {
-    Totals totals;
-    if (!report.stats || report.stats->paths.empty()) return totals;
-    totals.first = report.stats->paths.front();
+/// The first path, with the packets of all.
+PathStats totals_of(const FinalReport& report) {
+    if (!report.stats || report.stats->paths.empty()) return {};
+    PathStats total = report.stats->paths.front();
+    total.sent_packets = total.lost_packets = total.retransmitted_packets = 0;
     for (const PathStats& path : report.stats->paths) {
-        totals.sent_packets += path.sent_packets;
-        totals.lost_packets += path.lost_packets;
-        totals.retransmitted_packets += path.retransmitted_packets;
+        total.sent_packets += path.sent_packets;
+        total.lost_packets += path.lost_packets;
+        total.retransmitted_packets += path.retransmitted_packets;
     }
-    return totals;
+    return total;
 }
 
 const char* name_of(transfer::Belonging what) {
@@ -98,26 +81,15 @@ const char* name_of(transfer::Belonging what) {
     return "hard_link";
 }
 
-void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
-    json.key("failed_count").number(outcome.failed_count);
-    json.key("failed").begin_array();
-    for (const transfer::FailedFile& file : outcome.failed) {
-        json.begin_object().key("path").string(file.path);
-        if (!is_utf8(file.path)) json.key("path_hex").string(to_hex(file.path));
-        json.key("code").string(to_string(exit_code_for(file.code))).key("reason").string(file.reason).end_object();
-    }
-    json.end_array();
-    json.key("unset").begin_array();
-    for (const transfer::Unset& unset : outcome.unset) {
-        json.begin_object().key("what").string(name_of(unset.what)).key("count").number(unset.count());
-        json.key("first").string(unset.first);
-        if (!is_utf8(unset.first)) json.key("first_hex").string(to_hex(unset.first));
-        json.key("reason").string(unset.reason).end_object();
-    }
-    json.end_array();
-    json.key("warnings").begin_array();
-    for (const std::string& warning : outcome.warnings) json.string(warning);
-    json.end_array();
+Json json_of(const transfer::FailedFile& file) {
+    Json out = Json::object({});
+    out.add_bytes("path", file.path);
+    return out.add({{"code", to_string(exit_code_for(file.code))}, {"reason", file.reason}});
+}
+
+Json json_of(const transfer::Unset& unset) {
+    Json out = Json::object({{"what", name_of(unset.what)}, {"count", unset.count()}});
+    return out.add_bytes("first", unset.first).add({{"reason", unset.reason}});
 }
 
 /// Bytes that this path carried. A sender counts acknowledged bytes, a receiver received ones.
@@ -125,46 +97,26 @@ std::uint64_t carried(const FinalReport& report, const PathStats& path) {
     return report.receives ? path.received_bytes : path.delivered_bytes;
 }
 
-void write_paths(JsonWriter& json, const FinalReport& report) {
-    json.key("paths").begin_array();
-    for (std::size_t i = 0; report.stats && i < report.stats->paths.size(); ++i) {
-        const PathStats& path = report.stats->paths[i];
-        const double sent = static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
-        json.begin_object();
-        json.key("local").string(to_string(path.local));
-        json.key("remote").string(to_string(path.remote));
-        json.key("state").string(to_string(path.state));
-        json.key("bytes").number(carried(report, path));
-        json.key("goodput_bps").number(Rate::from_bytes(carried(report, path), report.elapsed).bps());
-        json.key("rtt_ms").number(in_milliseconds(path.smoothed_rtt));
-        json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
-        json.key("mtr_bps").number(path.congestion.mtr.bps());
-        json.key("cd").number(path.congestion.congestion_degree);
-        json.key("blocked_s").number(to_seconds(path.blocked));
-        json.key("reinjected_bytes").number(path.reinjected_bytes);
-        json.end_object();
-    }
-    json.end_array();
+Json paths_json(const FinalReport& report) {
+    return Json::array(report.stats ? report.stats->paths : std::vector<PathStats>(), [&](const PathStats& path) {
+        return Json::object({{"local", to_string(path.local)},
+                             {"remote", to_string(path.remote)},
+                             {"state", to_string(path.state)},
+                             {"bytes", carried(report, path)},
+                             {"goodput_bps", Rate::from_bytes(carried(report, path), report.elapsed).bps()},
+                             {"rtt_ms", in_milliseconds(path.smoothed_rtt)},
+                             {"loss", loss_of(path)},
+                             {"mtr_bps", path.congestion.mtr.bps()},
+                             {"cd", path.congestion.congestion_degree},
+                             {"blocked_s", to_seconds(path.blocked)},
+                             {"reinjected_bytes", path.reinjected_bytes}});
+    });
 }
 
-void write_limits(JsonWriter& json, const FinalReport& report) {
-    json.key("limited_by");
-    report.limits.empty() ? json.null() : json.string(name_of(report.limits.front().limit));
-    json.key("limits").begin_object();
-    for (const LimitShare& share : report.limits) json.key(name_of(share.limit)).number(share.share);
-    json.end_object();
-}
-
-void write_status(JsonWriter& json, ExitCode code, const std::string& error) {
-    json.key("status").string(code == ExitCode::ok ? "ok" : code == ExitCode::partial ? "partial" : "error");
-    json.key("exit_code").number(static_cast<int>(code));
-    json.key("reason").string(to_string(code));
-    json.key("error");
-    if (error.empty()) {
-        json.null();
-    } else {
-        json.string(error);
-    }
+Json limits_json(const std::vector<LimitShare>& limits) {
+    Json out = Json::object({});
+    for (const LimitShare& share : limits) out.add({{name_of(share.limit), share.share}});
+    return out;
 }
 
 }  // namespace
@@ -223,16 +175,16 @@ std::string describe_delivery(const FinalReport& report) {
     const std::string more = progress.totals_final ? "" : " and more";
     const std::string standing = left_and_deleted(outcome);
     std::string line =
-        least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + ")";
+        least + counted(outcome.files, "file") + " delivered complete (" + format_bytes(outcome.bytes) + ")";
     if (outcome.files == 0) {
         line = outcome.exact ? "nothing was delivered" : "no delivery is confirmed";
         const std::uint64_t found = files_found(report);
-        if (standing.empty()) return found < 2 ? line : line + " of " + counted_files(found) + more;
+        if (standing.empty()) return found < 2 ? line : line + " of " + counted(found, "file") + more;
     }
     line += standing;
     const std::uint64_t missing = files_missing(report);
     if (missing == 0 && outcome.exact && more.empty()) return line;
-    return line + ", " + (outcome.exact || !progress.totals_final ? "" : "at most ") + counted_files(missing) + more +
+    return line + ", " + (outcome.exact || !progress.totals_final ? "" : "at most ") + counted(missing, "file") + more +
            " not delivered";
 }
 
@@ -241,9 +193,10 @@ std::string summary_line(const FinalReport& report) {
     // Only the end that plans a dry run knows the counts.
     const std::uint64_t planned = outcome.files + outcome.directories + outcome.links;
     if (report.dry_run && planned == 0 && left_and_deleted(outcome).empty()) return "dry run, nothing was done";
-    std::string line = (report.dry_run ? "dry run, nothing was done: " : "") + counted_files(outcome.files);
-    if (outcome.directories > 0) line += ", " + count_of(outcome.directories, "directory", "directories");
-    if (outcome.links > 0) line += ", " + count_of(outcome.links, "symlink", "symlinks");
+    std::string line = (report.dry_run ? "dry run, nothing was done: " : "") + counted(outcome.files, "file");
+    if (outcome.directories > 0)
+        line += ", " + format_count(outcome.directories) + (outcome.directories == 1 ? " directory" : " directories");
+    if (outcome.links > 0) line += ", " + counted(outcome.links, "symlink");
     line += ", " + format_bytes(outcome.bytes);
     line += left_and_deleted(outcome);
     if (report.dry_run) return line;
@@ -253,7 +206,7 @@ std::string summary_line(const FinalReport& report) {
     }
     if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there already";
     if (outcome.job) line += state_of(*outcome.job);
-    if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");
+    if (report.reconnects > 0) line += ", reconnected " + counted(report.reconnects, "time");
     line += " in " + format_elapsed(report.elapsed);
     line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
     return line;
@@ -261,17 +214,16 @@ std::string summary_line(const FinalReport& report) {
 
 std::string transport_line(const FinalReport& report) {
     if (!report.stats) return {};
-    const Totals totals = totals_of(report);
-    const Rate mtr = totals.first.congestion.mtr;
+    const PathStats totals = totals_of(report);
+    const Rate mtr = totals.congestion.mtr;
     std::string line;
     if (totals.sent_packets > 0) {
-        line = "lost " + format_count(totals.lost_packets) + " of " +
-               count_of(totals.sent_packets, "packet", "packets") + ", " + format_count(totals.retransmitted_packets) +
-               " sent again; ";
+        line = "lost " + format_count(totals.lost_packets) + " of " + counted(totals.sent_packets, "packet") + ", " +
+               format_count(totals.retransmitted_packets) + " sent again; ";
     }
-    line += "RTT " + format_milliseconds(totals.first.smoothed_rtt);
+    line += "RTT " + format_milliseconds(totals.smoothed_rtt);
     if (!mtr.is_zero()) line += ", MTR " + format_rate(mtr);
-    line += ", datagrams of " + format_count(totals.first.datagram_bytes) + " B, " + report.congestion;
+    line += ", datagrams of " + format_count(totals.datagram_bytes) + " B, " + report.congestion;
     if (!report.stats->cipher.empty()) line += ", " + report.stats->cipher;
     return line;
 }
@@ -287,15 +239,14 @@ std::vector<std::string> path_lines(const FinalReport& report) {
                         format_milliseconds(path.smoothed_rtt) +
                         (path.sent_packets == 0 ? std::string()
                                                 : ", lost " + format_count(path.lost_packets) + " of " +
-                                                      count_of(path.sent_packets, "packet", "packets")));
+                                                      counted(path.sent_packets, "packet")));
     }
     return lines;
 }
 
 std::vector<std::string> stats_lines(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
-    const Totals totals = totals_of(report);
-    const PathStats& path = totals.first;
+    const PathStats path = totals_of(report);
     std::vector<std::string> lines;
     lines.push_back("files delivered: " + format_count(outcome.files) + " (directories " +
                     format_count(outcome.directories) + ", symlinks " + format_count(outcome.links) + ")");
@@ -306,10 +257,10 @@ std::vector<std::string> stats_lines(const FinalReport& report) {
     lines.push_back("time: " + format_elapsed(report.elapsed) + "; rate: " + format_rate(goodput(report)) + " (" +
                     format_byte_rate(goodput(report)) + ")");
     if (!report.stats) return lines;
-    const bool known = totals.sent_packets > 0;
+    const bool known = path.sent_packets > 0;
     lines.push_back(known ? "packets sent" + std::string(report.receives ? " by the sender: " : ": ") +
-                                format_count(totals.sent_packets) + ", lost: " + format_count(totals.lost_packets) +
-                                ", sent again: " + format_count(totals.retransmitted_packets)
+                                format_count(path.sent_packets) + ", lost: " + format_count(path.lost_packets) +
+                                ", sent again: " + format_count(path.retransmitted_packets)
                           : "packets sent: not reported");
     lines.push_back("RTT: " + format_milliseconds(path.smoothed_rtt) + ", shortest " +
                     format_milliseconds(path.min_rtt) + ", variation " + format_milliseconds(path.rtt_variance));
@@ -325,50 +276,58 @@ std::vector<std::string> stats_lines(const FinalReport& report) {
 
 std::string to_json(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
-    const Totals totals = totals_of(report);
-    JsonWriter json;
-    json.begin_object();
-    json.key("event").string("end");
-    write_status(json, report.code, report.error);
-    json.key("bytes").number(outcome.bytes);
-    json.key("files").number(outcome.files);
-    json.key("directories").number(outcome.directories);
-    json.key("symlinks").number(outcome.links);
-    json.key("unchanged").number(outcome.unchanged);
-    json.key("unchanged_directories").number(outcome.unchanged_directories);
-    json.key("skipped").number(outcome.skipped);
-    json.key("deleted").number(outcome.erased);
-    json.key("dry_run").boolean(report.dry_run);
-    json.key("confirmed").boolean(outcome.exact && report.connected);
-    json.key("sent_bytes").number(outcome.sent_bytes);
-    json.key("resumed_bytes").number(outcome.kept_bytes);
-    json.key("seconds").number(to_seconds(report.elapsed));
-    json.key("goodput_bps").number(goodput(report).bps());
-    const bool told = totals.sent_packets > 0 || !report.receives;
-    const auto packets = [&](const char* name, std::uint64_t count) {
-        json.key(name);
-        told ? json.number(count) : json.null();
+    const PathStats totals = totals_of(report);
+    // Only the data's sender counts packets, and a receiver may not have heard of them.
+    const auto packets = [&](std::uint64_t count) {
+        return totals.sent_packets > 0 || !report.receives ? Json(count) : Json(nullptr);
     };
-    packets("sent_packets", totals.sent_packets);
-    packets("retransmitted_packets", totals.retransmitted_packets);
-    packets("lost_packets", totals.lost_packets);
-    json.key("rtt_ms").number(in_milliseconds(totals.first.smoothed_rtt));
-    json.key("min_rtt_ms").number(in_milliseconds(totals.first.min_rtt));
-    json.key("mtr_bps").number(totals.first.congestion.mtr.bps());
-    json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
-    json.key("cc").string(report.congestion);
-    json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
-    json.key("streams").number(std::uint64_t{report.threads});
-    json.key("reconnects").number(report.reconnects);
-    json.key("transfers").number(report.transfers);
-    write_job_state(json, outcome.job);
-    write_limits(json, report);
-    write_paths(json, report);
-    write_failures(json, outcome);
+    const ExitCode code = report.code;
+    Json json = Json::object({
+        {"event", "end"},
+        {"status", code == ExitCode::ok        ? "ok"
+                   : code == ExitCode::partial ? "partial"
+                                               : "error"},
+        {"exit_code", static_cast<int>(code)},
+        {"reason", to_string(code)},
+        {"error", report.error.empty() ? Json(nullptr) : Json(report.error)},
+        {"bytes", outcome.bytes},
+        {"files", outcome.files},
+        {"directories", outcome.directories},
+        {"symlinks", outcome.links},
+        {"unchanged", outcome.unchanged},
+        {"unchanged_directories", outcome.unchanged_directories},
+        {"skipped", outcome.skipped},
+        {"deleted", outcome.erased},
+        {"dry_run", report.dry_run},
+        {"confirmed", outcome.exact && report.connected},
+        {"sent_bytes", outcome.sent_bytes},
+        {"resumed_bytes", outcome.kept_bytes},
+        {"seconds", to_seconds(report.elapsed)},
+        {"goodput_bps", goodput(report).bps()},
+        {"sent_packets", packets(totals.sent_packets)},
+        {"retransmitted_packets", packets(totals.retransmitted_packets)},
+        {"lost_packets", packets(totals.lost_packets)},
+        {"rtt_ms", in_milliseconds(totals.smoothed_rtt)},
+        {"min_rtt_ms", in_milliseconds(totals.min_rtt)},
+        {"mtr_bps", totals.congestion.mtr.bps()},
+        {"datagram_bytes", totals.datagram_bytes},
+        {"cc", report.congestion},
+        {"cipher", report.stats ? report.stats->cipher : std::string()},
+        {"streams", report.threads},
+        {"reconnects", report.reconnects},
+        {"transfers", report.transfers},
+        {"job", outcome.job ? json_of(*outcome.job) : Json(nullptr)},
+        {"limited_by", report.limits.empty() ? Json(nullptr) : Json(name_of(report.limits.front().limit))},
+        {"limits", limits_json(report.limits)},
+        {"paths", paths_json(report)},
+        {"failed_count", outcome.failed_count},
+        {"failed", Json::array(outcome.failed, [](const auto& file) { return json_of(file); })},
+        {"unset", Json::array(outcome.unset, [](const auto& unset) { return json_of(unset); })},
+        {"warnings", Json::array(outcome.warnings)},
+    });
     if (report.dry_run && !report.plan.empty()) {
-        json.key("plan").json(report.plan).key("plan_complete").boolean(!report.plan_cut);
+        json.add({{"plan", Json::ready(report.plan)}, {"plan_complete", !report.plan_cut}});
     }
-    json.end_object();
     return json.text();
 }
 

@@ -13,6 +13,7 @@
 #include "common/process.hpp"
 #include "observe/observer.hpp"
 #include "options/common_options.hpp"
+#include "options/tree_options.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
@@ -111,6 +112,16 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
 [[nodiscard]] std::optional<ExitCode> stop_early(Log& log, const Result<EarlyText>& parsed, bool json);
 /// Turns success into file_io if the log could not be written.
 void check_log(Log& log, FinalReport& report);
+
+// The list that --dry-run prints on standard output, and the list of deletions that -v with --delete prints. The
+// letters are rsync's.
+
+/// The listing of a run, as the user's flags ask for it. `receives`: this side receives the files. The returned
+/// callback may run on any thread. `log` must outlive it. Forgets what an earlier listing has kept.
+[[nodiscard]] transfer::PlanCallback plan_listing(Log& log, const TreeOptions& tree, const CommonOptions& common,
+                                                  bool receives);
+/// Puts the list that is kept for the object of --json into the report. A list that could not be written is an error.
+void check_listing(Log& log, FinalReport& report);
 
 // --receipt: the file is written during the transfer, and gets its name when the transfer is confirmed.
 

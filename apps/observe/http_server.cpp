@@ -363,10 +363,12 @@ void HttpVisitors::make_room() {
     }
 }
 
-class HttpServer::Impl {
+namespace {
+
+class AsioHttpServer final : public HttpServer {
   public:
-    explicit Impl(Handler handler) { visitors_->handler = std::move(handler); }
-    ~Impl() {
+    explicit AsioHttpServer(Handler handler) { visitors_->handler = std::move(handler); }
+    ~AsioHttpServer() override {
         context_.stop();
         if (thread_.joinable()) thread_.join();
         if (visitors_->local) ::unlink(address_.c_str());
@@ -411,15 +413,15 @@ class HttpServer::Impl {
         return start(ErrorCode::no_resources, "cannot start the thread of the control socket: ");
     }
 
-    [[nodiscard]] const std::string& address() const noexcept { return address_; }
-    [[nodiscard]] bool on_loopback() const noexcept { return on_loopback_; }
+    [[nodiscard]] const std::string& address() const noexcept override { return address_; }
+    [[nodiscard]] bool on_loopback() const noexcept override { return on_loopback_; }
 
-    void publish(std::string text) {
+    void publish(std::string text) override {
         asio::post(context_, [this, event = std::make_shared<const std::string>(std::move(text))] {
             for (HttpVisit* visit : visitors_->streams) visit->offer(event);
         });
     }
-    void end_streams(Duration at_most) {
+    void end_streams(Duration at_most) override {
         std::promise<void> over;
         asio::post(context_, [&] {
             // finish() removes a visit from the set at once if it has nothing left to write. Therefore iterate over a
@@ -506,24 +508,21 @@ class HttpServer::Impl {
     std::thread thread_;
 };
 
-HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-HttpServer::~HttpServer() = default;
+template <class Where>
+Result<std::unique_ptr<HttpServer>> open_server(const Where& where, HttpServer::Handler handler) {
+    auto server = std::make_unique<AsioHttpServer>(std::move(handler));
+    if (auto opened = server->open(where); !opened) return opened.error();
+    return std::unique_ptr<HttpServer>(std::move(server));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HostPort& where, Handler handler) {
-    auto impl = std::make_unique<Impl>(std::move(handler));
-    if (auto opened = impl->open(where); !opened) return opened.error();
-    return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+    return open_server(where, std::move(handler));
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start_local(const std::string& path, Handler handler) {
-    auto impl = std::make_unique<Impl>(std::move(handler));
-    if (auto opened = impl->open(path); !opened) return opened.error();
-    return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+    return open_server(path, std::move(handler));
 }
-
-std::string HttpServer::address() const { return impl_->address(); }
-bool HttpServer::on_loopback() const { return impl_->on_loopback(); }
-void HttpServer::publish(std::string text) { impl_->publish(std::move(text)); }
-void HttpServer::end_streams(Duration at_most) { impl_->end_streams(at_most); }
 
 }  // namespace udtx::apps

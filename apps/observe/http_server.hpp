@@ -39,24 +39,22 @@ class HttpServer {
     static Result<std::unique_ptr<HttpServer>> start(const HostPort& where, Handler handler);
     /// Answers POST of this user at a local socket with mode 0600, which the destructor removes.
     static Result<std::unique_ptr<HttpServer>> start_local(const std::string& path, Handler handler);
-    ~HttpServer();
+    virtual ~HttpServer() = default;
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
 
     /// "127.0.0.1:9100", or the path of the local socket
-    [[nodiscard]] std::string address() const;
-    [[nodiscard]] bool on_loopback() const;
+    [[nodiscard]] virtual const std::string& address() const noexcept = 0;
+    [[nodiscard]] virtual bool on_loopback() const noexcept = 0;
 
     /// Any thread. Sends `text` to all streams. A visitor that still receives an earlier text gets the newest one next,
     /// and misses those in between.
-    void publish(std::string text);
+    virtual void publish(std::string text) = 0;
     /// Ends the streams. Waits for at most `at_most` until the visitors have received everything published.
-    void end_streams(Duration at_most);
+    virtual void end_streams(Duration at_most) = 0;
 
-  private:
-    class Impl;
-    explicit HttpServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+  protected:
+    HttpServer() = default;
 };
 
 /// Protects against DNS rebinding: a script from another site could read the page if the owner of that site's name

@@ -3,14 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
-#include <utility>
 
 #include "common/process.hpp"
-#include "common/text.hpp"
 #include "common/units.hpp"
 
 namespace udtx::apps {
@@ -182,21 +177,18 @@ Duration from_timeval(const timeval& t) {
     return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
 }
 
-void write_path(JsonWriter& json, const PathStats& path, Rate rate) {
-    const double sent = static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
-    json.begin_object();
-    json.key("id").number(std::uint64_t{path.id.value});
-    json.key("local").string(to_string(path.local));
-    json.key("remote").string(to_string(path.remote));
-    json.key("state").string(to_string(path.state));
-    json.key("rate_bps").number(rate.bps());
-    json.key("rtt_ms").number(in_milliseconds(path.smoothed_rtt));
-    json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
-    json.key("mtr_bps").number(path.congestion.mtr.bps());
-    json.key("cd").number(path.congestion.congestion_degree);
-    json.key("window").number(path.window);
-    json.key("in_flight").number(path.in_flight);
-    json.end_object();
+Json json_of(const PathStats& path, Rate rate) {
+    return Json::object({{"id", path.id.value},
+                         {"local", to_string(path.local)},
+                         {"remote", to_string(path.remote)},
+                         {"state", to_string(path.state)},
+                         {"rate_bps", rate.bps()},
+                         {"rtt_ms", in_milliseconds(path.smoothed_rtt)},
+                         {"loss", loss_of(path)},
+                         {"mtr_bps", path.congestion.mtr.bps()},
+                         {"cd", path.congestion.congestion_degree},
+                         {"window", path.window},
+                         {"in_flight", path.in_flight}});
 }
 
 }  // namespace
@@ -289,6 +281,15 @@ void Observer::begin_connection() {
     paths_.clear();
 }
 
+void accumulate(transfer::Progress& total, const transfer::Progress& next) {
+    total.files_done += next.files_done;
+    total.files_total += next.files_total;
+    total.bytes_done += next.bytes_done;
+    total.bytes_total += next.bytes_total;
+    total.bytes_kept += next.bytes_kept;
+    total.totals_final = total.totals_final && next.totals_final;
+}
+
 Observation sum_of(const std::vector<Observation>& transfers) {
     if (transfers.size() == 1) return transfers.front();
     Observation sum;
@@ -296,50 +297,37 @@ Observation sum_of(const std::vector<Observation>& transfers) {
     sum.progress.totals_final = !transfers.empty();
     sum.cap = transfers.empty() ? Rate::infinite() : Rate();
     for (const Observation& next : transfers) {
-        sum.progress.files_done += next.progress.files_done;
-        sum.progress.files_total += next.progress.files_total;
-        sum.progress.bytes_done += next.progress.bytes_done;
-        sum.progress.bytes_total += next.progress.bytes_total;
-        sum.progress.bytes_kept += next.progress.bytes_kept;
-        sum.progress.totals_final = sum.progress.totals_final && next.progress.totals_final;
+        accumulate(sum.progress, next.progress);
         sum.rate = sum.rate + next.rate;
         sum.cap = sum.cap + next.cap;
     }
     return sum;
 }
 
+Rate Observation::rate_of(PathId path) const {
+    const auto found = paths.find(path);
+    return found == paths.end() ? Rate() : found->second;
+}
+
 std::string progress_json(const Observation& seen) {
     const transfer::Progress& progress = seen.progress;
-    JsonWriter json;
-    json.begin_object();
-    json.key("event").string("progress");
-    json.key("seconds").number(to_seconds(seen.at));
-    if (!seen.peer.empty()) json.key("peer").string(seen.peer);
-    json.key("phase").string(seen.silent ? "outage" : transfer::to_string(progress.phase));
-    json.key("silent_s").number(to_seconds(seen.silent.value_or(Duration())));
-    json.key("bytes_done").number(progress.bytes_done);
-    json.key("bytes_sent").number(progress.bytes_sent);
-    json.key("bytes_total").number(std::max(progress.bytes_total, progress.bytes_done));
-    json.key("files_done").number(progress.files_done);
-    json.key("files_total").number(progress.files_total);
-    json.key("totals_final").boolean(progress.totals_final);
-    json.key("resumed_bytes").number(progress.bytes_kept);
-    json.key("rate_bps").number(seen.rate.bps());
-    json.key("cap_bps");
-    seen.cap.is_infinite() ? json.null() : json.number(seen.cap.bps());
-    json.key("limited_by");
-    seen.limited_by ? json.string(name_of(*seen.limited_by)) : json.null();
-    if (progress.job) {
-        json.key("job");
-        write_job(json, *progress.job);
-    }
-    json.key("paths").begin_array();
-    for (std::size_t i = 0; seen.stats && i < seen.stats->paths.size(); ++i) {
-        const PathStats& path = seen.stats->paths[i];
-        const auto rate = seen.paths.find(path.id);
-        write_path(json, path, rate == seen.paths.end() ? Rate() : rate->second);
-    }
-    json.end_array().end_object();
+    Json json = Json::object({{"event", "progress"}, {"seconds", to_seconds(seen.at)}});
+    if (!seen.peer.empty()) json.add({{"peer", seen.peer}});
+    json.add({{"phase", seen.silent ? "outage" : transfer::to_string(progress.phase)},
+              {"silent_s", to_seconds(seen.silent.value_or(Duration()))},
+              {"bytes_done", progress.bytes_done},
+              {"bytes_sent", progress.bytes_sent},
+              {"bytes_total", std::max(progress.bytes_total, progress.bytes_done)},
+              {"files_done", progress.files_done},
+              {"files_total", progress.files_total},
+              {"totals_final", progress.totals_final},
+              {"resumed_bytes", progress.bytes_kept},
+              {"rate_bps", seen.rate.bps()},
+              {"cap_bps", seen.cap.bps()},
+              {"limited_by", seen.limited_by ? Json(name_of(*seen.limited_by)) : Json(nullptr)}});
+    if (progress.job) json.add({{"job", job_json(*progress.job)}});
+    json.add({{"paths", Json::array(seen.stats ? seen.stats->paths : std::vector<PathStats>(),
+                                    [&](const PathStats& path) { return json_of(path, seen.rate_of(path.id)); })}});
     return json.text();
 }
 
@@ -373,8 +361,8 @@ std::vector<transfer::JobProgress> jobs_of(const std::vector<Observation>& trans
 std::string job_name(const transfer::JobProgress& job) { return to_hex(job.job); }
 
 std::string job_line(const transfer::JobProgress& job) {
-    std::string text = "job " + job_name(job) + ": " + format_count(job.done) + " of " + format_count(job.count) +
-                       (job.count == 1 ? " shard done" : " shards done");
+    std::string text =
+        "job " + job_name(job) + ": " + format_count(job.done) + " of " + counted(job.count, "shard") + " done";
     if (job.running > 0) text += ", " + format_count(job.running) + " running";
     if (job.failed > 0) text += ", " + format_count(job.failed) + " failed or silent";
     text += ", " + format_count(job.files_done) + " files and parts, ";
@@ -394,21 +382,19 @@ std::string job_line(const transfer::JobProgress& job) {
     return text;
 }
 
-void write_job(JsonWriter& json, const transfer::JobProgress& job) {
-    json.begin_object();
-    json.key("name").string(job_name(job));
-    json.key("shard").number(std::uint64_t{job.index});
-    json.key("shards").number(std::uint64_t{job.count});
-    json.key("running").number(std::uint64_t{job.running});
-    json.key("done").number(std::uint64_t{job.done});
-    json.key("failed").number(std::uint64_t{job.failed});
-    json.key("bytes_done").number(job.bytes_done);
-    json.key("bytes_total").number(std::max(job.bytes_total, job.bytes_done));
-    json.key("files_done").number(job.files_done);
-    json.key("failures").number(job.failures);
-    json.key("rate_bps").number(job.bits_per_second);
-    json.key("slowest").number(std::uint64_t{job.slowest});
-    json.end_object();
+Json job_json(const transfer::JobProgress& job) {
+    return Json::object({{"name", job_name(job)},
+                         {"shard", job.index},
+                         {"shards", job.count},
+                         {"running", job.running},
+                         {"done", job.done},
+                         {"failed", job.failed},
+                         {"bytes_done", job.bytes_done},
+                         {"bytes_total", std::max(job.bytes_total, job.bytes_done)},
+                         {"files_done", job.files_done},
+                         {"failures", job.failures},
+                         {"rate_bps", job.bits_per_second},
+                         {"slowest", job.slowest}});
 }
 
 }  // namespace udtx::apps

@@ -153,6 +153,9 @@ struct Observation {
     std::optional<Limit> limited_by;
     std::vector<LimitShare> limits;
     Rate cap = Rate::infinite();  ///< the cap at present
+
+    /// Zero for a path that is not in use.
+    [[nodiscard]] Rate rate_of(PathId path) const;
 };
 
 /// The inputs of one tick.
@@ -204,10 +207,12 @@ class Observer {
 [[nodiscard]] std::optional<ConnectionStats> of_data(std::optional<ConnectionStats> stats,
                                                      const transfer::Progress& progress);
 
+/// Adds the counts of `next` to `total`.
+void accumulate(transfer::Progress& total, const transfer::Progress& next);
 /// Several transfers as one: sums. A single transfer is returned unchanged.
 [[nodiscard]] Observation sum_of(const std::vector<Observation>& transfers);
 
-/// One line of JSON. The manual pages list its fields (options/manual_output.cpp).
+/// One line of JSON. The manual pages list its fields (options/manuals.cpp).
 [[nodiscard]] std::string progress_json(const Observation& seen);
 
 /// Prints one object a second with `print`, for example to standard output.
@@ -232,7 +237,6 @@ class JsonTicker {
 [[nodiscard]] std::string job_name(const transfer::JobProgress& job);
 /// "job 00a1...: 3 of 8 shards done, 5 running, 45 % of 1.20 GB, 95.0 Mbit/s, slowest 6/8"
 [[nodiscard]] std::string job_line(const transfer::JobProgress& job);
-/// Writes the job as an object.
-void write_job(JsonWriter& json, const transfer::JobProgress& job);
+[[nodiscard]] Json job_json(const transfer::JobProgress& job);
 
 }  // namespace udtx::apps

@@ -1,10 +1,11 @@
-#include "observe/plan_listing.hpp"
+#include "observe/final_report.hpp"
 
 #include <array>
 #include <cstdint>
 #include <iostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/guarded.hpp"
 #include "common/text.hpp"
@@ -100,26 +101,21 @@ std::string itemized_line(const transfer::PlannedEntry& entry, bool receives) {
 
 /// The same as a JSON object; with `event` it has the key "event".
 std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bool event) {
-    JsonWriter json;
-    json.begin_object();
-    if (event) json.key("event").string("plan");
-    json.key("itemized").string(itemized_letters(entry, receives));
-    json.key("action").string(action_of(entry));
-    json.key("path").string(entry.path);
-    if (!is_utf8(entry.path)) json.key("path_hex").string(to_hex(entry.path));
+    Json json = Json::object({});
+    if (event) json.add({{"event", "plan"}});
+    json.add({{"itemized", itemized_letters(entry, receives)}, {"action", action_of(entry)}});
+    json.add_bytes("path", entry.path);
     if (entry.kind == Kind::erase) {
-        json.key("type").string(entry.type == EntryType::directory ? "directory" : "other");
+        json.add({{"type", entry.type == EntryType::directory ? "directory" : "other"}});
     } else {
-        json.key("type").string(name_of(entry.type)).key("new").boolean(is_new(entry));
-        json.key("changes").begin_array();
+        std::vector<std::string> changes;
         for (const Change& one : kChanges) {
-            if (!is_new(entry) && (entry.changes & one.bit) != 0) json.string(one.name);
+            if (!is_new(entry) && (entry.changes & one.bit) != 0) changes.emplace_back(one.name);
         }
-        json.end_array();
-        if (entry.type == EntryType::file) json.key("size").number(entry.size);
-        if (!entry.target.empty()) json.key("target").string(entry.target);
+        json.add({{"type", name_of(entry.type)}, {"new", is_new(entry)}, {"changes", Json::array(changes)}});
+        if (entry.type == EntryType::file) json.add({{"size", entry.size}});
+        if (!entry.target.empty()) json.add({{"target", entry.target}});
     }
-    json.end_object();
     return json.text();
 }
 

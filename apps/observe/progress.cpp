@@ -1,11 +1,8 @@
 #include "observe/progress.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "common/text.hpp"
 #include "common/units.hpp"
@@ -13,31 +10,43 @@
 namespace udtx::apps {
 namespace {
 
-std::string percentage(const ProgressView& view) {
-    if (!view.totals_known || view.bytes_total == 0) return "  -- ";
-    double share = static_cast<double>(view.bytes_done) / static_cast<double>(view.bytes_total);
-    // Only a finished transfer shows 100 %, although a share may round up to it.
-    if (share > 0.999) share = view.bytes_done >= view.bytes_total && view.totals_final ? 1.0 : 0.999;
+std::uint64_t total_of(const transfer::Progress& progress) {
+    return std::max(progress.bytes_total, progress.bytes_done);
+}
+
+std::string percent(const char* format, double share) {
     std::array<char, 16> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%5.1f%%", share * 100.0);
+    std::snprintf(buffer.data(), buffer.size(), format, share * 100.0);
     return buffer.data();
 }
 
-std::string amount(const ProgressView& view) {
-    if (!view.totals_known) return format_bytes(view.bytes_done);
-    return format_bytes(view.bytes_done) + "/" + format_bytes(view.bytes_total) + (view.totals_final ? "" : "+");
+std::string percentage(const ProgressView& view) {
+    const transfer::Progress& progress = view.progress;
+    const std::uint64_t total = total_of(progress);
+    if (!view.totals_known || total == 0) return "  -- ";
+    double share = static_cast<double>(progress.bytes_done) / static_cast<double>(total);
+    // Only a finished transfer shows 100 %, although a share may round up to it.
+    if (share > 0.999) share = progress.bytes_done >= total && progress.totals_final ? 1.0 : 0.999;
+    return percent("%5.1f%%", share);
 }
 
-std::string files(const ProgressView& view) {
-    return format_count(view.files_done) + "/" + format_count(view.files_total) + (view.totals_final ? "" : "+") +
-           " files";
+std::string amount(const ProgressView& view) {
+    const transfer::Progress& progress = view.progress;
+    const std::string done = format_bytes(progress.bytes_done);
+    if (!view.totals_known) return done;
+    return done + "/" + format_bytes(total_of(progress)) + (progress.totals_final ? "" : "+");
+}
+
+std::string files(const transfer::Progress& progress) {
+    return format_count(progress.files_done) + "/" + format_count(progress.files_total) +
+           (progress.totals_final ? "" : "+") + " files";
 }
 
 /// The phase for users. A tree of which nothing is known yet is being scanned.
-std::string_view phase_text(const ProgressView& view) {
+std::string_view phase_text(const transfer::Progress& progress) {
     using transfer::Phase;
-    if (view.phase == Phase::transfer && view.bytes_total == 0 && !view.totals_final) return "scan";
-    return transfer::to_string(view.phase == Phase::done ? Phase::verify : view.phase);
+    if (progress.phase == Phase::transfer && total_of(progress) == 0 && !progress.totals_final) return "scan";
+    return transfer::to_string(progress.phase == Phase::done ? Phase::verify : progress.phase);
 }
 
 }  // namespace
@@ -53,13 +62,14 @@ std::string format_progress(const ProgressView& view, std::size_t columns) {
     parts.push_back({format_rate(view.rate), 4});
     parts.push_back({format_byte_rate(view.rate), 1});
     if (view.remaining) parts.push_back({"ETA " + format_clock(*view.remaining), 3});
-    if (view.totals_known) parts.push_back({files(view), 2});
-    parts.push_back({std::string(phase_text(view)), 0});
+    if (view.totals_known) parts.push_back({files(view.progress), 2});
+    parts.push_back({std::string(phase_text(view.progress)), 0});
 
     std::string out = fit_parts(std::move(parts), columns);
     const std::size_t used = count_columns(out);
-    if (!view.name.empty() && columns >= used + 14) {
-        out += "  " + shorten(escape_for_terminal(view.name), columns - used - 2);
+    const std::string& name = view.progress.current_name;
+    if (!name.empty() && columns >= used + 14) {
+        out += "  " + shorten(escape_for_terminal(name), columns - used - 2);
     }
     return out;
 }
@@ -76,16 +86,6 @@ Rate RateMeter::rate() const {
     const Sample& last = samples_.back();
     return last.total > first.total ? Rate::from_bytes(last.total - first.total, last.at - first.at) : Rate();
 }
-
-namespace {
-
-std::string loss_text(double share) {
-    std::array<char, 16> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.1f%%", share * 100.0);
-    return buffer.data();
-}
-
-}  // namespace
 
 void PathMeters::sample(Duration now, const ConnectionStats& stats) {
     const auto is_there = [&](const auto& item) {
@@ -124,7 +124,7 @@ std::string PathMeters::line(const Meter& meter, std::size_t columns) const {
     if (sender) {
         const double sent = meter.sent.rate().bps();
         const double lost = sent > 0.0 ? std::min(meter.lost.rate().bps() / sent, 1.0) : 0.0;
-        parts.push_back({"loss " + loss_text(lost), 2});
+        parts.push_back({"loss " + percent("%.1f%%", lost), 2});
     }
     if (path.reinjected_bytes > 0) parts.push_back({"reinjected " + format_bytes(path.reinjected_bytes), 0});
     return fit_parts(std::move(parts), columns);
@@ -138,11 +138,6 @@ constexpr Duration kRedrawInterval = std::chrono::milliseconds(180);
 constexpr Duration kLineInterval = std::chrono::milliseconds(980);
 
 constexpr std::size_t kLineColumns = 120;  // without a terminal
-
-std::optional<Duration> time_for(std::uint64_t bytes, Rate rate) {
-    if (rate.is_zero()) return std::nullopt;
-    return rate.time_for(bytes);
-}
 
 }  // namespace
 
@@ -162,17 +157,12 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
     longer_.sample(now, progress.bytes_done);
 
     ProgressView view;
-    view.phase = progress.phase;
-    view.bytes_done = progress.bytes_done;
-    view.bytes_total = std::max(progress.bytes_total, progress.bytes_done);
-    view.files_done = progress.files_done;
-    view.files_total = progress.files_total;
-    view.totals_final = progress.totals_final;
+    view.progress = progress;
     view.totals_known = !streaming;
     view.rate = recent_.rate();
-    if (!streaming && progress.totals_final)
-        view.remaining = time_for(view.bytes_total - view.bytes_done, longer_.rate());
-    view.name = progress.current_name;
+    if (!streaming && progress.totals_final && !longer_.rate().is_zero()) {
+        view.remaining = longer_.rate().time_for(total_of(progress) - progress.bytes_done);
+    }
     view.notice = notice_;
     if (stats) paths_.sample(now, *stats);
     // Leaves the last column free, because some terminals wrap as soon as it is written.

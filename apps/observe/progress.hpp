@@ -1,6 +1,7 @@
 // The progress line, and the meter of its rates.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -18,16 +19,10 @@
 namespace udtx::apps {
 
 struct ProgressView {
-    transfer::Phase phase = transfer::Phase::connect;
-    std::uint64_t bytes_done = 0;
-    std::uint64_t bytes_total = 0;
-    std::uint64_t files_done = 0;
-    std::uint64_t files_total = 0;
-    bool totals_final = false;  ///< the scan is over
-    bool totals_known = true;   ///< false for a pipe, whose length is unknown
+    transfer::Progress progress;
+    bool totals_known = true;  ///< false for a pipe, whose length is unknown
     Rate rate;
     std::optional<Duration> remaining;
-    std::string name;    ///< file being sent, raw bytes
     std::string notice;  ///< shown in place of rates and phase while nothing moves
 };
 
@@ -58,6 +53,11 @@ class RateMeter {
 /// The end that this process is. The data's sender knows what was delivered, lost and retransmitted; the receiver knows
 /// what arrives.
 enum class DataEnd { sender, receiver };
+
+/// Share of the packets that were lost, 0 to 1.
+[[nodiscard]] inline double loss_of(const PathStats& path) noexcept {
+    return static_cast<double>(path.lost_packets) / static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
+}
 
 class PathMeters {
   public:

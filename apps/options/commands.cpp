@@ -2,12 +2,11 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "common/text.hpp"
 #include "common/units.hpp"
 #include "config/settings.hpp"
 #include "options/flags.hpp"
@@ -198,10 +197,7 @@ Result<int> parse_listen(const std::string& text) {
         const auto address = parse_host_port(text);
         return address ? Result<int>(-1) : address.error();
     }
-    int number = -1;
-    const char* const end = text.data() + text.size();
-    const auto [last, error] = std::from_chars(text.data() + 3, end, number);
-    if (error == std::errc() && last == end && number > 2) return number;
+    if (const auto number = parse_number<int>(text.substr(3)); number && *number > 2) return *number;
     return usage("'" + text + "' is not fd:N with N above 2");
 }
 
@@ -373,42 +369,54 @@ Result<void> RecvCommand::check(const Flags& flags) {
     return asks_to_pull(targets) ? take_sources(flags) : check_server(flags);
 }
 
-Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {
-    CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
+namespace {
+
+/// The target by which Host blocks are found; empty: the run connects to no host.
+std::string target_of(const SendCommand& command) {
+    return command.sources.empty() ? std::string() : command.sources.back();
+}
+std::string target_of(const RecvCommand& command) {
+    return asks_to_pull(command.targets) ? command.targets.front() : std::string();
+}
+
+const char* usual_overwrite(const SendCommand& /*command*/) { return "diff"; }
+const char* usual_overwrite(const RecvCommand& command) {
+    if (asks_to_pull(command.targets)) return "diff";
+    return command.listen.empty() ? "" : "always";
+}
+
+bool uses_url(const SendCommand& /*command*/) { return true; }
+bool uses_url(const RecvCommand& command) { return command.pulls() && !command.remote; }
+
+template <class Command>
+Result<EarlyText> parse(CLI::App app, const std::vector<std::string>& arguments, Command& command,
+                        Subcommands (*subcommands)()) {
     use_house_style(app);
     Flags flags(app);
     command.define(flags);
-    const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto computed = [](const std::string& key) { return key == "overwrite" ? "diff" : computed_default(key); };
-    const auto parsed =
-        parse_checked(app, arguments, target, {subcommands_of_send, known_settings, manual_of, computed},
-                      command.common.origins, [&] { return command.check(flags); });
+    const auto computed = [&](const std::string& key) {
+        return key == "overwrite" ? usual_overwrite(command) : computed_default(key);
+    };
+    const auto parsed = parse_checked(
+        app, arguments, [&] { return target_of(command); }, {subcommands, known_settings, manual_of, computed},
+        command.common.origins, [&] { return command.check(flags); });
     if (!parsed) return parsed.error();
-    if (parsed->text) return parsed->text;
+    if (parsed->text || !uses_url(command)) return parsed->text;
     if (const auto put = parsed->place(command.url); !put) return put.error();
     return EarlyText();
 }
 
+}  // namespace
+
+Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {
+    return parse(CLI::App("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send"),
+                 arguments, command, subcommands_of_send);
+}
+
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command) {
-    CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
-    use_house_style(app);
-    Flags flags(app);
-    command.define(flags);
-    const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
-    const auto computed = [&](const std::string& key) -> std::string {
-        if (key != "overwrite") return computed_default(key);
-        if (asks_to_pull(command.targets)) return "diff";
-        return command.listen.empty() ? "" : "always";
-    };
-    const auto parsed =
-        parse_checked(app, arguments, source, {subcommands_of_recv, known_settings, manual_of, computed},
-                      command.common.origins, [&] { return command.check(flags); });
-    if (!parsed) return parsed.error();
-    if (parsed->text) return parsed->text;
-    if (command.pulls() && !command.remote) {
-        if (const auto put = parsed->place(command.url); !put) return put.error();
-    }
-    return EarlyText();
+    return parse(
+        CLI::App("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv"),
+        arguments, command, subcommands_of_recv);
 }
 
 std::vector<std::string> known_settings() {

@@ -1,14 +1,13 @@
 #include "options/common_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "assets/assets.hpp"
 #include "common/process.hpp"
+#include "common/text.hpp"
 #include "options/flags.hpp"
 #include "udtx/congestion.hpp"
 
@@ -22,13 +21,9 @@ constexpr Duration kSilence = std::chrono::seconds(60);
 constexpr Duration kKeepAlive = std::chrono::seconds(1);
 
 Result<std::uint32_t> parse_threads(const std::string& text) {
-    std::uint32_t value = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), last, value);
-    if (error != std::errc() || end != last || value < 1 || value > transfer::kMaxThreads) {
-        return usage("'" + text + "' is not understood: give 1 to " + std::to_string(transfer::kMaxThreads));
-    }
-    return value;
+    const std::uint32_t value = parse_number<std::uint32_t>(text).value_or(0);
+    if (value >= 1 && value <= transfer::kMaxThreads) return value;
+    return usage("'" + text + "' is not understood: give 1 to " + std::to_string(transfer::kMaxThreads));
 }
 
 }  // namespace
@@ -216,10 +211,8 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 std::optional<double> parse_weight(std::string_view text) {
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return std::isfinite(value) && value > 0.0 && value <= kMaxPathWeight ? std::optional(value) : std::nullopt;
+    const auto value = parse_number<double>(text);
+    return value && *value > 0.0 && *value <= kMaxPathWeight ? value : std::nullopt;
 }
 
 }  // namespace

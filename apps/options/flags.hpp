@@ -2,7 +2,8 @@
 // type, its help, and how its text becomes a value.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -19,8 +20,15 @@
 namespace udtx::apps {
 
 /// "a, b, c" for between = ", ", and "a, b or c" for last = " or ".
-[[nodiscard]] std::string joined(const std::vector<std::string>& words, const char* between,
-                                 const char* last = nullptr);
+[[nodiscard]] inline std::string joined(const std::vector<std::string>& words, const char* between,
+                                        const char* last = nullptr) {
+    std::string out;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i > 0) out += last != nullptr && i + 1 == words.size() ? last : between;
+        out += words[i];
+    }
+    return out;
+}
 
 /// Order of calls: the definitions, the parse of the app, check(). Members that a flag sets must outlive this object.
 class Flags {
@@ -81,21 +89,37 @@ class Flags {
         value(names, typed, to, find, joined(words, "|"), help);
     }
     /// A name of a list that the library has.
-    void name(const char* names, std::string& to, const std::vector<std::string>& known, const std::string& help);
+    void name(const char* names, std::string& to, const std::vector<std::string>& known, const std::string& help) {
+        const auto find = [known](const std::string& text) -> Result<std::string> {
+            if (std::ranges::find(known, text) != known.end()) return text;
+            return usage("'" + text + "' is unknown; use one of " + joined(known, ", "));
+        };
+        value(names, to, to, find, joined(known, "|"), help);
+    }
     /// The words that belong to no flag.
     void arguments(const char* name, std::vector<std::string>& to, const std::string& help) {
         app_.add_option(name, to, help)->type_name("")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
 
     /// Makes the values. Returns the first error.
-    [[nodiscard]] Result<void> check() const;
+    [[nodiscard]] Result<void> check() const {
+        for (const auto& check : checks_) {
+            if (auto checked = check(); !checked) return checked;
+        }
+        return {};
+    }
     /// True if the flag is on the command line; flags from files and the environment do not count.
     [[nodiscard]] bool typed(const std::string& flag, const Origins& origins) const {
         return app_.count(flag) > 0 && !origins.has(flag);
     }
     /// The error "FLAG why" for the first flag that is on the command line.
     [[nodiscard]] Result<void> refuse(std::initializer_list<const char*> flags, const Origins& origins,
-                                      const std::string& why) const;
+                                      const std::string& why) const {
+        for (const char* const flag : flags) {
+            if (typed(flag, origins)) return usage(flag + (' ' + why));
+        }
+        return {};
+    }
     [[nodiscard]] CLI::App& app() const noexcept { return app_; }
 
   private:

@@ -12,6 +12,8 @@ Subcommand::Subcommand(const std::string& name, const char* description) : app_(
     app_.footer(plain_text(manual_of(name)));
 }
 
+Result<void> Subcommand::check() { return count_ && words.size() != *count_ ? usage(misuse_) : Result<void>(); }
+
 Result<EarlyText> Subcommand::parse(std::vector<std::string> arguments) {
     auto parsed = parse_arguments(app_, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
@@ -24,11 +26,7 @@ Result<EarlyText> Subcommand::parse(std::vector<std::string> arguments) {
 KeygenCommand::KeygenCommand() : Subcommand("udtx-send keygen", "Creates a key for both ends, or a key pair.") {
     flags_.on("--identity", identity, "Create an Ed25519 key pair: FILE and FILE.pub");
     flags_.arguments("FILE", words, "File of the key");
-}
-
-Result<void> KeygenCommand::check() {
-    if (words.size() != 1) return usage("keygen takes one file: udtx-send keygen [--identity] FILE");
-    return {};
+    expect_words(1, "keygen takes one file: udtx-send keygen [--identity] FILE");
 }
 
 PlanCommand::PlanCommand()
@@ -50,11 +48,7 @@ VerifyCommand::VerifyCommand()
     flags_.text("--repair-list", repair_list, "FILE",
                 "Write the names that differ to FILE, for udtx-send -c -0 --files-from FILE");
     flags_.arguments("ARGUMENTS", words, "RECEIPT DIR");
-}
-
-Result<void> VerifyCommand::check() {
-    if (words.size() != 2) return usage("verify takes a receipt and a directory: udtx-recv verify RECEIPT DIR");
-    return {};
+    expect_words(2, "verify takes a receipt and a directory: udtx-recv verify RECEIPT DIR");
 }
 
 ReceiptCommand::ReceiptCommand() : Subcommand("udtx-recv receipt", "Merges the receipts of all shards of a job.") {
@@ -73,11 +67,7 @@ CleanCommand::CleanCommand() : Subcommand("udtx-recv clean", "Removes the tempor
     flags_.on("--jobs", jobs, "Also remove jobs that wait for shards; then run all of their shards again");
     flags_.on("--json", json, "Print one JSON object at the end");
     flags_.arguments("ARGUMENTS", words, "DIR");
-}
-
-Result<void> CleanCommand::check() {
-    if (words.size() != 1) return usage("clean takes one directory: udtx-recv clean DIR");
-    return {};
+    expect_words(1, "clean takes one directory: udtx-recv clean DIR");
 }
 
 DoctorCommand::DoctorCommand(const std::string& tool)

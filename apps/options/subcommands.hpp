@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,25 +33,29 @@ class Subcommand {
   protected:
     /// `name` includes that of the tool.
     Subcommand(const std::string& name, const char* description);
-    virtual Result<void> check() { return {}; }
+    /// `misuse` is the error for another number of words.
+    void expect_words(std::size_t count, const char* misuse) {
+        count_ = count;
+        misuse_ = misuse;
+    }
+    virtual Result<void> check();
 
     CLI::App app_;
     Flags flags_{app_};
+
+  private:
+    std::optional<std::size_t> count_;  // of words
+    std::string misuse_;
 };
 
 /// `udtx-send keygen [--identity] FILE`
-class KeygenCommand : public Subcommand {
-  public:
+struct KeygenCommand : Subcommand {
     KeygenCommand();
     bool identity = false;
-
-  private:
-    Result<void> check() override;
 };
 
 /// `udtx-send plan -N COUNT SRC...`
-class PlanCommand : public Subcommand {
-  public:
+struct PlanCommand : Subcommand {
     PlanCommand();
     std::size_t shards = 0;
     TreeOptions tree;  ///< only what selects
@@ -60,18 +65,13 @@ class PlanCommand : public Subcommand {
 };
 
 /// `udtx-recv verify RECEIPT DIR`
-class VerifyCommand : public Subcommand {
-  public:
+struct VerifyCommand : Subcommand {
     VerifyCommand();
     std::string repair_list;  ///< file for the names of differing entries
-
-  private:
-    Result<void> check() override;
 };
 
 /// `udtx-recv receipt merge OUT IN...`
-class ReceiptCommand : public Subcommand {
-  public:
+struct ReceiptCommand : Subcommand {
     ReceiptCommand();
 
   private:
@@ -79,20 +79,15 @@ class ReceiptCommand : public Subcommand {
 };
 
 /// `udtx-recv clean DIR`
-class CleanCommand : public Subcommand {
-  public:
+struct CleanCommand : Subcommand {
     CleanCommand();
     bool jobs = false;  ///< also those that wait for shards
     bool dry_run = false;
     std::uint64_t older_than = 0;  ///< days
-
-  private:
-    Result<void> check() override;
 };
 
 /// `doctor [HOST]` of either tool. Only udtx-send examines another host: its name for ssh, or HOST:PORT of a receiver.
-class DoctorCommand : public Subcommand {
-  public:
+struct DoctorCommand : Subcommand {
     explicit DoctorCommand(const std::string& tool);
     std::string directory = ".";
     SshOptions ssh;
@@ -112,8 +107,7 @@ class DoctorCommand : public Subcommand {
 };
 
 /// `ctl [PID|SOCKET COMMAND...]` of either tool
-class CtlCommand : public Subcommand {
-  public:
+struct CtlCommand : Subcommand {
     explicit CtlCommand(const std::string& tool);
 };
 

@@ -1,7 +1,6 @@
 #include "options/tree_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
@@ -23,12 +22,9 @@ Error doubtful(const std::string& why) { return usage("--shard auto: " + why + "
 Result<std::optional<std::size_t>> number_in(const Environment& environment, const char* name) {
     const auto text = environment(name);
     if (!text) return std::optional<std::size_t>();
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error != std::errc() || end != text->data() + text->size()) {
-        return doubtful(std::string(name) + " is '" + *text + "', which is not a number");
-    }
-    return std::optional(value);
+    const auto value = parse_number<std::size_t>(*text);
+    if (!value) return doubtful(std::string(name) + " is '" + *text + "', which is not a number");
+    return value;
 }
 
 /// The shard that the two variables give together.
@@ -105,13 +101,11 @@ namespace {
 
 /// Parses "3/8".
 std::optional<transfer::Shard> parse_shard(const std::string& text) {
-    const char* const end = text.data() + text.size();
-    transfer::Shard shard;
-    const auto [slash, bad_index] = std::from_chars(text.data(), end, shard.index);
-    if (bad_index != std::errc() || slash == end || *slash != '/') return std::nullopt;
-    const auto [last, bad_count] = std::from_chars(slash + 1, end, shard.count);
-    if (bad_count != std::errc() || last != end || shard.index >= shard.count) return std::nullopt;
-    return shard;
+    const std::size_t slash = std::min(text.find('/'), text.size() - 1);
+    const auto index = parse_number<std::size_t>(text.substr(0, slash));
+    const auto count = parse_number<std::size_t>(text.substr(slash + 1));
+    if (!index || !count || *index >= *count) return std::nullopt;
+    return transfer::Shard{*index, *count};
 }
 
 /// Parses "host1,host2:7012".

@@ -13,7 +13,6 @@
 
 #include "common/process.hpp"
 #include "common/units.hpp"
-#include "udtx/descriptor.hpp"
 #include "udtx/system.hpp"
 
 namespace udtx::apps {
@@ -109,53 +108,42 @@ void for_each_path(Transfers& transfers, const Do& action) {
     }
 }
 
-void write_limit(JsonWriter& json, Limit limit) {
-    json.key("name").string(name_of(limit)).key("text").string(text_of(limit));
-}
+Json json_of(Limit limit) { return Json::object({{"name", name_of(limit)}, {"text", text_of(limit)}}); }
 
-/// Writes the fields that a transfer and the sum of all transfers share.
-void write_progress(JsonWriter& json, const Observation& seen) {
+/// Adds the fields that a transfer and the sum of all transfers share.
+Json& add_progress(Json& json, const Observation& seen) {
     const transfer::Progress& progress = seen.progress;
-    json.key("phase").string(transfer::to_string(progress.phase));
-    json.key("silent").number(to_seconds(seen.silent.value_or(Duration())));
-    json.key("streaming").boolean(seen.streaming);
-    json.key("rate").number(seen.rate.bps());
-    json.key("cap").number(seen.cap.is_infinite() ? std::nan("") : seen.cap.bps());
-    json.key("bytes_done").number(progress.bytes_done);
-    json.key("bytes_sent").number(progress.bytes_sent);
-    json.key("bytes_total").number(std::max(progress.bytes_total, progress.bytes_done));
-    json.key("bytes_kept").number(progress.bytes_kept);
-    json.key("files_done").number(progress.files_done);
-    json.key("files_total").number(progress.files_total);
-    json.key("totals_final").boolean(progress.totals_final);
-    json.key("name").string(progress.current_name);
-    json.key("limited_by");
-    if (seen.limited_by) {
-        json.begin_object();
-        write_limit(json, *seen.limited_by);
-        json.end_object();
-    } else {
-        json.null();
-    }
-    json.key("limits").begin_array();
-    for (const LimitShare& share : seen.limits) {
-        json.begin_object();
-        write_limit(json, share.limit);
-        json.key("share").number(share.share).end_object();
-    }
-    json.end_array();
+    return json.add({{"phase", transfer::to_string(progress.phase)},
+                     {"silent", to_seconds(seen.silent.value_or(Duration()))},
+                     {"streaming", seen.streaming},
+                     {"rate", seen.rate.bps()},
+                     {"cap", seen.cap.bps()},
+                     {"bytes_done", progress.bytes_done},
+                     {"bytes_sent", progress.bytes_sent},
+                     {"bytes_total", std::max(progress.bytes_total, progress.bytes_done)},
+                     {"bytes_kept", progress.bytes_kept},
+                     {"files_done", progress.files_done},
+                     {"files_total", progress.files_total},
+                     {"totals_final", progress.totals_final},
+                     {"name", progress.current_name},
+                     {"limited_by", seen.limited_by ? json_of(*seen.limited_by) : Json(nullptr)},
+                     {"limits", Json::array(seen.limits, [](const LimitShare& share) {
+                          return json_of(share.limit).add({{"share", share.share}});
+                      })}});
 }
 
 /// Writes arrays, because there are many samples: [at, rate, cap, done, queued, [[line, rate, rtt, loss, cd,
 /// in_flight], ...]].
-void write_sample(JsonWriter& json, const Sample& sample) {
-    json.begin_array().number(sample.at).number(std::round(sample.rate_bps)).number(sample.cap_bps);
-    json.number(std::round(sample.done)).number(std::round(sample.queued)).begin_array();
-    for (const LineSample& line : sample.lines) {
-        json.begin_array().number(std::uint64_t{line.line}).number(std::round(line.rate_bps)).number(line.rtt_ms);
-        json.number(line.loss).number(line.congestion).number(std::round(line.in_flight)).end_array();
-    }
-    json.end_array().end_array();
+Json json_of(const Sample& sample) {
+    const auto same = [](const Json& item) { return item; };
+    const Json lines = Json::array(sample.lines, [&](const LineSample& line) {
+        return Json::array(std::initializer_list<Json>{line.line, std::round(line.rate_bps), line.rtt_ms, line.loss,
+                                                       line.congestion, std::round(line.in_flight)},
+                           same);
+    });
+    return Json::array(std::initializer_list<Json>{sample.at, std::round(sample.rate_bps), sample.cap_bps,
+                                                   std::round(sample.done), std::round(sample.queued), lines},
+                       same);
 }
 
 }  // namespace
@@ -203,8 +191,7 @@ void PageData::sample() {
 void PageData::draw(const Observation& seen, const PathStats& path, Line& line) {
     LineSample sample;
     sample.line = line.id;
-    const auto rate = seen.paths.find(path.id);
-    sample.rate_bps = rate == seen.paths.end() ? 0.0 : rate->second.bps();
+    sample.rate_bps = seen.rate_of(path.id).bps();
     sample.rtt_ms = path.smoothed_rtt > Duration::zero() ? in_milliseconds(path.smoothed_rtt) : std::nan("");
     // Only the data's sender knows these values: a receiver sends only acknowledgements.
     sample.loss = sample.congestion = sample.in_flight = std::nan("");
@@ -236,124 +223,92 @@ std::string PageData::label_of(const Observation& seen, const PathStats& path) c
 
 void PageData::ended(const std::string& peer, const std::string& whose, const FinalReport& report) {
     ++ended_count_;
-    JsonWriter json;
-    json.begin_object();
-    json.key("peer").string(peer);
-    json.key("whose").string(whose);
-    json.key("code").number(static_cast<int>(report.code));
-    json.key("reason").string(to_string(report.code));
-    json.key("error").string(report.error);
-    json.key("at").number(to_seconds(at_));
-    json.key("seconds").number(to_seconds(report.elapsed));
-    json.key("files").number(report.outcome.files);
-    json.key("bytes").number(report.outcome.bytes);
-    json.key("rate").number(goodput(report).bps());
-    json.key("limits").string(limit_line(report.limits));
-    json.end_object();
-    ended_.push_front(json.text());
+    ended_.push_front(Json::object({{"peer", peer},
+                                    {"whose", whose},
+                                    {"code", static_cast<int>(report.code)},
+                                    {"reason", to_string(report.code)},
+                                    {"error", report.error},
+                                    {"at", to_seconds(at_)},
+                                    {"seconds", to_seconds(report.elapsed)},
+                                    {"files", report.outcome.files},
+                                    {"bytes", report.outcome.bytes},
+                                    {"rate", goodput(report).bps()},
+                                    {"limits", limit_line(report.limits)}}));
     if (ended_.size() > kMaxEnded) ended_.pop_back();
 }
 
 void PageData::over(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
-    JsonWriter json;
-    json.begin_object();
-    json.key("code").number(static_cast<int>(report.code));
-    json.key("reason").string(to_string(report.code));
-    json.key("error").string(report.error);
-    json.key("summary").string(summary_line(report));
-    json.key("transport").string(transport_line(report));
-    json.key("seconds").number(to_seconds(report.elapsed));
-    json.key("files").number(outcome.files);
-    json.key("bytes").number(outcome.bytes);
-    json.key("rate").number(goodput(report).bps());
-    json.key("failed_count").number(outcome.failed_count);
-    json.key("failed").begin_array();
-    for (std::size_t i = 0; i < std::min(outcome.failed.size(), kMaxFailures); ++i) {
-        json.begin_object().key("path").string(outcome.failed[i].path);
-        json.key("reason").string(outcome.failed[i].reason).end_object();
-    }
-    json.end_array().end_object();
-    over_ = json.text();
+    const std::span failed(outcome.failed.data(), std::min(outcome.failed.size(), kMaxFailures));
+    over_ = Json::object({{"code", static_cast<int>(report.code)},
+                          {"reason", to_string(report.code)},
+                          {"error", report.error},
+                          {"summary", summary_line(report)},
+                          {"transport", transport_line(report)},
+                          {"seconds", to_seconds(report.elapsed)},
+                          {"files", outcome.files},
+                          {"bytes", outcome.bytes},
+                          {"rate", goodput(report).bps()},
+                          {"failed_count", outcome.failed_count},
+                          {"failed", Json::array(failed, [](const transfer::FailedFile& file) {
+                               return Json::object({{"path", file.path}, {"reason", file.reason}});
+                           })}});
 }
 
-void PageData::write_transfer(JsonWriter& json, const Observation& seen) const {
-    json.begin_object().key("peer").string(seen.peer);
-    json.key("sends").boolean(seen.sends);
-    write_progress(json, seen);
-    json.key("cc").string(seen.stats ? seen.stats->congestion : "");
-    json.key("paths").begin_array();
-    for (std::size_t i = 0; seen.stats && i < seen.stats->paths.size(); ++i)
-        write_path(json, seen, seen.stats->paths[i]);
-    json.end_array().end_object();
+Json PageData::json_of(const Observation& seen) const {
+    Json json = Json::object({{"peer", seen.peer}, {"sends", seen.sends}});
+    return add_progress(json, seen)
+        .add({{"cc", seen.stats ? seen.stats->congestion : ""},
+              {"paths", Json::array(seen.stats ? seen.stats->paths : std::vector<PathStats>(),
+                                    [&](const PathStats& path) { return json_of(seen, path); })}});
 }
 
-void PageData::write_path(JsonWriter& json, const Observation& seen, const PathStats& path) const {
+Json PageData::json_of(const Observation& seen, const PathStats& path) const {
     const auto line = lines_.find({seen.peer, path.id});
-    const auto rate = seen.paths.find(path.id);
-    json.begin_object();
-    json.key("id").number(std::uint64_t{path.id.value});
-    json.key("line").number(line == lines_.end() ? std::nan("") : static_cast<double>(line->second.id));
-    json.key("local").string(host_text(path.local));
-    json.key("remote").string(to_string(path.remote));
-    json.key("state").string(to_string(path.state));
-    json.key("standby").boolean(path.standby);
-    json.key("rate").number(rate == seen.paths.end() ? 0.0 : rate->second.bps());
-    json.key("rtt").number(in_milliseconds(path.smoothed_rtt));
-    json.key("min_rtt").number(in_milliseconds(path.min_rtt));
-    json.key("datagram").number(std::uint64_t{path.datagram_bytes});
-    json.key("packets_sent").number(path.sent_packets);
-    json.key("packets_received").number(path.received_packets);
-    if (seen.sends) {
-        json.key("packets_lost").number(path.lost_packets);
-        json.key("cd").number(path.congestion.congestion_degree);
-        json.key("mtr").number(path.congestion.mtr.bps());
-        json.key("window").number(path.window);
-        json.key("in_flight").number(path.in_flight);
-        json.key("reinjected").number(path.reinjected_bytes);
-    }
-    json.end_object();
+    Json json = Json::object({{"id", path.id.value},
+                              {"line", line == lines_.end() ? Json(nullptr) : Json(line->second.id)},
+                              {"local", host_text(path.local)},
+                              {"remote", to_string(path.remote)},
+                              {"state", to_string(path.state)},
+                              {"standby", path.standby},
+                              {"rate", seen.rate_of(path.id).bps()},
+                              {"rtt", in_milliseconds(path.smoothed_rtt)},
+                              {"min_rtt", in_milliseconds(path.min_rtt)},
+                              {"datagram", path.datagram_bytes},
+                              {"packets_sent", path.sent_packets},
+                              {"packets_received", path.received_packets}});
+    if (!seen.sends) return json;
+    return json.add({{"packets_lost", path.lost_packets},
+                     {"cd", path.congestion.congestion_degree},
+                     {"mtr", path.congestion.mtr.bps()},
+                     {"window", path.window},
+                     {"in_flight", path.in_flight},
+                     {"reinjected", path.reinjected_bytes}});
 }
 
 std::string PageData::json(bool with_history) const {
-    JsonWriter json;
-    json.begin_object();
-    json.key("subject").begin_object();
-    json.key("tool").string(sends() ? "udtx-send" : "udtx-recv");
-    json.key("role").string(sends() ? "sender" : "receiver");
-    json.key("version").string(subject_.version);
-    json.key("where").string(subject_.where);
-    json.key("started").number(static_cast<double>(subject_.started_s));
-    json.key("one_off").boolean(subject_.one_off);
-    json.end_object();
-    json.key("now").begin_object();
-    json.key("at").number(to_seconds(at_));
-    json.key("active").number(std::uint64_t{transfers_.size()});
-    write_progress(json, sum_of(transfers_));
-    json.end_object();
-    json.key("jobs").begin_array();
-    for (const transfer::JobProgress& job : jobs_of(transfers_)) write_job(json, job);
-    json.end_array();
-    json.key("transfers").begin_array();
-    for (std::size_t i = 0; i < std::min(transfers_.size(), kMaxTransfers); ++i) write_transfer(json, transfers_[i]);
-    json.end_array();
-    json.key("labels").begin_object();
-    for (const Label& label : labels_) json.key(std::to_string(label.id)).string(label.text);
-    json.end_object();
-    json.key("ended_count").number(ended_count_);
-    json.key("ended").begin_array();
-    for (const std::string& transfer : ended_) json.json(transfer);
-    json.end_array();
-    json.key("over").json(over_);
-    if (with_history) {
-        json.key("history").begin_array();
-        for (const Sample& sample : history_.samples()) write_sample(json, sample);
-        json.end_array();
-    } else {
-        json.key("sample");
-        write_sample(json, newest_);
-    }
-    json.end_object();
+    Json now = Json::object({{"at", to_seconds(at_)}, {"active", transfers_.size()}});
+    add_progress(now, sum_of(transfers_));
+    Json labels = Json::object({});
+    for (const Label& label : labels_) labels.add({{std::to_string(label.id), label.text}});
+    const std::span shown(transfers_.data(), std::min(transfers_.size(), kMaxTransfers));
+    Json json =
+        Json::object({{"subject", Json::object({{"tool", sends() ? "udtx-send" : "udtx-recv"},
+                                                {"role", sends() ? "sender" : "receiver"},
+                                                {"version", subject_.version},
+                                                {"where", subject_.where},
+                                                {"started", subject_.started_s},
+                                                {"one_off", subject_.one_off}})},
+                      {"now", now},
+                      {"jobs", Json::array(jobs_of(transfers_), job_json)},
+                      {"transfers", Json::array(shown, [this](const Observation& seen) { return json_of(seen); })},
+                      {"labels", labels},
+                      {"ended_count", ended_count_},
+                      {"ended", Json::array(ended_, [](const Json& transfer) { return transfer; })},
+                      {"over", over_}});
+    const auto sample = [](const Sample& one) { return apps::json_of(one); };
+    json.add({with_history ? Json::Member{"history", Json::array(history_.samples(), sample)}
+                           : Json::Member{"sample", sample(newest_)}});
     return json.text();
 }
 
@@ -502,15 +457,18 @@ constexpr const char* kEvent = "state";
 std::string fresh_nonce() {
     std::array<std::byte, 16> bytes{};
     SystemRng().fill(bytes);
-    return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return to_hex(std::span<const std::byte>(bytes));
 }
 
 }  // namespace
 
 PageSubject page_subject(DataEnd end, std::string where, bool one_off) {
-    PageSubject subject{.end = end, .version = program_version(), .where = std::move(where), .one_off = one_off};
-    subject.started_s = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    return subject;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return {.end = end,
+            .version = program_version(),
+            .where = std::move(where),
+            .started_s = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+            .one_off = one_off};
 }
 
 Result<std::unique_ptr<LivePage>> LivePage::open(const CommonOptions& options, PageSubject subject, Log& log) {

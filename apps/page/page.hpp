@@ -114,8 +114,8 @@ class PageData {
     void draw(const Observation& seen, const PathStats& path, Line& line);
     [[nodiscard]] Line& new_line(const Observation& seen, const PathStats& path);
     [[nodiscard]] std::string label_of(const Observation& seen, const PathStats& path) const;
-    void write_transfer(JsonWriter& json, const Observation& seen) const;
-    void write_path(JsonWriter& json, const Observation& seen, const PathStats& path) const;
+    [[nodiscard]] Json json_of(const Observation& seen) const;
+    [[nodiscard]] Json json_of(const Observation& seen, const PathStats& path) const;
 
     PageSubject subject_;
     Duration at_{};
@@ -125,9 +125,9 @@ class PageData {
     std::uint32_t next_line_ = 0;
     History history_;
     Sample newest_;
-    std::deque<std::string> ended_;  // JSON, newest first
+    std::deque<Json> ended_;  // newest first
     std::uint64_t ended_count_ = 0;
-    std::string over_ = "null";  // JSON
+    Json over_ = nullptr;
 };
 
 /// The file of the page at this address; 404 if there is none.

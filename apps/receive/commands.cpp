@@ -1,11 +1,10 @@
-#include "receive/commands.hpp"
+#include "receive/receive.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -14,7 +13,6 @@
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "observe/final_report.hpp"
 #include "options/subcommands.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/transfer/receipt.hpp"
@@ -25,8 +23,8 @@ namespace {
 
 std::string summary(const CleanCommand& command, const transfer::CleanCounts& counts) {
     std::string line = command.dry_run ? "nothing was done: " : "";
-    line += format_count(counts.removed) + (counts.removed == 1 ? " file" : " files") + ", " +
-            format_bytes(counts.bytes) + (command.dry_run ? " would be removed" : " removed");
+    line += counted(counts.removed, "file") + ", " + format_bytes(counts.bytes) +
+            (command.dry_run ? " would be removed" : " removed");
     if (counts.kept > 0) line += ", " + format_count(counts.kept) + " kept";
     return line;
 }
@@ -38,13 +36,12 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
     const auto parsed = command.parse(std::move(arguments));
     if (const auto code = stop_early(log, parsed, command.json)) return *code;
     std::string lines;
-    JsonWriter json;
-    json.begin_object().key("removed").begin_array();
+    std::vector<std::string> removed;
     const auto counts = transfer::clean_leftovers(
         command.words.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than), command.jobs},
         {[&](const std::string& path, std::uint64_t /*bytes*/) {
              lines += escape_for_terminal(path) + "\n";
-             json.string(path);
+             removed.push_back(path);
          },
          [&](const std::string& path, const std::string& why) {
              log.info("kept " + escape_for_terminal(path) + ": " + why);
@@ -54,9 +51,12 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
     const ExitCode code = counts->failed == 0 ? ExitCode::ok : ExitCode::file_io;
     log.info(summary(command, *counts));
     if (!command.json) return print_output(log, lines, code);
-    json.end_array().key("exit_code").number(static_cast<int>(code)).key("dry_run").boolean(command.dry_run);
-    json.key("bytes").number(counts->bytes).key("kept").number(counts->kept).key("failed").number(counts->failed);
-    json.end_object();
+    const Json json = Json::object({{"removed", Json::array(removed)},
+                                    {"exit_code", static_cast<int>(code)},
+                                    {"dry_run", command.dry_run},
+                                    {"bytes", counts->bytes},
+                                    {"kept", counts->kept},
+                                    {"failed", counts->failed}});
     return print_output(log, json.text() + "\n", code);
 }
 
@@ -118,27 +118,23 @@ ExitCode run_receipt(Log& log, std::vector<std::string> arguments) {
     if (const auto written = replace_file(output, merged->text); !written) {
         return finish_early(log, ExitCode::file_io, written.error().message, false);
     }
-    log.info(format_count(receipts.size()) + (receipts.size() == 1 ? " receipt: " : " receipts: ") +
-             format_count(merged->files) + (merged->files == 1 ? " file, " : " files, ") + format_bytes(merged->bytes));
+    log.info(counted(receipts.size(), "receipt") + ": " + counted(merged->files, "file") + ", " +
+             format_bytes(merged->bytes));
     return ExitCode::ok;
 }
 
 namespace {
 
 Result<void> write_list(const std::string& path, const std::string& names) {
-    const auto failed = [&](const std::string& why) {
-        return Error{ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
-    };
     auto out = open_output(path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!out) return failed(out.error().message);
+    if (!out) return cannot_write(path, out.error().message);
     int error = write_all(out->get(), names);
     if (const int closing = out->close(); error == 0) error = closing;
-    return error == 0 ? Result<void>() : failed(std::generic_category().message(error));
+    return error == 0 ? Result<void>() : cannot_write(path, std::strerror(error));
 }
 
 std::string summary(const transfer::CheckCounts& counts) {
-    const std::string all =
-        format_count(counts.files) + (counts.files == 1 ? " file, " : " files, ") + format_bytes(counts.bytes);
+    const std::string all = counted(counts.files, "file") + ", " + format_bytes(counts.bytes);
     if (counts.different == 0) return all + ": all as the receipt says";
     return format_count(counts.different) + " of " + format_count(counts.entries) +
            (counts.entries == 1 ? " entry differs (" : " entries differ (") + all + ")";
@@ -157,9 +153,7 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     if (const auto code = stop_early(log, parsed, command.json)) return *code;
     const std::string& receipt_name = command.words[0];
     const auto receipt = read_file(receipt_name);
-    if (!receipt) {
-        return finish_early(log, receipt.error(), command.json);
-    }
+    if (!receipt) return finish_early(log, receipt.error(), command.json);
     std::vector<std::string> lines;
     std::string different;
     const auto checked = transfer::check_receipt(*receipt, command.words[1],
@@ -173,11 +167,7 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     }
     const transfer::CheckCounts& counts = *checked;
     const ExitCode code = code_of(counts);
-    if (code == ExitCode::ok) {
-        log.info(summary(counts));
-    } else {
-        log.error(summary(counts));
-    }
+    code == ExitCode::ok ? log.info(summary(counts)) : log.error(summary(counts));
     if (!command.repair_list.empty()) {
         if (const auto written = write_list(command.repair_list, different); !written) {
             return finish_early(log, ExitCode::file_io, "--repair-list: " + written.error().message, command.json);
@@ -193,12 +183,12 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
         for (const std::string& line : lines) text += line + "\n";
         return print_output(log, text, code);
     }
-    JsonWriter json;
-    json.begin_object().key("exit_code").number(static_cast<int>(code));
-    json.key("entries").number(counts.entries).key("files").number(counts.files).key("bytes").number(counts.bytes);
-    json.key("different").number(counts.different).key("differences").begin_array();
-    for (const std::string& line : lines) json.string(line);
-    json.end_array().end_object();
+    const Json json = Json::object({{"exit_code", static_cast<int>(code)},
+                                    {"entries", counts.entries},
+                                    {"files", counts.files},
+                                    {"bytes", counts.bytes},
+                                    {"different", counts.different},
+                                    {"differences", Json::array(lines)}});
     return print_output(log, json.text() + "\n", code);
 }
 

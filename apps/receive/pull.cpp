@@ -1,4 +1,4 @@
-#include "receive/pull.hpp"
+#include "receive/receive.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,6 @@
 #include "common/locations.hpp"
 #include "common/process.hpp"
 #include "connect/runner.hpp"
-#include "observe/plan_listing.hpp"
 #include "ssh/bootstrap.hpp"
 #include "udtx/transfer/resume.hpp"
 #include "udtx/transfer/transfer.hpp"

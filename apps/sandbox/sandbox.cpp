@@ -7,13 +7,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "udtx/descriptor.hpp"
-#include "udtx/result.hpp"
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 #define UDTX_HAVE_CALL_FILTER
@@ -30,21 +27,14 @@
 #endif
 #ifdef __linux__
 #include <fcntl.h>
-#endif
-#ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
 namespace udtx::apps {
 
-/// Needs PR_SET_NO_NEW_PRIVS.
-Result<void> enter_call_filter();
-/// From now on, refuses new local (AF_UNIX) sockets in all threads, because other programs take commands over them.
-/// Call it after enter_call_filter(), in the thread that started the others.
-Result<void> refuse_local_sockets();
+namespace {
 
 #ifdef UDTX_HAVE_CALL_FILTER
-namespace {
 
 #ifdef __x86_64__
 constexpr std::uint32_t kProcessor = AUDIT_ARCH_X86_64;
@@ -202,9 +192,10 @@ Result<void> take(std::vector<sock_filter> lines, unsigned flags) {
     return Error{ErrorCode::file_io, "seccomp: " + std::generic_category().message(error), error};
 }
 
-}  // namespace
-
+/// Needs PR_SET_NO_NEW_PRIVS.
 Result<void> enter_call_filter() { return take(program(), 0); }
+/// From now on, refuses new local (AF_UNIX) sockets in all threads, because other programs take commands over them.
+/// Call it after enter_call_filter(), in the thread that started the others.
 Result<void> refuse_local_sockets() { return take(program_of_sockets(), SECCOMP_FILTER_FLAG_TSYNC); }
 #else
 Result<void> enter_call_filter() { return Error{ErrorCode::file_io, "seccomp needs Linux on x86-64 or 64-bit ARM"}; }
@@ -215,17 +206,11 @@ Result<void> refuse_local_sockets() { return enter_call_filter(); }
 // directly, without a library.
 
 /// The least version in which files can move between directories, which hard links need: Linux 5.19.
-inline constexpr int kLeastLandlock = 2;
+constexpr int kLeastLandlock = 2;
 /// From this version on, Landlock also stops truncation of files elsewhere: Linux 6.2.
-inline constexpr int kLandlockTruncates = 3;
-
-/// Version of this system; 0: none.
-[[nodiscard]] int landlock_version() noexcept;
-/// Needs PR_SET_NO_NEW_PRIVS. Returns the places that could not be opened, which become read-only.
-Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlaces& places);
+constexpr int kLandlockTruncates = 3;
 
 #ifdef __linux__
-namespace {
 
 // Copied from linux/landlock.h, which may be old on the machine that builds. The numbers of the calls are the same on
 // all processors.
@@ -300,13 +285,13 @@ class Rules {
     std::vector<PlaceLeftOut> left_out_;
 };
 
-}  // namespace
-
+/// Version of this system; 0: none.
 int landlock_version() noexcept {
     const long version = ::syscall(kCreateRuleset, nullptr, 0, kAskVersion);
     return version < 0 ? 0 : static_cast<int>(version);
 }
 
+/// Needs PR_SET_NO_NEW_PRIVS. Returns the places that could not be opened, which become read-only.
 Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlaces& places) {
     const Ruleset attributes{handled_by(version), 0, version >= 6 ? kScopes : 0};
     // An older kernel rejects fields that it does not know.
@@ -334,8 +319,6 @@ Result<std::vector<PlaceLeftOut>> enter_landlock(int /*version*/, const SandboxP
     return Error{ErrorCode::file_io, "Landlock needs Linux"};
 }
 #endif
-
-namespace {
 
 /// Instrumented builds write their own reports to configured places, so `automatic` gives them no sandbox.
 #ifdef UDTX_INSTRUMENTED
@@ -382,8 +365,11 @@ Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
     const std::string files =
         kept ? "writes below its directories only" : "writes anywhere (" + kept.error().message + ")";
     const std::string calls = filtered ? "starts no programs" : "starts programs (" + filtered.error().message + ")";
-    return Sandbox{"sandbox: " + files + "; " + calls, !kept && landlock_version() >= kLeastLandlock,
-                   kept ? *kept : std::vector<PlaceLeftOut>(), static_cast<bool>(kept), static_cast<bool>(filtered)};
+    return Sandbox{.line = "sandbox: " + files + "; " + calls,
+                   .failed = !kept && landlock_version() >= kLeastLandlock,
+                   .left_out = kept ? *kept : std::vector<PlaceLeftOut>(),
+                   .confined = kept.ok(),
+                   .filtered = filtered.ok()};
 }
 
 Result<void> seal_sandbox(SandboxMode mode, const Sandbox& sandbox) {

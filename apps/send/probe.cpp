@@ -9,12 +9,9 @@
 #include <utility>
 
 #include "common/locations.hpp"
-#include "common/process.hpp"
-#include "common/text.hpp"
 #include "common/units.hpp"
 #include "connect/runner.hpp"
 #include "connect/transfer_observers.hpp"
-#include "observe/final_report.hpp"
 #include "observe/progress.hpp"
 #include "udtx/system.hpp"
 #include "udtx/transfer/transfer.hpp"
@@ -31,10 +28,6 @@ constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the yea
 std::string percent(double share) {
     std::string text = std::to_string(share * 100.0);
     return text.substr(0, text.find('.') + 3) + " %";
-}
-
-double loss_of(const PathStats& path) {
-    return static_cast<double>(path.lost_packets) / static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
 }
 
 /// Why the remote end over ssh refuses to serve, if it has reported that.
@@ -102,18 +95,18 @@ void observe_probe(const Run& run, const std::shared_ptr<RemoteEnd>& remote, tra
     }
 }
 
-void write_path(JsonWriter& json, const PathStats& path) {
-    json.begin_object();
-    json.key("local").string(to_string(path.local)).key("remote").string(to_string(path.remote));
-    json.key("rtt_ms").number(to_seconds(path.smoothed_rtt) * 1e3);
-    json.key("min_rtt_ms").number(to_seconds(path.min_rtt) * 1e3);
-    json.key("rtt_variation_ms").number(to_seconds(path.rtt_variance) * 1e3);
-    json.key("mtr_bps").number(path.congestion.mtr.bps());
-    json.key("available_bps").number(path.congestion.available.bps());
-    json.key("cd").number(path.congestion.congestion_degree);
-    json.key("loss").number(loss_of(path));
-    json.key("datagram_bytes").number(std::uint64_t{path.datagram_bytes});
-    json.key("sent_packets").number(path.sent_packets).end_object();
+Json json_of(const PathStats& path) {
+    return Json::object({{"local", to_string(path.local)},
+                         {"remote", to_string(path.remote)},
+                         {"rtt_ms", in_milliseconds(path.smoothed_rtt)},
+                         {"min_rtt_ms", in_milliseconds(path.min_rtt)},
+                         {"rtt_variation_ms", in_milliseconds(path.rtt_variance)},
+                         {"mtr_bps", path.congestion.mtr.bps()},
+                         {"available_bps", path.congestion.available.bps()},
+                         {"cd", path.congestion.congestion_degree},
+                         {"loss", loss_of(path)},
+                         {"datagram_bytes", path.datagram_bytes},
+                         {"sent_packets", path.sent_packets}});
 }
 
 /// A request as for files into the home directory, although no file will be sent.
@@ -209,30 +202,24 @@ std::vector<std::string> describe(const PathProbe& probe) {
     return lines;
 }
 
-std::string to_json(const PathProbe& probe) {
+Json to_json(const PathProbe& probe) {
     const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
-    JsonWriter json;
-    json.begin_object().key("event").string("probe");
-    json.key("status").string(probe.error ? "error" : "ok");
-    json.key("exit_code").number(static_cast<int>(code)).key("reason").string(to_string(code));
-    json.key("error");
-    probe.error ? json.string(probe.error->message) : json.null();
-    json.key("handshake_ms");
-    probe.handshake ? json.number(to_seconds(*probe.handshake) * 1e3) : json.null();
-    json.key("reached_bps");
-    probe.handshake ? json.number(probe.reached.bps()) : json.null();
-    json.key("limited_by");
-    probe.limits.empty() || probe.gentle ? json.null() : json.string(name_of(probe.limits.front().limit));
     const bool measured = probe.handshake && probe.stats;
-    json.key("cipher");
-    measured ? json.string(probe.stats->cipher) : json.null();
-    json.key("cc");
-    measured ? json.string(probe.stats->congestion) : json.null();
-    json.key("buffer_advice").string(probe.buffer_advice);
-    json.key("paths").begin_array();
-    for (std::size_t i = 0; measured && i < probe.stats->paths.size(); ++i) write_path(json, probe.stats->paths[i]);
-    json.end_array().end_object();
-    return json.text();
+    const bool limited = !probe.limits.empty() && !probe.gentle;
+    return Json::object({
+        {"event", "probe"},
+        {"status", probe.error ? "error" : "ok"},
+        {"exit_code", static_cast<int>(code)},
+        {"reason", to_string(code)},
+        {"error", probe.error ? Json(probe.error->message) : Json(nullptr)},
+        {"handshake_ms", probe.handshake ? Json(in_milliseconds(*probe.handshake)) : Json(nullptr)},
+        {"reached_bps", probe.handshake ? Json(probe.reached.bps()) : Json(nullptr)},
+        {"limited_by", limited ? Json(name_of(probe.limits.front().limit)) : Json(nullptr)},
+        {"cipher", measured ? Json(probe.stats->cipher) : Json(nullptr)},
+        {"cc", measured ? Json(probe.stats->congestion) : Json(nullptr)},
+        {"buffer_advice", probe.buffer_advice},
+        {"paths", Json::array(measured ? probe.stats->paths : std::vector<PathStats>(), json_of)},
+    });
 }
 
 ExitCode show_probe(const Run& run, const PathProbe& probe, bool json) {
@@ -240,7 +227,7 @@ ExitCode show_probe(const Run& run, const PathProbe& probe, bool json) {
     const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
     if (json) {
         if (probe.error) run.log.error(probe.error->message);
-        return print_output(run.log, to_json(probe) + "\n", code);
+        return print_output(run.log, to_json(probe).text() + "\n", code);
     }
     std::string text;
     for (const std::string& line : describe(probe)) text += line + "\n";

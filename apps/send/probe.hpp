@@ -7,6 +7,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/process.hpp"
+#include "common/text.hpp"
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
 #include "options/commands.hpp"
@@ -34,7 +35,7 @@ enum class ProbeLoad {
 [[nodiscard]] PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load);
 
 [[nodiscard]] std::vector<std::string> describe(const PathProbe& probe);
-[[nodiscard]] std::string to_json(const PathProbe& probe);
+[[nodiscard]] Json to_json(const PathProbe& probe);
 
 /// Prints the result as lines or as JSON. Returns the exit code.
 [[nodiscard]] ExitCode show_probe(const Run& run, const PathProbe& probe, bool json);

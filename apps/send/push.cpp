@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -18,7 +17,6 @@
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "connect/runner.hpp"
-#include "observe/plan_listing.hpp"
 #include "options/subcommands.hpp"
 #include "ssh/bootstrap.hpp"
 #include "udtx/descriptor.hpp"
@@ -310,9 +308,9 @@ namespace {
 
 std::string shares_of(const transfer::SplitPlan& plan) {
     const auto [least, most] = std::ranges::minmax(plan.shard_costs);
-    std::string line = format_count(plan.files) + (plan.files == 1 ? " file, " : " files, ") + format_bytes(plan.bytes);
-    line += ", in " + format_count(plan.split.count()) + (plan.split.count() == 1 ? " shard" : " shards");
-    return line + " of " + format_bytes(least) + " to " + format_bytes(most) + ", each file counted as 64 KiB more";
+    return counted(plan.files, "file") + ", " + format_bytes(plan.bytes) + ", in " +
+           counted(plan.split.count(), "shard") + " of " + format_bytes(least) + " to " + format_bytes(most) +
+           ", each file counted as 64 KiB more";
 }
 
 }  // namespace

@@ -4,32 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "common/process.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
 #include "control/control.hpp"
-#include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
 constexpr std::string_view kKeyWord = "udtx-ed25519";
 
 Error bad(std::string message) { return {ErrorCode::malformed, std::move(message)}; }
-
-std::string_view trim(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-    const std::size_t last = text.find_last_not_of(kBlank);
-    return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
-}
 
 /// "name" or "name=\"value\"". take_option() removes it from the front of `text`. In the value, \" is a quotation mark.
 struct Option {
@@ -38,7 +27,7 @@ struct Option {
 };
 Result<Option> take_option(std::string_view& text) {
     Option option;
-    const std::size_t end = std::min(text.find_first_of(std::string(kBlank) + ",="), text.size());
+    const std::size_t end = std::min(text.find_first_of(std::string(kBlanks) + ",="), text.size());
     option.name = text.substr(0, end);
     text.remove_prefix(end);
     if (!text.starts_with('=')) return option;
@@ -78,9 +67,8 @@ Result<void> set_quota(KeyRights& rights, const std::string& value) {
     } catch (const CLI::ValidationError&) {
         return bad(wrong);
     }
-    const auto read = std::from_chars(bytes.data(), bytes.data() + bytes.size(), rights.quota);
-    const bool all = read.ec == std::errc() && read.ptr == bytes.data() + bytes.size();
-    return all && rights.quota > 0 ? Result<void>() : bad(wrong);
+    rights.quota = parse_number<std::uint64_t>(bytes).value_or(0);
+    return rights.quota > 0 ? Result<void>() : bad(wrong);
 }
 
 /// The rights that the options of one line have set so far.
@@ -119,7 +107,7 @@ Result<KeyRights> parse_options(std::string_view& line) {
             line.remove_prefix(1);
             continue;
         }
-        if (line.empty() || kBlank.find(line.front()) == std::string_view::npos) {
+        if (line.empty() || kBlanks.find(line.front()) == std::string_view::npos) {
             return bad("a blank between the options and the key is missing");
         }
         line = trim(line);
@@ -134,8 +122,8 @@ Result<KeyRights> parse_options(std::string_view& line) {
 
 /// The comment after the key.
 std::string comment_of(std::string_view line) {
-    line = trim(line.substr(std::min(line.find_first_of(kBlank), line.size())));
-    return std::string(trim(line.substr(std::min(line.find_first_of(kBlank), line.size()))));
+    line = trim(line.substr(std::min(line.find_first_of(kBlanks), line.size())));
+    return std::string(trim(line.substr(std::min(line.find_first_of(kBlanks), line.size()))));
 }
 
 }  // namespace

@@ -2,20 +2,17 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <new>
-#include <string>
 #include <utility>
 
-#include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "observe/final_report.hpp"
 #include "observe/observer.hpp"
 #include "sandbox/sandbox.hpp"
 #include "udtx/system.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
 
@@ -78,8 +75,7 @@ void RefusalLog::finish() { tell_rest(*told_.lock()); }
 void RefusalLog::tell_rest(Told& told) {
     if (told.left_out == 0) return;
     const std::uint64_t count = std::exchange(told.left_out, 0);
-    log_.warn("refused " + format_count(count) + (count == 1 ? " more client" : " more clients") +
-              " within a second; -v lists all");
+    log_.warn("refused " + counted(count, "more client") + " within a second; -v lists all");
 }
 
 TotalReport::TotalReport(const RecvCommand& command) : one_off_(command.one_off) {
@@ -90,22 +86,15 @@ TotalReport::TotalReport(const RecvCommand& command) : one_off_(command.one_off)
 
 void TotalReport::add(FinalReport report) {
     if (total_.transfers++ == 0) {
-        total_.outcome = std::move(report.outcome);
-        total_.progress = report.progress;
-        total_.elapsed = report.elapsed;
-        total_.stats = std::move(report.stats);
-        total_.limits = std::move(report.limits);
-        total_.receives = report.receives;
-        total_.dry_run = report.dry_run;
-        total_.code = report.code;
-        total_.error = std::move(report.error);
+        report.congestion = total_.congestion;
+        report.streaming = false;
+        report.transfers = total_.transfers;
+        total_ = std::move(report);
         return;
     }
     accumulate(total_.outcome, report.outcome);
     total_.dry_run = total_.dry_run && report.dry_run;
-    total_.progress.files_total += report.progress.files_total;
-    total_.progress.files_done += report.progress.files_done;
-    total_.progress.totals_final = total_.progress.totals_final && report.progress.totals_final;
+    accumulate(total_.progress, report.progress);
     total_.elapsed += report.elapsed;
     total_.limits.clear();  // limits differ between transfers
 }
@@ -113,7 +102,7 @@ void TotalReport::add(FinalReport report) {
 void TotalReport::interrupted_by(int signal) {
     total_.code = ExitCode::interrupted;
     close_books(total_);
-    total_.error = std::string("interrupted by ") + signal_name(signal) + ": " + delivery();
+    total_.error = apps::interrupted_by(signal) + ": " + delivery();
 }
 
 void TotalReport::failed(const Error& why) {
@@ -130,8 +119,7 @@ void TotalReport::drained() {
 std::string TotalReport::delivery() const {
     if (total_.transfers == 0) return "no transfer was running";
     if (one_off_) return describe_delivery(total_);
-    return describe_delivery(total_) + " in " + format_count(total_.transfers) +
-           (total_.transfers == 1 ? " transfer" : " transfers");
+    return describe_delivery(total_) + " in " + counted(total_.transfers, "transfer");
 }
 
 namespace {
@@ -168,8 +156,11 @@ FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched
 
 void show(const RecvCommand& command, const Run& run, const FinalReport& report, const std::string& of, bool sent) {
     show_report(run.log, report,
-                {of, failed_word(sent), command.common.verbose, command.common.stats,
-                 command.pulls() && command.common.wants_details(run.terminal.is_tty())});
+                {.from = of,
+                 .failed = failed_word(sent),
+                 .verbose = command.common.verbose,
+                 .stats = command.common.stats,
+                 .transport = command.pulls() && command.common.wants_details(run.terminal.is_tty())});
 }
 
 namespace {
@@ -180,7 +171,7 @@ class ServerRun {
   public:
     /// Command and run must outlive it.
     ServerRun(const RecvCommand& command, const Run& run);
-    ~ServerRun() { shown_.lock()->observers.stop(); }
+    ~ServerRun() { stop_observers(); }
     ServerRun(const ServerRun&) = delete;
     ServerRun& operator=(const ServerRun&) = delete;
 
@@ -228,6 +219,7 @@ class ServerRun {
     /// Tells the running transfers to end.
     void wind_up(ErrorCode code, const std::string& why);
     [[nodiscard]] bool over();
+    void stop_observers() { const auto servers = shown_.lock()->observers.take_servers(); }
     void look(Instant now);
     void display(ProgressDisplay& display, Instant now, const TransferTable::Transfers& transfers) const;
 
@@ -344,7 +336,7 @@ FinalReport ServerRun::run() {
     const bool wound_up = serve();
     FinalReport report = this->report();
     if (wound_up) server_->stop();
-    shown_.lock()->observers.stop();
+    stop_observers();
     if (!wound_up || report.code == ExitCode::interrupted) {
         if (receipt_) receipt_->discard();
         run_.leave(report);
@@ -423,27 +415,19 @@ void ServerRun::log_file(const transfer::Client& client, const transfer::FileEve
                         : sends ? " to send"
                                 : " to receive") +
                        " '" + transfer::escape_name(path) + "'";
-    JsonWriter json;
-    json.begin_object();
-    json.key("event").string("file");
-    json.key("result").string(word);
-    json.key("direction").string(sends ? "send" : "receive");
-    json.key("path").string(path);
-    if (!is_utf8(path)) json.key("path_hex").string(to_hex(path));
-    json.key("peer").string(peer);
+    Json json = Json::object({{"event", "file"}, {"result", word}, {"direction", sends ? "send" : "receive"}});
+    json.add_bytes("path", path).add({{"peer", peer}});
     if (client.key) {
-        json.key("key").string(client.key->to_string());
-        json.key("key_name").string(std::string_view(name).substr(2, name.size() - 3));
+        json.add({{"key", client.key->to_string()}, {"key_name", name.substr(2, name.size() - 3)}});
     }
     if (failed) {
         line += ": " + transfer::escape_line(file.reason);
-        json.key("reason").string(file.reason);
+        json.add({{"reason", file.reason}});
     } else {
-        line += ", " + format_count(file.bytes) + (file.bytes == 1 ? " byte" : " bytes");
-        json.key("bytes").number(file.bytes);
+        line += ", " + counted(file.bytes, "byte");
+        json.add({{"bytes", file.bytes}});
     }
-    json.end_object();
-    run_.log.event(line, std::string_view(json.text()).substr(1, json.text().size() - 2));
+    run_.log.event(line, json.members());
 }
 
 void ServerRun::ended(const transfer::ServedTransfer& transfer) {
@@ -504,7 +488,7 @@ bool ServerRun::on_signal(int signal, Instant now) {
     if (signal == SIGTERM && !command_.one_off) {
         wind_up(ErrorCode::going_away, "the server is being stopped");
     } else {
-        wind_up(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal));
+        wind_up(ErrorCode::interrupted, interrupted_by(signal));
     }
     return true;
 }
@@ -544,9 +528,8 @@ void ServerRun::reload() {
         if (const auto good = access_.check_place(place); !good) run_.log.warn(place + ": " + good.error().message);
     }
     const std::size_t removed = before.all().size() + added - keys_.all().size();
-    run_.log.info("SIGHUP: " + format_count(keys_.all().size()) + (keys_.all().size() == 1 ? " key" : " keys") +
-                  " in " + command_.authorized_keys + ", " + format_count(added) + " added, " + format_count(removed) +
-                  " removed");
+    run_.log.info("SIGHUP: " + counted(keys_.all().size(), "key") + " in " + command_.authorized_keys + ", " +
+                  format_count(added) + " added, " + format_count(removed) + " removed");
 }
 
 bool ServerRun::over() {
@@ -568,14 +551,7 @@ void ServerRun::look(Instant now) {
 void ServerRun::display(ProgressDisplay& display, Instant now, const TransferTable::Transfers& transfers) const {
     if (transfers.empty()) return;
     transfer::Progress sum = transfers.front()->transfer().progress();
-    for (std::size_t i = 1; i < transfers.size(); ++i) {
-        const auto next = transfers[i]->transfer().progress();
-        sum.files_done += next.files_done;
-        sum.files_total += next.files_total;
-        sum.bytes_done += next.bytes_done;
-        sum.bytes_total += next.bytes_total;
-        sum.totals_final = sum.totals_final && next.totals_final;
-    }
+    for (std::size_t i = 1; i < transfers.size(); ++i) accumulate(sum, transfers[i]->transfer().progress());
     // The paths of several senders would not fit below one line.
     std::optional<ConnectionStats> stats;
     if (display.with_paths() && transfers.size() == 1) stats = transfers.front()->transfer().stats();

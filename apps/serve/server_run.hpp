@@ -1,12 +1,10 @@
 // A receiver that listens: when it stops, whom it refuses, and its report.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/guarded.hpp"
 #include "common/lifecycle.hpp"

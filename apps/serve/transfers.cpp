@@ -1,10 +1,8 @@
 #include "serve/transfers.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "common/process.hpp"
-#include "control/control.hpp"
 #include "observe/prometheus.hpp"
 #include "udtx/address.hpp"
 
@@ -69,7 +67,7 @@ std::vector<Observation> observed(const ServerObservers::Transfers& transfers) {
 }  // namespace
 
 ServerObservers::ServerObservers(const RecvCommand& command, Log& log, const std::atomic<std::uint64_t>& refused)
-    : command_(command), log_(log), rates_(governor_settings(command.common, command.max_rate)), refused_(refused) {}
+    : command_(command), log_(log), rates_(command.common, command.max_rate, log), refused_(refused) {}
 
 Rate ServerObservers::first_cap(const RecvCommand& command) {
     return std::min({command.common.rate, command.max_rate, command.common.host_rate});
@@ -92,12 +90,7 @@ Result<void> ServerObservers::start(std::uint16_t port, std::function<Transfers(
     auto metrics = serve_metrics(command_.common, log_, [this] { return this->metrics(); });
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
-    if (auto control = open_control(&rates_, [this, port] { return describe(port); })) {
-        control_ = std::move(*control);
-    } else {
-        // The transfer continues without it.
-        log_.detail("no control socket: " + control.error().message);
-    }
+    control_ = open_control(&rates_, &log_, [this, port] { return describe(port); });
     if (command_.common.json_stream) json_.emplace(std::move(print));
     return {};
 }
@@ -116,13 +109,8 @@ Described ServerObservers::describe(std::uint16_t port) const {
     return process;
 }
 
-void ServerObservers::stop() {
-    control_.reset();
-    metrics_.reset();
-}
-
 void ServerObservers::tick(Instant now, Duration since_start, const Transfers& transfers, Duration protocol) {
-    const Rate total = cap_now(log_, rates_, now, !transfers.empty());
+    const Rate total = rates_.update(now, !transfers.empty());
     // A transfer that stands still leaves its share to the others until it continues.
     const auto moving =
         std::ranges::count_if(transfers, [](const auto& transfer) { return !transfer->stands_still(); });

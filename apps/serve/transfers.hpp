@@ -1,6 +1,7 @@
 // The transfers of a server: each with its client, and the observations of all.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -117,8 +118,11 @@ class ServerObservers {
     /// listens on.
     Result<void> start(std::uint16_t port, std::function<Transfers()> under_way, JsonTicker::Print print);
 
-    /// Stops the servers and removes the control socket.
-    void stop();
+    /// The servers of the control socket and of the metrics, which end with the result. Destroy it without a lock that
+    /// a transfer's thread may wait for, because their threads ask about the transfers.
+    [[nodiscard]] std::array<std::unique_ptr<HttpServer>, 2> take_servers() {
+        return {std::move(control_), std::move(metrics_)};
+    }
 
     /// Always call it on the same thread. `protocol`: processor time of the protocol thread so far.
     void tick(Instant now, Duration since_start, const Transfers& transfers, Duration protocol);

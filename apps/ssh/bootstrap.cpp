@@ -5,22 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <system_error>
-#include <utility>
 
-#include "common/locations.hpp"
 #include "common/process.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
-#include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/system.hpp"
 #include "udtx/transfer/selection.hpp"
@@ -49,12 +43,6 @@ std::string percent_encode(std::string_view text) {
     return out;
 }
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 /// Removes the first word from `text` and returns it.
 std::string_view take_word(std::string_view& text) {
     const std::size_t space = text.find(' ');
@@ -74,9 +62,9 @@ std::optional<BootstrapGreeting> parse_greeting(std::string_view line) {
     if (!line.starts_with(kGreeting)) return std::nullopt;
     line.remove_prefix(kGreeting.size());
     BootstrapGreeting greeting;
-    const auto bootstrap = parse_number(take_word(line));
+    const auto bootstrap = parse_number<std::uint64_t>(take_word(line));
     greeting.program = take_word(line);
-    const auto transfer = parse_number(take_word(line));
+    const auto transfer = parse_number<std::uint64_t>(take_word(line));
     if (!bootstrap || greeting.program.empty()) return std::nullopt;
     greeting.bootstrap = *bootstrap;
     greeting.transfer = transfer.value_or(0);
@@ -96,7 +84,9 @@ std::vector<std::string> BootstrapFields::all(std::string_view name) const {
     return out;
 }
 
-std::optional<std::uint64_t> BootstrapFields::number(std::string_view name) const { return parse_number(get(name)); }
+std::optional<std::uint64_t> BootstrapFields::number(std::string_view name) const {
+    return parse_number<std::uint64_t>(get(name));
+}
 
 std::string BootstrapFields::to_text() const {
     std::string out;
@@ -125,25 +115,13 @@ Result<void> check_greeting(const BootstrapGreeting& other) {
                                           ": install the same version on both"};
 }
 
-std::string key_to_text(std::span<const std::byte, Credentials::kPskBytes> key) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string out;
-    for (const std::byte byte : key) {
-        out += kDigits[std::to_integer<std::size_t>(byte) >> 4U];
-        out += kDigits[std::to_integer<std::size_t>(byte) & 15U];
-    }
-    return out;
-}
-
 std::optional<BootstrapKey> parse_key(const std::string& text) {
     BootstrapKey key{};
     if (text.size() != 2 * key.size()) return std::nullopt;
     for (std::size_t i = 0; i < key.size(); ++i) {
-        unsigned value = 0;
-        const char* at = text.data() + 2 * i;
-        const auto [end, error] = std::from_chars(at, at + 2, value, 16);
-        if (error != std::errc() || end != at + 2) return std::nullopt;
-        key[i] = static_cast<std::byte>(value);
+        const auto value = hex_byte(std::string_view(text).substr(2 * i));
+        if (!value) return std::nullopt;
+        key[i] = static_cast<std::byte>(*value);
     }
     return key;
 }
@@ -293,7 +271,7 @@ class BootstrapChannel {
             if (buffer_.size() > kMaxUnread) return broken("has a line without an end");
             if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
             pollfd entry{in_, POLLIN, 0};
-            if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
+            if (::poll(&entry, 1, 100) > 0 && !read_some(in_, buffer_)) closed_ = true;
         }
         return Error{ErrorCode::timeout, "no request arrived over ssh; '--bootstrap' is only for udtx over ssh"};
     }
@@ -317,21 +295,13 @@ class BootstrapChannel {
     [[nodiscard]] bool closed() {
         pollfd entry{in_, POLLIN, 0};
         while (!closed_ && ::poll(&entry, 1, 0) > 0) {
-            if (!read_more()) closed_ = true;
+            if (!read_some(in_, buffer_)) closed_ = true;
             buffer_.clear();  // no data follows the request
         }
         return closed_;
     }
 
   private:
-    /// False: the input has ended.
-    [[nodiscard]] bool read_more() {
-        std::array<char, 4096> block{};
-        const ssize_t n = ::read(in_, block.data(), block.size());
-        if (n > 0) buffer_.append(block.data(), static_cast<std::size_t>(n));
-        return n > 0 || (n < 0 && errno == EINTR);
-    }
-
     [[nodiscard]] std::optional<std::string> next_line() {
         const std::size_t end = buffer_.find('\n');
         if (end == std::string::npos) return std::nullopt;
@@ -362,10 +332,11 @@ class OneTransfer {
     ExitCode serve(TransferCard card) {
         card.port = transfer_.local_address().port;
         // Without a control socket, the transfer only cannot be listed.
-        auto control = open_control(nullptr, [&] { return Described{.card = card, .seen = observer_.latest()}; });
+        auto control =
+            open_control(nullptr, nullptr, [&] { return Described{.card = card, .seen = observer_.latest()}; });
         const bool wound_up = wait();
         const ExitCode code = this->code();
-        if (control) (*control).reset();  // the process may end here, without destructors
+        control.reset();  // the process may end here, without destructors
         if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
         return code;
     }
@@ -407,7 +378,7 @@ class OneTransfer {
     bool interrupt(int signal, Instant now) {
         const auto wish = interruption_.on_signal(signal, now);
         if (wish != Interruption::Wish::wind_up) return wish == Interruption::Wish::repeated;
-        transfer_.cancel(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) + " there");
+        transfer_.cancel(ErrorCode::interrupted, interrupted_by(signal) + " there");
         return true;
     }
 

@@ -51,7 +51,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -127,7 +126,6 @@ class BootstrapRequestReader {
 };
 
 using BootstrapKey = std::array<std::byte, Credentials::kPskBytes>;
-[[nodiscard]] std::string key_to_text(std::span<const std::byte, Credentials::kPskBytes> key);
 [[nodiscard]] std::optional<BootstrapKey> parse_key(const std::string& text);
 
 // The UDP port that the remote end of docs/using/ssh.md opens. The command line that ssh runs there contains it, so

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
-#include "ssh/bootstrap.hpp"
-#include "ssh/ssh_child.hpp"
-#include "udtx/address.hpp"
 #include "udtx/system.hpp"
 #include "udtx/transfer/transfer.hpp"
 
@@ -156,7 +152,7 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
                                                     SignalWaiter& signals) {
     BootstrapKey key{};
     SystemRng().fill(key);
-    start.request.add("key", key_to_text(key));
+    start.request.add("key", to_hex(key));
     std::unique_ptr<RemoteEnd> remote(new RemoteEnd(start, Credentials::from_psk(key), log, terminal, signals));
     RemoteEnd& self = *remote;
     auto child =

@@ -109,14 +109,6 @@ void split_lines(std::string& buffer, Take&& take) {
     if (buffer.size() > kMaxLine) buffer.clear();  // lines of udtx are shorter
 }
 
-/// False at the end of the input.
-bool read_some(int fd, std::string& buffer) {
-    std::array<char, 4096> block{};
-    const ssize_t n = ::read(fd, block.data(), block.size());
-    if (n > 0) buffer.append(block.data(), static_cast<std::size_t>(n));
-    return n > 0 || (n < 0 && errno == EINTR);
-}
-
 Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, const Pipe& out, const Pipe& err) {
     std::vector<char*> argv;
     argv.reserve(command.size() + 1);

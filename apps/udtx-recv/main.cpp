@@ -4,11 +4,7 @@
 #include "common/units.hpp"
 #include "control/control.hpp"
 #include "doctor/doctor.hpp"
-#include "observe/final_report.hpp"
-#include "observe/plan_listing.hpp"
-#include "options/commands.hpp"
-#include "receive/commands.hpp"
-#include "receive/pull.hpp"
+#include "receive/receive.hpp"
 #include "serve/server_run.hpp"
 
 namespace udtx::apps {

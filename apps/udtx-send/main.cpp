@@ -7,7 +7,6 @@
 #include "control/control.hpp"
 #include "doctor/doctor.hpp"
 #include "observe/final_report.hpp"
-#include "observe/plan_listing.hpp"
 #include "options/commands.hpp"
 #include "options/subcommands.hpp"
 #include "send/probe.hpp"

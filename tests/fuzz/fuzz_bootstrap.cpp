@@ -71,7 +71,7 @@ void check_request(std::string_view text) {
         if (!request) return false;
         if (!request->has_value()) return true;
         if (const auto key = parse_key((*request)->get("key"))) {
-            require(key_to_text(*key) == (*request)->get("key"), "a key is written to the same");
+            require(udtx::apps::to_hex(*key) == (*request)->get("key"), "a key is written to the same");
         }
         return false;
     });

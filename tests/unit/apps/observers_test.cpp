@@ -195,10 +195,13 @@ TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, a
 
 TEST_CASE("the control socket is the user's alone, changes the rate, and is gone afterwards") {
     const RuntimeHere here;
-    RateGovernor rates({.base = Rate::bits_per_second(50e6)});
-    auto socket = open_control(&rates, [] { return Described{.card = {.program = "udtx-send", .role = "sender"}}; });
+    Terminal terminal(STDERR_FILENO);
+    Log log("udtx-send", terminal, Log::Verbosity::quiet);
+    RateGovernor rates({.base = Rate::bits_per_second(50e6)}, log);
+    auto socket =
+        open_control(&rates, nullptr, [] { return Described{.card = {.program = "udtx-send", .role = "sender"}}; });
     REQUIRE(socket);
-    const std::string path = (*socket)->address();
+    const std::string path = socket->address();
     struct stat info {};
     REQUIRE(::stat(path.c_str(), &info) == 0);
     CHECK((info.st_mode & 0777U) == 0600U);
@@ -212,7 +215,7 @@ TEST_CASE("the control socket is the user's alone, changes the rate, and is gone
     CHECK(has(wrong.error().message, "'fast'"));
     CHECK(ask_control(path, "explode").error().code == ErrorCode::invalid_argument);
     CHECK(rates.update({}, true).bps() == 100e6);
-    socket->reset();
+    socket.reset();
     CHECK_FALSE(fs::exists(path));
     CHECK(ask_control(path, "status").error().code == ErrorCode::file_io);
 }
@@ -229,7 +232,7 @@ TEST_CASE("what a killed process left is removed by whoever comes next, and what
     CHECK_FALSE(fs::exists(*directory + "/" + first + ".sock"));
 
     const std::string second = socket_of_killed(*directory);
-    const auto socket = open_control(nullptr, [] { return Described{}; });
+    const auto socket = open_control(nullptr, nullptr, [] { return Described{}; });
     REQUIRE(socket);
     CHECK_FALSE(fs::exists(*directory + "/" + second + ".sock"));
     const std::string third = socket_of_killed(*directory);

@@ -10,15 +10,15 @@ namespace {
 
 ProgressView sample_view() {
     ProgressView view;
-    view.phase = transfer::Phase::transfer;
-    view.bytes_done = 420'000'000;
-    view.bytes_total = 1'000'000'000;
-    view.files_done = 12;
-    view.files_total = 40;
-    view.totals_final = true;
+    view.progress.phase = transfer::Phase::transfer;
+    view.progress.bytes_done = 420'000'000;
+    view.progress.bytes_total = 1'000'000'000;
+    view.progress.files_done = 12;
+    view.progress.files_total = 40;
+    view.progress.totals_final = true;
     view.rate = Rate::bits_per_second(943e6);
     view.remaining = std::chrono::seconds(5);
-    view.name = "dir/a\nb.bin";
+    view.progress.current_name = "dir/a\nb.bin";
     return view;
 }
 
@@ -39,15 +39,15 @@ TEST_CASE("the progress line never exceeds the terminal") {
 
 TEST_CASE("totals that may still grow are marked, and 100 % is kept for the end") {
     ProgressView view = sample_view();
-    view.totals_final = false;
-    view.bytes_done = view.bytes_total;
+    view.progress.totals_final = false;
+    view.progress.bytes_done = view.progress.bytes_total;
     const std::string line = format_progress(view, 200);
     CHECK(line.find("1.00 GB/1.00 GB+") != std::string::npos);
     CHECK(line.find("/40+ files") != std::string::npos);
     CHECK(line.find("100.0%") == std::string::npos);
-    view.totals_final = true;
+    view.progress.totals_final = true;
     CHECK(format_progress(view, 200).find("100.0%") != std::string::npos);
-    view.bytes_done -= 1;
+    view.progress.bytes_done -= 1;
     CHECK(format_progress(view, 200).find("100.0%") == std::string::npos);
 }
 

@@ -63,7 +63,9 @@ TEST_CASE("a share that cannot be had is an error, not a wait") {
 TEST_CASE("a wish takes the place of rate and schedule until it is taken back") {
     const auto schedule = Schedule::parse("00:00,30M");
     REQUIRE(schedule);
-    RateGovernor rates({.base = Rate::bits_per_second(50e6), .schedule = *schedule});
+    Terminal terminal(STDERR_FILENO);
+    Log log("udtx-send", terminal, Log::Verbosity::quiet);
+    RateGovernor rates({.base = Rate::bits_per_second(50e6), .schedule = *schedule}, log);
     CHECK(rates.update({}, true).bps() == 30e6);
     REQUIRE(rates.set(Rate::bits_per_second(80e6)));
     CHECK(rates.update({}, true).bps() == 80e6);
@@ -71,7 +73,7 @@ TEST_CASE("a wish takes the place of rate and schedule until it is taken back") 
     CHECK(rates.update({}, true).is_infinite());
     REQUIRE(rates.set(std::nullopt));
     CHECK(rates.update({}, true).bps() == 30e6);
-    RateGovernor fixed({.base = Rate::bits_per_second(50e6), .fixed = true});
+    RateGovernor fixed({.base = Rate::bits_per_second(50e6), .fixed = true}, log);
     CHECK_FALSE(fixed.set(Rate::infinite()));
     CHECK(fixed.update({}, true).bps() == 50e6);
 }

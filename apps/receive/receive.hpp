@@ -1,11 +1,12 @@
-// Fetches: udtx-recv HOST:SRC... DEST over ssh, or udtx-recv udtx://HOST/SRC... DEST from a server, and udtx-recv when
-// it is started over ssh to receive.
+// Fetches: udtx-recv from checked options to the report, and udtx-recv when it is started over ssh. Also its
+// subcommands clean, receipt and verify. `arguments`: those after the word.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "common/exit_codes.hpp"
+#include "common/log.hpp"
 #include "observe/final_report.hpp"
 #include "options/commands.hpp"
 
@@ -18,5 +19,12 @@ namespace udtx::apps {
 /// connection are reported on standard output (docs/using/ssh.md). It ends the process itself if threads may still be
 /// blocked in a disk call.
 [[nodiscard]] ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments);
+
+/// Removes the files that aborted transfers left.
+[[nodiscard]] ExitCode run_clean(Log& log, std::vector<std::string> arguments);
+/// Merges the receipts of all shards into one.
+[[nodiscard]] ExitCode run_receipt(Log& log, std::vector<std::string> arguments);
+/// Compares a directory with a receipt. Prints each difference as a line on standard output.
+[[nodiscard]] ExitCode run_verify(Log& log, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps
