@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/lifecycle.hpp"
 #include "os/system.hpp"
 #include "proto/application.hpp"
 #include "transfer/job_report.hpp"
@@ -75,37 +74,26 @@ using DoneCallback = std::function<void()>;
 enum class JobStage : std::uint8_t {
     opening,     ///< this end does not know its peer, or what the peer wants
     running,     ///< data flows
-    confirming,  ///< all is sent, and the receiver has not confirmed it
+    confirming,  ///< all is sent: the sender waits for the confirmation, or the receiver has sent it
     stopping,    ///< asked to end in good order: the receiver tidies up and reports what it has
-    closing,     ///< asked a second time: it waits for nobody
-    ended,       ///< the result is final
+    closing,     ///< it waits for nobody: it was asked a second time, or the sender knows what the receiver has
+    ended,       ///< the connection is over, or is not needed any more
+};
+inline constexpr Step<JobStage> kJobSteps[] = {
+    {JobStage::opening, JobStage::running},     {JobStage::opening, JobStage::stopping},
+    {JobStage::opening, JobStage::closing},     {JobStage::opening, JobStage::ended},
+    {JobStage::running, JobStage::confirming},  {JobStage::running, JobStage::stopping},
+    {JobStage::running, JobStage::closing},     {JobStage::running, JobStage::ended},
+    {JobStage::confirming, JobStage::stopping}, {JobStage::confirming, JobStage::closing},
+    {JobStage::confirming, JobStage::ended},    {JobStage::stopping, JobStage::closing},
+    {JobStage::stopping, JobStage::ended},      {JobStage::closing, JobStage::ended},
 };
 
-/// A stage that changes only by the steps of the table.
-class JobLife {
+class JobLife : public Lifecycle<kJobSteps> {
   public:
-    [[nodiscard]] bool is(JobStage stage) const noexcept { return stage_ == stage; }
+    JobLife() noexcept : Lifecycle(JobStage::opening) {}
     /// True before it was asked to end.
-    [[nodiscard]] bool goes_on() const noexcept { return stage_ < JobStage::stopping; }
-    [[nodiscard]] static constexpr bool has_step(JobStage from, JobStage to) noexcept {
-        return kSteps[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-    }
-    void enter(JobStage next) noexcept {
-        assert(has_step(stage_, next));
-        stage_ = next;
-    }
-
-  private:
-    static constexpr std::array<std::array<bool, 6>, 6> kSteps{{
-        // to: opening, running, confirming, stopping, closing, ended
-        {false, true, false, true, true, true},     // from opening
-        {false, false, true, true, true, true},     // running
-        {false, false, false, true, true, true},    // confirming
-        {false, false, false, false, true, true},   // stopping
-        {false, false, false, false, false, true},  // closing
-        {false, false, false, false, false, false}  // ended
-    }};
-    JobStage stage_ = JobStage::opening;
+    [[nodiscard]] bool goes_on() const noexcept { return *this < JobStage::stopping; }
 };
 
 /// `path` as an eraser reports it: a directory's ends with `/`.

@@ -90,8 +90,8 @@ DiskStep LandingTask::work() {
     landing_.reset();
     look_.reset();
     landed_ = 0;
-    report_.edit([](LandingReport::News& news) { news.worker_idle = true; });
     over_();
+    report_.wake();
     return DiskStep::over();
 }
 
@@ -160,8 +160,8 @@ ReceiveJob::~ReceiveJob() {
 
 void ReceiveJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) return on_closed(closed->reason);
-    if (stage_ == Stage::ended) return;
-    if (!runs()) return discard(connection);
+    if (life_ == JobStage::ended) return;
+    if (!life_.goes_on()) return discard(connection);
     if (std::holds_alternative<proto::event::Connected>(event)) {
         if (run_.pull && !control_) begin(now, connection);
     } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
@@ -182,7 +182,7 @@ void ReceiveJob::begin(Instant now, proto::Connection& connection) {
     MessageWriter out;
     for (const Message& message : run_.pull->request) out.put(message);
     out.put(message::Accept{});  // makes the stream known to the sender, and ends a request
-    advance(Stage::accepted);
+    life_.enter(JobStage::running);
     send(now, connection, out);
 }
 
@@ -210,10 +210,9 @@ UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
 }
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
-    const bool some = stage_ != Stage::ended && takes_answers(connection);
+    const bool some = life_ != JobStage::ended && takes_answers(connection);
     LandingReport::News news = landing_.report().take(some ? LandingReport::Lists::some : LandingReport::Lists::none);
-    worker_idle_ = worker_idle_ || news.worker_idle;
-    if (stage_ == Stage::ended) return;
+    if (life_ == JobStage::ended) return;
     if (news.released_bytes > 0 && data_) connection.release_pieces(*data_, news.released_bytes);
     pass_on(now, connection, news);
     if (news.fatal && is_shortage(*news.fatal) && report_.outcome().files == 0) {
@@ -222,10 +221,10 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     } else if (news.fatal) {
         fail(now, connection, *news.fatal);
     }
-    if (stage_ == Stage::ended) return;
-    if (!runs()) return say_stopped(now, connection);
+    if (life_ == JobStage::ended) return;
+    if (!life_.goes_on()) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
-    const bool works = stage_ < Stage::confirmed && now >= next_step_ && report_.steps() != told_steps_;
+    const bool works = life_ != JobStage::confirming && now >= next_step_ && report_.steps() != told_steps_;
     if (now >= next_delivered_ || works) {
         if (const message::Totals so_far = totals_of(report_); so_far != told_ || works) {
             next_delivered_ = now + report_pace(connection, kDeliveredInterval);
@@ -235,7 +234,7 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
             send(now, connection, message::Delivered{so_far});
         }
     }
-    if (stage_ != Stage::ended && now >= next_load_) {
+    if (life_ != JobStage::ended && now >= next_load_) {
         next_load_ = now + report_pace(connection, kLoadInterval);
         if (const auto load = load_.look(now, landing_.busy())) send(now, connection, *load);
     }
@@ -249,7 +248,7 @@ bool ReceiveJob::takes_answers(proto::Connection& connection) const {
 
 void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
     cap_ = cap;
-    if (!runs() || stage_ == Stage::opening) return;
+    if (!life_.goes_on() || life_ == JobStage::opening) return;
     cap_.reset();
     send(now, connection, message::Cap{cap.is_infinite() ? 0 : static_cast<std::uint64_t>(std::max(1.0, cap.bps()))});
 }
@@ -302,18 +301,18 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Co
                      " of its entries: it cannot read or name them, or they do not exist");
         report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unnamed; });
     }
-    if (stage_ < Stage::confirmed) advance(Stage::confirmed);
+    if (life_ == JobStage::running) life_.enter(JobStage::confirming);
     tell_unset(now, connection);
     set_status(status_from_failures(report_.outcome()));
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
     send(now, connection, message);
     if (!run_.pull || !run_.pull->request.empty()) return;
     landing_.queue().cancel();
-    settle_if_over(true, false);
+    end_work(Works::connection);
 }
 
 void ReceiveJob::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    if (!runs()) return;
+    if (!life_.goes_on()) return;
     if (!data_) data_ = id;
     if (*data_ != id) return;
     landing_.report().note_arrived(bytes.size());
@@ -322,9 +321,9 @@ void ReceiveJob::on_piece(StreamId id, std::uint64_t offset, std::span<const std
 }
 
 void ReceiveJob::read_on(Instant now, proto::Connection& connection) {
-    if (stage_ != Stage::ended && control_) read_control(now, connection);
-    if (runs() && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
-    if (!runs()) return;
+    if (life_ != JobStage::ended && control_) read_control(now, connection);
+    if (life_.goes_on() && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
+    if (!life_.goes_on()) return;
     if (auto handed = incoming_.hand_over(); !handed) end(now, connection, handed.error());
 }
 
@@ -339,7 +338,7 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
             if (!next->has_value()) break;
             if (auto taken = incoming_.take(**next); !taken) return give_answer(now, connection, taken.error());
             if (incoming_.offer()) go_along(now, connection);
-            if (!runs()) return;
+            if (!life_.goes_on()) return;
         }
         const auto got = connection.read(*control_, block);
         if (got.bytes == 0) return;
@@ -351,12 +350,14 @@ void ReceiveJob::go_along(Instant now, proto::Connection& connection) {
     if (!landing_.started()) {
         probe_ = incoming_.offer()->mode == TransferMode::probe;
         if (incoming_.offer()->dry_run) report_.tell_files({}, FileEvent::Direction::receive);
-        worker_idle_ = false;
-        worker_over_ = false;  // no other thread looks at it yet
-        landing_.start(base_ ? &*base_ : nullptr, *incoming_.offer(), [this] { settle_if_over(false, true); });
+        {
+            const Lock lock(status_mutex_);
+            works_.enter(Works::both);
+        }
+        landing_.start(base_ ? &*base_ : nullptr, *incoming_.offer(), [this] { end_work(Works::landing); });
     }
-    if (stage_ == Stage::opening) {
-        advance(Stage::accepted);
+    if (life_ == JobStage::opening) {
+        life_.enter(JobStage::running);
         send(now, connection, message::Accept{});
     }
     if (cap_) set_cap(now, connection, *cap_);
@@ -394,8 +395,8 @@ void ReceiveJob::send(Instant now, proto::Connection& connection, const MessageW
 
 void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};
-    if (stage_ >= Stage::confirmed) return end(now, connection, winding_up_.value_or(cause));
-    fail(now, connection, cause);
+    if (life_ == JobStage::opening || life_ == JobStage::running) return fail(now, connection, cause);
+    end(now, connection, stopped_for_.value_or(cause));
 }
 
 void ReceiveJob::fail(Instant now, proto::Connection& connection, const Error& cause) {
@@ -409,10 +410,10 @@ void ReceiveJob::on_reset(Instant now, proto::Connection& connection, std::uint6
 }
 
 void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error& cause) {
-    if (!runs()) return;
+    if (!life_.goes_on()) return;
     if (!control_) return end(now, connection, cause);
-    advance(Stage::winding_up);
-    winding_up_ = cause;
+    life_.enter(JobStage::stopping);
+    stopped_for_ = cause;
     landing_.stop();
     discard(connection);
     say_stopped(now, connection);
@@ -428,19 +429,19 @@ void ReceiveJob::discard(proto::Connection& connection) {
 }
 
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
-    if (!worker_idle_ || stage_ >= Stage::stopped) return;
-    advance(Stage::stopped);
+    if (life_ != JobStage::stopping || works(Works::landing)) return;
+    life_.enter(JobStage::closing);
     // Takes the rest of the lists, which is less than one turn's amount.
     LandingReport::News last = landing_.report().take(LandingReport::Lists::all);
     pass_on(now, connection, last);
     tell_unset(now, connection);
-    const auto code = static_cast<std::uint64_t>(close_code_for(winding_up_->code));
-    send(now, connection, message::Stopped{code, winding_up_->message, totals_of(report_)});
+    const auto code = static_cast<std::uint64_t>(close_code_for(stopped_for_->code));
+    send(now, connection, message::Stopped{code, stopped_for_->message, totals_of(report_)});
 }
 
 void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& error) {
-    if (stage_ == Stage::ended) return;
-    advance(Stage::ended);
+    if (life_ == JobStage::ended) return;
+    life_.enter(JobStage::ended);
     set_status(error);
     connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
     // Tidies up now, before the connection has drained.
@@ -448,34 +449,38 @@ void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& er
 }
 
 void ReceiveJob::on_closed(const proto::CloseReason& reason) {
-    stage_ = Stage::ended;
-    const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
-    const std::string who = reason.application && reason.by_peer ? "sender: " : "";
+    if (life_ != JobStage::ended) life_.enter(JobStage::ended);
     if (reason.orderly() && reason.by_peer) {
         report_.edit([&](Progress& progress, Outcome&) { take_last_counters(reason.message, progress.sender); });
     }
-    if (winding_up_ && !reason.application) set_status(*winding_up_);
+    if (stopped_for_ && !reason.application) set_status(*stopped_for_);
     if (probe_ && reason.orderly()) set_status({});
-    set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"
-                                            : who + escape_line(reason.message)});
+    set_status(reason.orderly() ? broken("the sender ended before everything was confirmed")
+                                : error_for(reason, "sender: "));
     landing_.stop();
-    settle_if_over(true, false);
+    end_work(Works::connection);
 }
 
 void ReceiveJob::set_status(Result<void> status) {
-    const std::lock_guard lock(status_mutex_);
+    const Lock lock(status_mutex_);
     if (!status_) status_ = std::move(status);
 }
 
-void ReceiveJob::settle_if_over(bool connection_over, bool worker_over) {
+bool ReceiveJob::works(Works who) const {
+    const Lock lock(status_mutex_);
+    return works_ == who || works_ == Works::both;
+}
+
+void ReceiveJob::end_work(Works whose) {
     {
-        const std::lock_guard lock(status_mutex_);
-        connection_over_ = connection_over_ || connection_over;
-        worker_over_ = worker_over_ || worker_over;
-        if (!connection_over_ || !worker_over_ || std::exchange(settled_, true)) return;
+        const Lock lock(status_mutex_);
+        if (works_ == Works::both) return works_.enter(whose == Works::landing ? Works::connection : Works::landing);
+        if (works_ != whose) return;
+        works_.enter(Works::nobody);
+        Result<void> status = status_.value_or(Error{ErrorCode::internal, "ended without a reason"});
         report_.edit([&](Progress& progress, Outcome& outcome) {
             progress.phase = Phase::done;
-            outcome.status = status_.value_or(Error{ErrorCode::internal, "ended without a reason"});
+            outcome.status = std::move(status);
         });
     }
     if (done_) done_();

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <atomic>
-#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/lifecycle.hpp"
+#include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/asked_for.hpp"
@@ -118,21 +118,13 @@ class ReceiveJob final : public Job {
     void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
-    /// The life of the job on the protocol thread. It only goes forward, and may skip steps.
-    enum class Stage : std::uint8_t {
-        opening,
-        accepted,    ///< the sender knows that its offer is accepted
-        confirmed,   ///< everything was confirmed
-        winding_up,  ///< nothing more is taken; the worker tidies up
-        stopped,     ///< the sender knows what was delivered
-        ended,       ///< the connection is closed
-    };
-    void advance(Stage to) {
-        assert(to > stage_);
-        stage_ = to;
-    }
-    /// True if the job takes messages and data.
-    [[nodiscard]] bool runs() const noexcept { return stage_ < Stage::winding_up; }
+    /// Who works for the job. Its result is final when nobody does.
+    enum class Works : std::uint8_t { connection, both, landing, nobody };
+    static constexpr Step<Works> kWorksSteps[] = {{Works::connection, Works::both},
+                                                  {Works::both, Works::connection},
+                                                  {Works::both, Works::landing},
+                                                  {Works::connection, Works::nobody},
+                                                  {Works::landing, Works::nobody}};
     ReceiveJob(LandingOptions options, ReceiveRun run, std::optional<ConfinedDir> base, DoneCallback done);
 
     void on_stream(Instant now, proto::Connection& connection, StreamId id);
@@ -170,8 +162,9 @@ class ReceiveJob final : public Job {
     void on_closed(const proto::CloseReason& reason);
     /// Keeps the first cause.
     void set_status(Result<void> status);
-    /// Ends the job once both the connection and the worker have ended.
-    void settle_if_over(bool connection_over, bool worker_over);
+    [[nodiscard]] bool works(Works who) const;
+    /// The connection or the landing works no more. A second call for the same one does nothing.
+    void end_work(Works whose);
 
     const LandingOptions options_;
     ReceiveRun run_;
@@ -181,9 +174,8 @@ class ReceiveJob final : public Job {
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
     MessageReader reader_;
-    Stage stage_ = Stage::opening;
-    std::optional<Error> winding_up_;  // why
-    bool worker_idle_ = true;          // has tidied up, or never started
+    JobLife life_;                  // on the protocol thread
+    std::optional<Error> stopped_for_;  // why it winds up
     Instant next_delivered_;
     message::Totals told_;
     std::uint64_t told_steps_ = 0;
@@ -193,11 +185,9 @@ class ReceiveJob final : public Job {
     std::optional<Rate> cap_;  // sent as soon as the sender can be told
     std::atomic<bool> probe_{false};
 
-    std::mutex status_mutex_;  // guards the members below
-    std::optional<Result<void>> status_;
-    bool connection_over_ = false;
-    bool worker_over_ = true;
-    bool settled_ = false;
+    mutable Mutex status_mutex_;
+    std::optional<Result<void>> status_ GUARDED_BY(status_mutex_);
+    Lifecycle<kWorksSteps> works_ GUARDED_BY(status_mutex_){Works::connection};
 
     LandingTask landing_;  // its task uses the members above
     Incoming incoming_;

@@ -192,7 +192,7 @@ SendJob::SendJob(SendOptions options, SendRun run, std::vector<SourceRoot> roots
 SendJob::~SendJob() { waker_.set(nullptr); }
 
 void SendJob::start(Instant now, proto::Connection& connection) {
-    if (!life_.is(JobStage::opening)) return;
+    if (life_ != JobStage::opening) return;
     if (!run_.found && !control_) {
         auto opened = connection.open_stream(StreamKind::ordered);
         if (!opened) return end(now, connection, opened.error());
@@ -255,7 +255,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
             control_ = opened->id;
             start(now, connection);
             // Part of the stream may have been read before this job got it.
-            if (!life_.is(JobStage::ended)) read_control(now, connection);
+            if (life_ != JobStage::ended) read_control(now, connection);
         } else if (!control_ || opened->id != *control_) {
             // Nobody would read it, and its data would stay in memory.
             end(now, connection, broken("the receiver opened a second stream"));
@@ -265,7 +265,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
         pump(now, connection);
     } else if (const auto* delivered = std::get_if<proto::event::StreamDelivered>(&event)) {
-        if (data_ && delivered->id == *data_ && !life_.is(JobStage::ended)) {
+        if (data_ && delivered->id == *data_ && life_ != JobStage::ended) {
             tell_paths(now, connection, true);
             report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         }
@@ -277,11 +277,11 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
 }
 
 void SendJob::pump(Instant now, proto::Connection& connection) {
-    if (!life_.is(JobStage::running)) return;
+    if (life_ != JobStage::running) return;
     tell_found(now, connection);
     tell_paths(now, connection, false);
     std::uint64_t sent = 0;
-    while (life_.is(JobStage::running)) {
+    while (life_ == JobStage::running) {
         if (!held_) held_ = reading_.next();
         if (!held_) break;
         if (connection.write_capacity(*control_) == 0) break;
@@ -294,14 +294,14 @@ void SendJob::pump(Instant now, proto::Connection& connection) {
         if (written && !item.data.empty()) written = connection.write(*data_, std::move(item.data));
         if (written && item.finish) {
             tell_paths(now, connection, true);
-            if (!life_.is(JobStage::running)) return;
+            if (life_ != JobStage::running) return;
             confirmation_.expect_confirmation(*item.finish);
             life_.enter(JobStage::confirming);
             written = connection.finish(*data_);
         }
         if (!written) return end(now, connection, written.error());
     }
-    if (life_.is(JobStage::ended)) return;
+    if (life_ == JobStage::ended) return;
     queued_bytes_ += sent;
     const bool pipe_failed = reading_.stream() && report_.outcome().failed_count > 0;
     if (pipe_failed) return end(now, connection, Error{ErrorCode::file_io, report_.outcome().failed.front().reason});
@@ -322,7 +322,7 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
             if (!next->has_value()) break;
             if (auto taken = take(connection, **next); !taken) return end(now, connection, taken.error());
             if (const auto& word = confirmation_.last_word()) {
-                const bool stopped = life_.is(JobStage::stopping) && !confirmation_.confirmed();
+                const bool stopped = life_ == JobStage::stopping && !confirmation_.confirmed();
                 return end(now, connection, stopped ? *stopped_for_ : *word);
             }
         }
@@ -335,7 +335,7 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
 }
 
 void SendJob::tell_paths(Instant now, proto::Connection& connection, bool at_once) {
-    const bool flows = life_.is(JobStage::running) || life_.is(JobStage::confirming);
+    const bool flows = life_ == JobStage::running || life_ == JobStage::confirming;
     if (!flows || (now < next_paths_ && !at_once)) return;
     if (connection.write_capacity(*control_) == 0) return;
     next_paths_ = now + report_pace(connection, confirmation_.all_sent() ? kLastPathsInterval : kPathsInterval);
@@ -356,7 +356,7 @@ std::vector<SenderPath> SendJob::look_at_paths(const proto::Connection& connecti
 }
 
 void SendJob::tell_found(Instant now, proto::Connection& connection) {
-    if (!life_.is(JobStage::running)) return;
+    if (life_ != JobStage::running) return;
     // Data shows by itself that this end works.
     if (std::exchange(shown_bytes_, queued_bytes_) != queued_bytes_) next_step_ = now + kStepInterval;
     const bool works = now >= next_step_ && report_.steps() != told_steps_;
@@ -394,7 +394,7 @@ Result<void> SendJob::take(proto::Connection& connection, const Message& message
     const auto* cap = std::get_if<message::Cap>(&message);
     if (cap == nullptr) {
         const auto taken = confirmation_.take(message);
-        if (taken && life_.is(JobStage::running) && std::holds_alternative<message::Accept>(message))
+        if (taken && life_ == JobStage::running && std::holds_alternative<message::Accept>(message))
             start_reading(connection);
         return taken;
     }
@@ -406,8 +406,8 @@ Result<void> SendJob::take(proto::Connection& connection, const Message& message
 
 void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};
-    if (life_.is(JobStage::stopping)) return end(now, connection, *stopped_for_);
-    if (life_.is(JobStage::opening) || !connection.connected()) return end(now, connection, cause);
+    if (life_ == JobStage::stopping) return end(now, connection, *stopped_for_);
+    if (life_ == JobStage::opening || !connection.connected()) return end(now, connection, cause);
     if (!life_.goes_on()) return;
     life_.enter(JobStage::stopping);
     stopped_for_ = cause;
@@ -420,7 +420,7 @@ void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, 
 }
 
 void SendJob::end(Instant now, proto::Connection& connection, Result<void> status) {
-    if (life_.is(JobStage::ended)) return;
+    if (life_ == JobStage::ended) return;
     // After CONFIRM the end is orderly even if some files failed: both sides know about them.
     const bool orderly = confirmation_.confirmed() && (status.ok() || status.error().code != ErrorCode::integrity);
     if (orderly) {
@@ -433,8 +433,8 @@ void SendJob::end(Instant now, proto::Connection& connection, Result<void> statu
 }
 
 void SendJob::on_closed(const proto::CloseReason& reason) {
-    if (life_.is(JobStage::ended)) return;
-    if (life_.is(JobStage::stopping)) return settle(*stopped_for_);
+    if (life_ == JobStage::ended) return;
+    if (life_ == JobStage::stopping) return settle(*stopped_for_);
     settle(reason.orderly() ? broken("the receiver ended without confirming") : error_for(reason, "receiver: "));
 }
 
@@ -494,7 +494,7 @@ void ProbeJob::start(Instant now, proto::Connection& connection) {
 }
 
 void ProbeJob::fill(proto::Connection& connection) {
-    if (!life_.is(JobStage::running)) return;
+    if (life_ != JobStage::running) return;
     while (connection.write_capacity(*data_) > 0) {
         if (!connection.write(*data_, block_)) return;
         written_ += kProbeBlockBytes;
@@ -503,7 +503,7 @@ void ProbeJob::fill(proto::Connection& connection) {
 }
 
 void ProbeJob::end(Result<void> status) {
-    if (life_.is(JobStage::ended)) return;
+    if (life_ == JobStage::ended) return;
     life_.enter(JobStage::ended);
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::done;
@@ -530,7 +530,7 @@ void ProbeJob::on_event(Instant now, proto::Connection& connection, const proto:
 }
 
 void ProbeJob::on_wake(Instant now, proto::Connection& connection) {
-    if (!life_.is(JobStage::running)) return;
+    if (life_ != JobStage::running) return;
     Duration rtt{};
     for (const PathStats& path : connection.stats().paths) rtt = std::max(rtt, path.smoothed_rtt);
     if (now - connected_at_ < std::min(std::max(time_, kRoundTrips * rtt), kLongestProbe)) return fill(connection);

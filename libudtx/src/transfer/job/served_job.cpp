@@ -69,13 +69,13 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
     }
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         const proto::CloseReason& reason = closed->reason;
-        if (life_.is(JobStage::opening)) {
+        if (life_ == JobStage::opening) {
             settle(reason.orderly() ? broken("the other end disconnected without a reason") : error_for(reason));
         }
         if (done_) done_();
         return;
     }
-    if (!life_.is(JobStage::opening)) return;
+    if (life_ != JobStage::opening) return;
     if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
         if (opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) control_ = opened->id;
     }
@@ -101,7 +101,7 @@ void ServedJob::on_wake(Instant now, proto::Connection& connection) {
 void ServedJob::on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (job_) return job_->on_piece(id, offset, bytes);
     if (!early_stream_) early_stream_ = id;
-    if (*early_stream_ != id || !life_.is(JobStage::opening)) return;
+    if (*early_stream_ != id || life_ != JobStage::opening) return;
     early_.hold(offset, bytes);
     waiting_ = request_.held() + early_.held_bytes();
 }
@@ -191,7 +191,7 @@ void ServedJob::hand_over(Instant now, proto::Connection& connection, Job& job) 
 }
 
 void ServedJob::end(Instant now, proto::Connection& connection, const Error& error) {
-    if (!life_.is(JobStage::opening)) return;
+    if (life_ != JobStage::opening) return;
     refused_ = error.code == ErrorCode::refused;
     if (is_shortage(error)) {
         // Refuses like a full server: the client and its files are not at fault.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -12,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/lifecycle.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"
@@ -129,36 +129,23 @@ namespace {
 
 constexpr int kTries = 8;  // so many transfers may open a directory up and restore its mode, one after the other
 
-[[maybe_unused]] bool may_follow(CommitState from, CommitState to) {
-    using enum CommitState;
-    switch (from) {
-        case ordered:
-            return to == synced || to == part || to == failed;
-        case synced:
-            return to == named || to == skipped || to == failed;
-        case named:
-        case skipped:
-        case part:
-            return to == failed;  // the sync that covers several of them
-        case failed:
-            return false;
-    }
-    return false;
-}
+constexpr Step<CommitState> kCommitSteps[] = {
+    {CommitState::ordered, CommitState::synced}, {CommitState::ordered, CommitState::part},
+    {CommitState::ordered, CommitState::failed}, {CommitState::synced, CommitState::named},
+    {CommitState::synced, CommitState::skipped}, {CommitState::synced, CommitState::failed},
+    {CommitState::named, CommitState::failed},    // by the sync that covers several of them
+    {CommitState::skipped, CommitState::failed}, {CommitState::part, CommitState::failed},
+};
 
 /// An order that is being carried out.
 struct Commit {
     CommitOrder& order;
-    CommitState state = CommitState::ordered;
+    Lifecycle<kCommitSteps> state{CommitState::ordered};
     std::optional<Error> error{};
     bool replaced = false;  // the temporary name refers to another file
 
-    void advance(CommitState to) {
-        assert(may_follow(state, to));
-        state = to;
-    }
     void fail(Error why) {
-        advance(CommitState::failed);
+        state.enter(CommitState::failed);
         error = std::move(why);
     }
     void fail(int error_number) { fail(io_error("cannot finish", order.path(), error_number)); }
@@ -312,13 +299,13 @@ int sync_contents(const ConfinedDir& root, EntryClaims& claims, Report& report, 
         } else if (error != 0) {
             commit.fail(error);
         } else if (!*whole) {
-            commit.advance(CommitState::part);
+            commit.state.enter(CommitState::part);
         }
     }
     const int error = any_closed ? sync_file_system(root.fd()) : 0;
     for (Commit& commit : batch) {
         if (error != 0 && commit.state != CommitState::failed) commit.fail(error);
-        if (commit.state == CommitState::ordered) commit.advance(CommitState::synced);
+        if (commit.state == CommitState::ordered) commit.state.enter(CommitState::synced);
     }
     return unsynced;
 }
@@ -351,7 +338,7 @@ void give_name(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     int error = 0;
     const int fd = directories.open(order.directory, error);
     if (fd < 0) return commit.fail(error);
-    if (order.temporary.empty()) return commit.advance(CommitState::named);
+    if (order.temporary.empty()) return commit.state.enter(CommitState::named);
     const auto there = claims.take(fd, order.directory, order.name);
     if (!there) return commit.fail(falls_together(order.path()));
     if (claims.may_fold(order.directory)) keep_time(fd, order);
@@ -369,7 +356,7 @@ void give_name(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     // If both names refer to one file, a rename leaves both.
     if (skipped || order.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
     if (error != 0 && !skipped) return commit.fail(error);
-    commit.advance(skipped ? CommitState::skipped : CommitState::named);
+    commit.state.enter(skipped ? CommitState::skipped : CommitState::named);
 }
 
 void remove_temporary(const CommitOrder& order, ChangedDirectories& directories) {

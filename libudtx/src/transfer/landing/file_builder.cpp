@@ -52,23 +52,6 @@ Result<void> check_others(const TargetTree& tree, const JobFile::Version& versio
 
 }  // namespace
 
-bool may_follow(FileState from, FileState to) {
-    using enum FileState;
-    switch (from) {
-        case speculative:
-            return to == building || to == gone;
-        case building:
-            // A part of a file is completed by the last of the shards.
-            return to == complete || to == committing || to == gone;
-        case complete:
-            return to == committing || to == gone;
-        case committing:
-        case gone:
-            return false;
-    }
-    return false;
-}
-
 FileBuilder::FileBuilder(FilesUnderWay& files, const message::Entry& entry, std::string path)
     : files_(files),
       tree_(files.tree),
@@ -83,18 +66,13 @@ FileBuilder::FileBuilder(FilesUnderWay& files, const message::Entry& entry, std:
     if (part_ && tree_.run.job != nullptr) unsynced_.shared = tree_.run.job->temporary_for(path_);
 }
 
-void FileBuilder::advance(FileState to) {
-    assert(may_follow(state_, to));
-    state_ = to;
-}
-
 std::uint64_t FileBuilder::held() const noexcept {
     const std::uint64_t pieces = verifier_.waiting() + unsynced_.pieces.size() + part_pieces_.size();
     return sizeof *this + 4 * kFileNodeBytes + 2 * path_.size() + pieces * kPieceBytesHeld;
 }
 
 void FileBuilder::go_on() {
-    if (state_ == FileState::speculative) advance(FileState::building);
+    if (state_ == FileState::speculative) state_.enter(FileState::building);
     files_.written += std::exchange(first_written_, 0);
 }
 
@@ -209,7 +187,7 @@ Result<void> FileBuilder::settle() {
     const auto way = tree_.make_way(path_, [&] { return part_ ? Result<void>() : temporary_->try_commit(tree_.root); });
     if (!way) return way.error();
     replaces_directory_ = *way;
-    advance(FileState::committing);
+    state_.enter(FileState::committing);
     return {};
 }
 
@@ -332,7 +310,7 @@ Result<void> FileBuilder::complete() {
         tree_.lost_times.look(st, path_, attributes_.mtime);
         had_ = mtime_of(st);
     }
-    advance(FileState::complete);
+    state_.enter(FileState::complete);
     return {};
 }
 
@@ -427,7 +405,7 @@ Result<void> FileBuilder::refresh(const struct stat& proven) {
 void FileBuilder::forget() {
     // The sender may have begun the file before it knew that it exists.
     remove_temporary();
-    advance(FileState::gone);
+    state_.enter(FileState::gone);
     tree_.old.forget(path_);
     tree_.under_way.end(path_);
 }
@@ -440,7 +418,7 @@ void FileBuilder::fail(const Error& error) {
         remove_temporary();
         if (tree_.journal) tree_.journal->gone(path_);
     }
-    advance(FileState::gone);
+    state_.enter(FileState::gone);
     tree_.old.forget(path_);
     tree_.under_way.end(path_);
     tree_.fail(index_, path_, error);
@@ -449,7 +427,7 @@ void FileBuilder::fail(const Error& error) {
 void FileBuilder::abandon() {
     go_on();
     if (!may_continue()) remove_temporary();
-    advance(FileState::gone);
+    state_.enter(FileState::gone);
 }
 
 bool FileBuilder::may_continue() {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lifecycle.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/landing/holdings.hpp"
 #include "transfer/landing/target_tree.hpp"
@@ -26,7 +27,12 @@ enum class FileState : std::uint8_t {
     committing,   ///< everything matches: the committer gets it
     gone,         ///< it failed or turned out to exist; another run may continue its temporary file
 };
-[[nodiscard]] bool may_follow(FileState from, FileState to);
+inline constexpr Step<FileState> kFileSteps[] = {
+    {FileState::speculative, FileState::building}, {FileState::speculative, FileState::gone},
+    {FileState::building, FileState::complete},    {FileState::building, FileState::gone},
+    {FileState::complete, FileState::committing},  {FileState::complete, FileState::gone},
+    {FileState::building, FileState::committing},  // a part of a file, which the last of the shards completes
+};
 
 /// What the files under construction of one tree share.
 struct FilesUnderWay {
@@ -74,7 +80,6 @@ class FileBuilder {
     void rest();
 
   private:
-    void advance(FileState to);
     /// The file will not end as one that exists: counts its first piece as written.
     void go_on();
     void leave_open_list();
@@ -109,7 +114,7 @@ class FileBuilder {
     const bool whole_;
     const std::optional<FileRange> part_;  // the part that is sent; other shards have the rest
     FileAttributes attributes_;
-    FileState state_ = FileState::speculative;
+    Lifecycle<kFileSteps> state_{FileState::speculative};
     FileVerifier verifier_;
     std::optional<TempFile> temporary_;
     std::optional<std::list<FileBuilder*>::iterator> in_open_list_;

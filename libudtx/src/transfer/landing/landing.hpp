@@ -71,7 +71,6 @@ class LandingReport final : public Report {
         std::optional<message::Share> share;      ///< the latest
         std::optional<message::Job> job;          ///< the latest
         std::optional<Error> fatal;
-        bool worker_idle = false;  ///< once: the worker has cleaned up and ends
     };
 
     /// All arguments outlive it. It asks `queue` whether there is time to continue.

@@ -20,7 +20,7 @@ void JobWatch::press(Instant now, const std::optional<Error>& reason, Duration w
             life_.enter(JobStage::stopping);
             why = cancelled_ = reason;
             cancelled_at_ = now;
-        } else if (life_.is(JobStage::stopping) && now - cancelled_at_ >= within) {
+        } else if (life_ == JobStage::stopping && now - cancelled_at_ >= within) {
             life_.enter(JobStage::closing);
             why = cancelled_;
         }

@@ -435,7 +435,7 @@ std::optional<Error> Transfer::cancelled() const { return state_->cancelled(); }
 
 bool Transfer::stuck() const noexcept {
     const std::lock_guard lock(state_->mutex_);
-    return state_->life_.is(JobStage::closing) && !state_->job_over() &&
+    return state_->life_ == JobStage::closing && !state_->job_over() &&
            monotonic_now() - state_->cancelled_at_ >= state_->times_.wind_up + kCloseWithin;
 }
 

@@ -104,7 +104,7 @@ void ServedState::keep_stats(const proto::Connection& connection) {
 void ServedState::settle() {
     {
         const std::lock_guard lock(mutex_);
-        if (life_.is(JobStage::ended)) return;
+        if (life_ == JobStage::ended) return;
     }
     const ReceiveJob* receiver = job_->receiver();
     Result<void> settled;
@@ -150,7 +150,7 @@ bool ServedTransfer::sends() const { return state_->job_->sender() != nullptr; }
 bool ServedTransfer::refused() const { return state_->job_->refused(); }
 bool ServedTransfer::done() const noexcept {
     const std::lock_guard lock(state_->mutex_);
-    return state_->life_.is(JobStage::ended);
+    return state_->life_ == JobStage::ended;
 }
 Progress ServedTransfer::progress() const { return state_->job_->progress(); }
 

@@ -136,7 +136,7 @@ class ServerState {
     }
 
     /// With mutex_ locked: there is nothing to wait for.
-    [[nodiscard]] bool over() const { return life_.is(JobStage::ended) || !started_; }
+    [[nodiscard]] bool over() const { return life_ == JobStage::ended || !started_; }
 
     void note_started(bool started) {
         const std::lock_guard lock(mutex_);
@@ -314,7 +314,7 @@ class ServerState {
         const auto rests = [](const auto& served) { return served->at_rest(); };
         const bool leave = std::ranges::all_of(leaving_, rests);
         const std::lock_guard lock(mutex_);
-        if (!life_.is(JobStage::stopping) || !connections_.empty() || !leave) return;
+        if (life_ != JobStage::stopping || !connections_.empty() || !leave) return;
         life_.enter(JobStage::ended);
         changed_.notify_all();
     }
