@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <utility>
+
+#include "base/thread_safety.hpp"
 
 namespace udtx::transfer {
 
@@ -28,7 +29,7 @@ class BoundedQueue {
     bool push(T value, std::size_t cost) {
         bool was_empty = false;
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             if (closed_) return false;
             was_empty = items_.empty();
             items_.emplace_back(std::move(value), cost);
@@ -41,7 +42,7 @@ class BoundedQueue {
         std::optional<T> value;
         bool was_full = false;
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             if (items_.empty()) return std::nullopt;
             was_full = cost_ >= max_cost_;
             value.emplace(std::move(items_.front().first));
@@ -55,7 +56,7 @@ class BoundedQueue {
     /// Refuses further pushes; the elements in the queue can still be popped.
     void close() {
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             closed_ = true;
         }
         tell_all();
@@ -64,7 +65,7 @@ class BoundedQueue {
     void cancel() {
         std::deque<std::pair<T, std::size_t>> dropped;
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             closed_ = true;
             dropped.swap(items_);
             cost_ = 0;
@@ -72,24 +73,24 @@ class BoundedQueue {
         tell_all();
     }
     [[nodiscard]] bool full() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return !closed_ && cost_ >= max_cost_;
     }
     [[nodiscard]] bool closed() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return closed_;
     }
     /// True if the queue is closed and empty.
     [[nodiscard]] bool over() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return closed_ && items_.empty();
     }
     [[nodiscard]] std::size_t cost() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return cost_;
     }
     [[nodiscard]] std::size_t size() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return items_.size();
     }
 
@@ -101,11 +102,11 @@ class BoundedQueue {
 
     std::function<void()> filled_;
     std::function<void()> room_;
-    mutable std::mutex mutex_;
-    std::deque<std::pair<T, std::size_t>> items_;
+    mutable Mutex mutex_;
+    std::deque<std::pair<T, std::size_t>> items_ GUARDED_BY(mutex_);
     const std::size_t max_cost_;
-    std::size_t cost_ = 0;
-    bool closed_ = false;
+    std::size_t cost_ GUARDED_BY(mutex_) = 0;
+    bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace udtx::transfer

@@ -84,12 +84,12 @@ void DiskPool::add_thread() {
 }
 
 void DiskPool::grow(std::size_t threads) noexcept {
-    const std::lock_guard lock(growing_);
+    const Lock lock(growing_);
     add_threads(threads);
 }
 
 std::size_t DiskPool::threads() const {
-    const std::lock_guard lock(growing_);
+    const Lock lock(growing_);
     return threads_.size();
 }
 
@@ -103,10 +103,10 @@ void DiskPool::add_threads(std::size_t threads) noexcept {
 
 void DiskPool::relieve(std::size_t threads, std::chrono::milliseconds after) noexcept {
     const Time now = std::chrono::steady_clock::now();
-    const std::lock_guard growing(growing_);
+    const Lock growing(growing_);
     bool moves = false;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         moves = ready_.empty() || std::exchange(begun_before_, begun_) != begun_;
     }
     if (moves) moved_ = now;
@@ -118,7 +118,7 @@ void DiskPool::relieve(std::size_t threads, std::chrono::milliseconds after) noe
 
 DiskPool::~DiskPool() {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         ended_ = true;
     }
     changed_.notify_all();
@@ -149,19 +149,19 @@ void DiskPool::wake_sleepers(Time now) {
     while (!sleeping_.empty() && sleeping_.begin()->first <= now) enqueue(*sleeping_.begin()->second);
 }
 
-DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
+DiskTask* DiskPool::next() {
     for (;;) {
         if (ended_) return nullptr;
         if (!sleeping_.empty()) wake_sleepers(std::chrono::steady_clock::now());
         if (!ready_.empty()) break;
         if (sleeping_.empty() || watched_) {
-            changed_.wait(lock);
+            changed_.wait(mutex_);
             continue;
         }
         // One thread watches the time. Whatever wakes it, it checks again, or leaves the watch to another thread.
         watched_ = true;
         const Time first = sleeping_.begin()->first;
-        changed_.wait_until(lock, first);
+        static_cast<void>(changed_.wait_until(mutex_, first));
         watched_ = false;
     }
     DiskTask* const task = ready_.front();
@@ -173,11 +173,13 @@ DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
 }
 
 void DiskPool::run() {
-    std::unique_lock lock(mutex_);
-    while (DiskTask* const task = next(lock)) {
-        lock.unlock();
-        const DiskStep step = task->step();
-        lock.lock();
+    const Lock lock(mutex_);
+    while (DiskTask* const task = next()) {
+        DiskStep step;
+        {
+            const Unlock unlocked(mutex_);
+            step = task->step();
+        }
         if (task->state_ == DiskTask::State::ending || step.then == DiskStep::Then::over) {
             task->enter(DiskTask::State::over);
         } else if (task->state_ == DiskTask::State::woken || step.then == DiskStep::Then::again) {
@@ -221,18 +223,18 @@ void DiskTask::enter(State next) noexcept {
 }
 
 void DiskTask::wake() noexcept {
-    const std::lock_guard lock(pool_.mutex_);
+    const Lock lock(pool_.mutex_);
     if (state_ == State::resting || state_ == State::sleeping) pool_.enqueue(*this);
     if (state_ == State::running) enter(State::woken);
 }
 
 bool DiskTask::over() const noexcept {
-    const std::lock_guard lock(pool_.mutex_);
+    const Lock lock(pool_.mutex_);
     return state_ == State::over;
 }
 
 void DiskTask::end() noexcept {
-    std::unique_lock lock(pool_.mutex_);
+    const Lock lock(pool_.mutex_);
     if (state_ == State::ready) place_.splice(place_.end(), pool_.ready_, at_);
     if (state_ == State::sleeping) pool_.sleeping_.erase({wakes_, this});
     if (state_ == State::running || state_ == State::woken) {
@@ -240,7 +242,7 @@ void DiskTask::end() noexcept {
     } else if (state_ != State::ending && state_ != State::over) {
         enter(State::over);
     }
-    stepped_.wait(lock, [this] { return state_ == State::over; });
+    while (state_ != State::over) stepped_.wait(pool_.mutex_);
 }
 
 DiskPools& disk_pools() {

@@ -4,17 +4,16 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
@@ -100,28 +99,28 @@ class DiskPool {
     friend class DiskTask;
     using Time = std::chrono::steady_clock::time_point;
 
-    void add_thread();
-    /// As grow(), with growing_ locked.
-    void add_threads(std::size_t threads) noexcept;
+    void add_thread() REQUIRES(growing_);
+    /// As grow().
+    void add_threads(std::size_t threads) noexcept REQUIRES(growing_);
     void run();
     /// Waits for a task that is ready and returns it; null: the pool ends.
-    [[nodiscard]] DiskTask* next(std::unique_lock<std::mutex>& lock);
-    void lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noexcept;
-    void wake_sleepers(Time now);
-    void enqueue(DiskTask& task);
+    [[nodiscard]] DiskTask* next() REQUIRES(mutex_);
+    void lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noexcept REQUIRES(mutex_);
+    void wake_sleepers(Time now) REQUIRES(mutex_);
+    void enqueue(DiskTask& task) REQUIRES(mutex_);
 
-    std::mutex mutex_;  // guards the members below, and the state of the tasks
-    std::condition_variable changed_;
-    std::list<DiskTask*> ready_;
-    std::set<std::pair<Time, DiskTask*>> sleeping_;
-    bool watched_ = false;  // a thread waits for the first of sleeping_
-    bool ended_ = false;
-    std::uint64_t begun_ = 0;  // steps started so far
+    Mutex mutex_;  // also guards the state of the tasks
+    Condition changed_;
+    std::list<DiskTask*> ready_ GUARDED_BY(mutex_);
+    std::set<std::pair<Time, DiskTask*>> sleeping_ GUARDED_BY(mutex_);
+    bool watched_ GUARDED_BY(mutex_) = false;  // a thread waits for the first of sleeping_
+    bool ended_ GUARDED_BY(mutex_) = false;
+    std::uint64_t begun_ GUARDED_BY(mutex_) = 0;  // steps started so far
 
-    mutable std::mutex growing_;  // guards the members below; lock it before mutex_
-    std::vector<std::thread> threads_;
-    std::uint64_t begun_before_ = 0;  // begun_ as relieve() last read it
-    Time moved_{};                    // when relieve() last saw progress
+    mutable Mutex growing_;  // lock it before mutex_
+    std::vector<std::thread> threads_ GUARDED_BY(growing_);
+    std::uint64_t begun_before_ GUARDED_BY(growing_) = 0;  // begun_ as relieve() last read it
+    Time moved_ GUARDED_BY(growing_){};                    // when relieve() last saw progress
 };
 
 /// What the pool does with a task after a step.
@@ -195,7 +194,7 @@ class DiskTask {
     std::list<DiskTask*>::iterator at_;
     DiskPool::Time wakes_{};  // time of our entry in the pool's sleeping_
     State state_ = State::resting;
-    std::condition_variable stepped_;
+    Condition stepped_;
 };
 
 /// The pools of this process. Tasks that read, hash and write may wait for tasks that commit and sync, but never the

@@ -15,12 +15,12 @@ constexpr auto kBetweenWakes = std::chrono::milliseconds(200);
 }  // namespace
 
 Progress JobReport::progress() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return progress_;
 }
 
 Outcome JobReport::outcome() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return outcome_;
 }
 
@@ -37,7 +37,7 @@ void JobReport::peer_worked() {
 }
 
 void JobReport::set_place(PlaceOf place) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     place_ = std::move(place);
 }
 
@@ -56,7 +56,7 @@ void JobReport::cut_off(const std::string& path, const Error& why) const {
 void JobReport::tell(FileEvent event, std::optional<std::size_t> source) const {
     PlaceOf place_of;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         place_of = place_;
     }
     event.direction = direction_;
@@ -67,34 +67,34 @@ void JobReport::tell(FileEvent event, std::optional<std::size_t> source) const {
 
 void JobReport::fail(FailedFile failure) {
     if (tell_) cut_off(failure.path, {failure.code, failure.reason});
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ++outcome_.failed_count;
     if (outcome_.failed.size() < kMaxListedFailures) outcome_.failed.push_back(std::move(failure));
 }
 
 void JobReport::omit(std::string reason) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ++unannounced_;
     if (reasons_.size() < kReasons) reasons_.push_back(std::move(reason));
 }
 
 std::uint64_t JobReport::unannounced() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return unannounced_;
 }
 
 std::vector<std::string> JobReport::reasons_unannounced() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return reasons_;
 }
 
 void JobReport::warn(std::string text) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (outcome_.warnings.size() < kMaxListedFailures) outcome_.warnings.push_back(std::move(text));
 }
 
 void JobReport::lacks(const Unset& unset) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     add(outcome_.unset, unset);
 }
 
@@ -122,13 +122,13 @@ Result<void> status_from_failures(const Outcome& outcome) {
 }
 
 void LateWaker::set(proto::Waker waker) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     waker_ = std::move(waker);
     if (waker_ && std::exchange(missed_, false)) waker_();
 }
 
 void LateWaker::wake() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (waker_) {
         waker_();
     } else {

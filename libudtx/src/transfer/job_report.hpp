@@ -5,12 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "proto/application.hpp"
 #include "udtx/transfer/outcome.hpp"
 
@@ -61,7 +61,7 @@ class JobReport {
     /// Calls fn(Progress&, Outcome&) under the lock.
     template <class Fn>
     void edit(Fn&& fn) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         fn(progress_, outcome_);
     }
 
@@ -72,12 +72,12 @@ class JobReport {
     std::atomic<std::chrono::steady_clock::time_point> woken_{};
     FileCallback tell_;
     FileEvent::Direction direction_ = FileEvent::Direction::receive;
-    mutable std::mutex mutex_;
-    PlaceOf place_;
-    Progress progress_;
-    Outcome outcome_;
-    std::uint64_t unannounced_ = 0;
-    std::vector<std::string> reasons_;
+    mutable Mutex mutex_;
+    PlaceOf place_ GUARDED_BY(mutex_);
+    Progress progress_ GUARDED_BY(mutex_);
+    Outcome outcome_ GUARDED_BY(mutex_);
+    std::uint64_t unannounced_ GUARDED_BY(mutex_) = 0;
+    std::vector<std::string> reasons_ GUARDED_BY(mutex_);
 };
 
 /// "1 file" or "2 files".
@@ -94,9 +94,9 @@ class LateWaker {
     void wake();
 
   private:
-    std::mutex mutex_;
-    proto::Waker waker_;
-    bool missed_ = false;
+    Mutex mutex_;
+    proto::Waker waker_ GUARDED_BY(mutex_);
+    bool missed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-#include "transfer/job/asked_for.hpp"
+#include "transfer/job/pull_request.hpp"
 
 #include <string>
 #include <vector>

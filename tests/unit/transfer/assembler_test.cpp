@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
-#include "transfer/landing/piece_assembler.hpp"
+#include "transfer/job/incoming.hpp"
 
 using namespace udtx::transfer;
 

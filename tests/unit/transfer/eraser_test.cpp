@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "recording_report.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 
@@ -15,10 +16,7 @@ namespace {
 
 struct Rig {
     explicit Rig(bool dry_run = false) : root(ConfinedDir::open(temp.path().string()).value()) {
-        EraseCallbacks callbacks;
-        callbacks.erased = [this](const std::string& path) { erased.insert(path); };
-        callbacks.failed = [this](const std::string& path, const Error&) { failed.insert(path); };
-        eraser.emplace(root, dry_run, claims, callbacks);
+        eraser.emplace(root, claims, report, dry_run ? nullptr : &lent);
         fs::create_directories(temp / "sent/inside");
         fs::create_directories(temp / "sent/old/deep");
         fs::create_directories(temp / "beside");
@@ -34,8 +32,9 @@ struct Rig {
     TemporaryDirectory temp;
     ConfinedDir root;
     EntryClaims claims{root};
-    std::set<std::string> erased;
-    std::set<std::string> failed;
+    LentRights lent{root, nullptr};
+    RecordingReport report;
+    std::set<std::string>& erased = report.erased;
     std::optional<Eraser> eraser;
 };
 
@@ -56,7 +55,7 @@ TEST_CASE("what the sender does not have goes, below the directories that it sen
     REQUIRE(run(*rig.eraser).ok());
     CHECK(rig.erased ==
           std::set<std::string>{"sent/gone", "sent/inside/gone", "sent/link", "sent/old/deep/", "sent/old/deep/gone"});
-    CHECK(rig.failed.empty());
+    CHECK(rig.report.failures.empty());
     CHECK(rig.there("sent/kept"));
     CHECK(rig.there("sent/old/x.keep"));  // excluded, so its directory stays as well
     CHECK(rig.there("sent/.f.udtx-0123456789abcdef.part"));
@@ -84,13 +83,13 @@ TEST_CASE("a sender that has nothing deletes nothing") {
         const TemporaryDirectory temp;
         write_file(temp / "f", "x");
         const auto root = ConfinedDir::open(temp.path().string());
-        std::size_t erased = 0;
+        RecordingReport report;
         EntryClaims claims(*root);
-        Eraser eraser(*root, false, claims,
-                      {[&](const std::string&) { ++erased; }, [](const std::string&, const Error&) {}});
+        LentRights lent(*root, nullptr);
+        Eraser eraser(*root, claims, report, &lent);
         REQUIRE(eraser.add({true, {}}).ok());
         CHECK_FALSE(run(eraser).ok());
-        CHECK(erased == 0);
+        CHECK(report.erased.empty());
     }
 }
 
@@ -115,17 +114,12 @@ TEST_CASE("a deletion can rest after each entry, and a tree that is deleted is n
 
 TEST_CASE("a deletion that is stopped midway takes nothing more away") {
     Rig rig;
-    bool more = true;
-    std::size_t erased = 0;
-    EraseCallbacks callbacks{[&](const std::string&) { more = ++erased < 2; }, [](const std::string&, const Error&) {},
-                             [&] { return more; }};
-    Eraser eraser(rig.root, false, rig.claims, callbacks);
-    eraser.keep("sent", true);
-    eraser.keep("sent/kept", false);
-    REQUIRE(run(eraser).ok());
-    CHECK(erased == 2);
-    CHECK(eraser.clear(rig.root.fd(), "sent", "sent") == Cleared::nothing);
-    CHECK(erased == 2);
+    rig.report.most_erased = 2;
+    rig.eraser->keep("sent/kept", false);
+    REQUIRE(run(*rig.eraser).ok());
+    CHECK(rig.erased.size() == 2);
+    CHECK(rig.eraser->clear(rig.root.fd(), "sent", "sent") == Cleared::nothing);
+    CHECK(rig.erased.size() == 2);
 }
 
 TEST_CASE("more rules than a sender may have break the protocol") {

@@ -1,4 +1,4 @@
-#include "transfer/landing/holdings.hpp"
+#include "transfer/landing/old_content.hpp"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,10 @@
 // A report that keeps what a receiver's disk work has told it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@ struct RecordingReport final : Report {
         if (how == Ended::delivered || how == Ended::part || how == Ended::kept) delivered.push_back(path);
         if (how == Ended::unchanged) ++unchanged;
         if (how == Ended::skipped) ++skipped;
+        if (how == Ended::erased) erased.insert(path);
     }
     void failed(std::uint64_t /*index*/, const std::string& path, const Error& error) override {
         const std::lock_guard lock(mutex);
@@ -28,7 +31,7 @@ struct RecordingReport final : Report {
         unset.emplace_back(what, path);
     }
     void kept(std::uint64_t bytes) override { kept_bytes += bytes; }
-    bool checked(std::uint64_t /*bytes*/) override { return true; }
+    bool checked(std::uint64_t /*bytes*/) override { return erased.size() < most_erased; }
     void warn(const std::string& text) override {
         const std::lock_guard lock(mutex);
         warnings.push_back(text);
@@ -37,6 +40,8 @@ struct RecordingReport final : Report {
 
     std::mutex mutex;
     std::vector<std::string> delivered;
+    std::set<std::string> erased;
+    std::size_t most_erased = SIZE_MAX;  ///< no time is left after so many
     std::vector<std::string> failures;
     std::vector<ErrorCode> codes;
     std::vector<std::pair<Belonging, std::string>> unset;

@@ -122,18 +122,18 @@ using TransferKey = std::tuple<dev_t, ino_t, std::uint64_t>;
 /// `displaced` moves into the claim, which ends when the pointer is destroyed.
 std::shared_ptr<void> claim_transfer(const TransferKey& key, std::function<void()>& displaced) {
     struct Owners {
-        std::mutex mutex;
-        std::map<TransferKey, std::function<void()>> displaced;
+        Mutex mutex;
+        std::map<TransferKey, std::function<void()>> displaced GUARDED_BY(mutex);
     };
     static Owners owners;
-    const std::lock_guard lock(owners.mutex);
+    const Lock lock(owners.mutex);
     if (const auto owner = owners.displaced.find(key); owner != owners.displaced.end()) {
         if (owner->second) owner->second();
         return nullptr;
     }
     owners.displaced.emplace(key, std::move(displaced));
     return {&owners, [key](Owners* all) {
-                const std::lock_guard guard(all->mutex);
+                const Lock guard(all->mutex);
                 all->displaced.erase(key);
             }};
 }
@@ -205,6 +205,7 @@ std::optional<ResumeJournal::Opened> ResumeJournal::Opening::attempt() {
 }
 
 std::string ResumeJournal::load(HashAlgorithm hash, bool relinked) {
+    const Lock lock(mutex_);
     struct stat st = {};
     if (::fstat(fd_.get(), &st) != 0) st.st_size = 0;
     const auto size = static_cast<std::uint64_t>(st.st_size);
@@ -248,7 +249,7 @@ void ResumeJournal::add(const JournalRecord& record) {
 }
 
 void ResumeJournal::begin_partial(const std::string& path, std::uint64_t shared) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = listed_.find(path);
     if (at != listed_.end() && at->second.shared == (shared != 0)) return;
     const std::uint64_t number = next_number_++;
@@ -261,20 +262,20 @@ void ResumeJournal::begin_partial(const std::string& path, std::uint64_t shared)
 }
 
 void ResumeJournal::add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = listed_.find(path);
     if (at == listed_.end()) return;
     for (const ProvenPiece& piece : pieces) add(record::Piece{at->second.number, piece});
 }
 
 void ResumeJournal::add_done(const record::Done& done) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ++done_;
     add(done);
 }
 
 void ResumeJournal::add_gone(const std::string& path) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = listed_.find(path);
     if (at == listed_.end()) return;
     add(record::Gone{at->second.number});
@@ -283,14 +284,14 @@ void ResumeJournal::add_gone(const std::string& path) {
 
 void ResumeJournal::add_rights(const std::string& directory, std::uint32_t mode, bool lent) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         add(record::Rights{split_path(directory), mode, lent});
     }
     if (lent) flush();
 }
 
 void ResumeJournal::flush() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (pending_.empty() || broken_) return;
     // A short write leaves a torn record, where another run stops reading.
     broken_ = write_all_at(fd_.get(), pending_, end_ - pending_.size()) != 0;
@@ -298,12 +299,12 @@ void ResumeJournal::flush() {
 }
 
 bool ResumeJournal::worth_keeping() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return done_ > 0 || !listed_.empty();
 }
 
 void ResumeJournal::remove() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     broken_ = true;
     for (const auto& [path, listed] : listed_) {
         if (listed.shared) continue;

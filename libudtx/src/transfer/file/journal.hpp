@@ -28,7 +28,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +36,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/message/messages.hpp"
@@ -204,7 +204,7 @@ class ResumeJournal {
     /// Reads what an earlier run left, and returns a note for the user. `relinked`: that run's journal had another
     /// name, and was left alone.
     [[nodiscard]] std::string load(HashAlgorithm hash, bool relinked);
-    void add(const JournalRecord& record);
+    void add(const JournalRecord& record) REQUIRES(mutex_);
 
     ConfinedDir root_;
     std::uint64_t transfer_;
@@ -212,17 +212,17 @@ class ResumeJournal {
     UniqueFd fd_;
     JournalImage earlier_;
 
-    mutable std::mutex mutex_;  // guards all members below
-    std::vector<std::byte> pending_;
-    std::uint64_t end_ = 0;  // size of the file and of pending_
-    std::uint64_t next_number_ = 0;
+    mutable Mutex mutex_;
+    std::vector<std::byte> pending_ GUARDED_BY(mutex_);
+    std::uint64_t end_ GUARDED_BY(mutex_) = 0;  // size of the file and of pending_
+    std::uint64_t next_number_ GUARDED_BY(mutex_) = 0;
     struct Listed {
         std::uint64_t number = 0;
         bool shared = false;  // other shards fill it too
     };
-    std::unordered_map<std::string, Listed> listed_;  // temporary files, by the path of the file
-    std::uint64_t done_ = 0;
-    bool broken_ = false;
+    std::unordered_map<std::string, Listed> listed_ GUARDED_BY(mutex_);  // temporary files, by the path of the file
+    std::uint64_t done_ GUARDED_BY(mutex_) = 0;
+    bool broken_ GUARDED_BY(mutex_) = false;
 };
 
 /// Takes the transfer over from a job of this process, or from another process, that still has it. They need some time

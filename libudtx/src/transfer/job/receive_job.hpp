@@ -14,9 +14,9 @@
 #include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/job/asked_for.hpp"
 #include "transfer/job/incoming.hpp"
 #include "transfer/job/job.hpp"
+#include "transfer/job/pull_request.hpp"
 #include "transfer/landing/landing.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
@@ -174,7 +174,7 @@ class ReceiveJob final : public Job {
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
     MessageReader reader_;
-    JobLife life_;                  // on the protocol thread
+    JobLife life_;                      // on the protocol thread
     std::optional<Error> stopped_for_;  // why it winds up
     Instant next_delivered_;
     message::Totals told_;

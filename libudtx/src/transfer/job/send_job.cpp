@@ -127,7 +127,7 @@ void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) 
         return next;
     };
     const auto failed = [this](Error error) {
-        const std::lock_guard lock(trouble_mutex_);
+        const Lock lock(trouble_mutex_);
         if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // then the task tries to report again
         trouble_ = std::move(error);
         return DiskStep::again();
@@ -136,7 +136,7 @@ void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) 
 }
 
 std::optional<Error> ReadingTask::trouble() const {
-    const std::lock_guard lock(trouble_mutex_);
+    const Lock lock(trouble_mutex_);
     return trouble_;
 }
 

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/job/confirmation.hpp"
 #include "transfer/job/job.hpp"
@@ -92,8 +92,8 @@ class ReadingTask {
     std::optional<Scanner> scanner_;
     std::unique_ptr<Reader> reader_;
 
-    mutable std::mutex trouble_mutex_;
-    std::optional<Error> trouble_;  // what a task has thrown
+    mutable Mutex trouble_mutex_;
+    std::optional<Error> trouble_ GUARDED_BY(trouble_mutex_);  // what a task has thrown
 
     std::optional<DiskTask> scan_task_;  // last: the tasks use the members above
     std::optional<DiskTask> read_task_;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/job/incoming.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
-#include "transfer/landing/piece_assembler.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "udtx/core/connection.hpp"
 #include "udtx/rate.hpp"

@@ -133,7 +133,7 @@ constexpr Step<CommitState> kCommitSteps[] = {
     {CommitState::ordered, CommitState::synced}, {CommitState::ordered, CommitState::part},
     {CommitState::ordered, CommitState::failed}, {CommitState::synced, CommitState::named},
     {CommitState::synced, CommitState::skipped}, {CommitState::synced, CommitState::failed},
-    {CommitState::named, CommitState::failed},    // by the sync that covers several of them
+    {CommitState::named, CommitState::failed},  // by the sync that covers several of them
     {CommitState::skipped, CommitState::failed}, {CommitState::part, CommitState::failed},
 };
 
@@ -413,13 +413,15 @@ Committer::~Committer() {
     }
 }
 
+bool Committer::is_full(const CommitOrder& order) const {
+    const std::uint64_t unproven = unproven_ + busy_unproven_;
+    return pending_.size() >= kMaxPending || pending_fds_ >= descriptor_share() ||
+           (unproven > 0 && unproven + order.unproven > kMaxUnproven);
+}
+
 void Committer::submit(CommitOrder order) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-        const std::uint64_t unproven = unproven_ + busy_unproven_;
-        return broken_ || (pending_.size() < kMaxPending && pending_fds_ < descriptor_share() &&
-                           (unproven == 0 || unproven + order.unproven <= kMaxUnproven));
-    });
+    const Lock lock(mutex_);
+    while (!broken_ && is_full(order)) changed_.wait(mutex_);
     check_well();
     const bool few = pending_.size() < kFewFiles && pending_fds_ + 1 < descriptor_share();
     if (order.size < kLargeFile && !order.fill && !few && is_synced_with_root(order)) {
@@ -440,10 +442,10 @@ bool Committer::is_synced_with_root(const CommitOrder& order) const {
 }
 
 void Committer::flush() {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     hurry_ = true;
     task_.wake();
-    changed_.wait(lock, [&] { return broken_ || (pending_.empty() && !busy_); });
+    while (!broken_ && (!pending_.empty() || busy_)) changed_.wait(mutex_);
     hurry_ = false;
     check_well();
 }
@@ -458,7 +460,7 @@ bool Committer::batch_is_due() const {
 }
 
 DiskStep Committer::step() {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (pending_.empty()) return DiskStep::rest();
     const auto waited = std::chrono::steady_clock::now() - first_pending_;
     if (!batch_is_due() && waited < kBatchWait) {
@@ -470,10 +472,11 @@ DiskStep Committer::step() {
     busy_unproven_ = std::exchange(unproven_, 0);
     busy_ = true;
     changed_.notify_all();
-    lock.unlock();
-    committed_(batch, commit_batch(root_, claims_, batch, report_));
-    batch.clear();
-    lock.lock();
+    {
+        const Unlock unlocked(mutex_);
+        committed_(batch, commit_batch(root_, claims_, batch, report_));
+        batch.clear();
+    }
     busy_ = false;
     busy_unproven_ = 0;
     changed_.notify_all();
@@ -481,7 +484,7 @@ DiskStep Committer::step() {
 }
 
 DiskStep Committer::give_up(Error error) noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     broken_ = std::move(error);
     changed_.notify_all();
     return DiskStep::over();

@@ -4,16 +4,15 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/journal.hpp"
@@ -162,26 +161,28 @@ class Committer {
   private:
     [[nodiscard]] DiskStep step();
     [[nodiscard]] DiskStep give_up(Error error) noexcept;
-    [[nodiscard]] bool batch_is_due() const;
+    [[nodiscard]] bool batch_is_due() const REQUIRES(mutex_);
     [[nodiscard]] bool is_synced_with_root(const CommitOrder& order) const;
-    void check_well() const;
+    /// True if no more may be pending before `order`.
+    [[nodiscard]] bool is_full(const CommitOrder& order) const REQUIRES(mutex_);
+    void check_well() const REQUIRES(mutex_);
 
     const ConfinedDir& root_;
     EntryClaims& claims_;
     Report& report_;
     Committed committed_;
     const std::optional<std::uint64_t> mount_;  // mount of the root, if one sync makes all files on it durable
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::vector<CommitOrder> pending_;
-    std::size_t pending_fds_ = 0;
-    std::uint64_t pending_bytes_ = 0;
-    std::uint64_t unproven_ = 0;       // CommitOrder::unproven of all in pending_
-    std::uint64_t busy_unproven_ = 0;  // CommitOrder::unproven of the batch being committed
-    std::chrono::steady_clock::time_point first_pending_;
-    bool busy_ = false;
-    bool hurry_ = false;
-    std::optional<Error> broken_;
+    Mutex mutex_;
+    Condition changed_;
+    std::vector<CommitOrder> pending_ GUARDED_BY(mutex_);
+    std::size_t pending_fds_ GUARDED_BY(mutex_) = 0;
+    std::uint64_t pending_bytes_ GUARDED_BY(mutex_) = 0;
+    std::uint64_t unproven_ GUARDED_BY(mutex_) = 0;       // CommitOrder::unproven of all in pending_
+    std::uint64_t busy_unproven_ GUARDED_BY(mutex_) = 0;  // CommitOrder::unproven of the batch being committed
+    std::chrono::steady_clock::time_point first_pending_ GUARDED_BY(mutex_);
+    bool busy_ GUARDED_BY(mutex_) = false;
+    bool hurry_ GUARDED_BY(mutex_) = false;
+    std::optional<Error> broken_ GUARDED_BY(mutex_);
     DiskTask task_;  // last: it uses the members above
 };
 

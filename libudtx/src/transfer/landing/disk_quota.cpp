@@ -28,13 +28,13 @@ bool is_gone(int error) { return error == ENOENT || error == ENOTDIR || error ==
 
 DiskQuota::Look::Look(std::shared_ptr<DiskQuota> quota, std::uint64_t wanted)
     : quota_(std::move(quota)), wanted_(wanted) {
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     asked_ = quota_->begun_;
 }
 
 DiskQuota::Look::~Look() {
     if (!walk_) return;
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     quota_->end_walk(std::nullopt);
 }
 
@@ -51,7 +51,7 @@ Result<bool> DiskQuota::Look::go_on(const ConfinedDir& top, const DiskSlice& sli
 Result<bool> DiskQuota::Look::begin(const ConfinedDir& top) {
     auto own = top.subdirectory("");
     if (!own) return own.error();
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     if (quota_->finished_ > asked_) {  // a walk that began after the question
         quota_->note_room(wanted_);
         return true;
@@ -65,7 +65,7 @@ Result<bool> DiskQuota::Look::begin(const ConfinedDir& top) {
 }
 
 void DiskQuota::Look::end(bool whole) {
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     if (whole) quota_->finished_ = walk_->number;
     quota_->end_walk(whole ? std::optional(walk_->found) : std::nullopt);
     quota_->note_room(wanted_);
@@ -131,7 +131,7 @@ void DiskQuota::Look::count(const std::string& name, const struct stat& st) {
     const FileId id{st.st_dev, st.st_ino};
     const bool directory = S_ISDIR(st.st_mode);
     if (directory || st.st_nlink == 1 || walk_->linked.insert(id).second) {
-        const std::lock_guard lock(quota_->mutex_);
+        const Lock lock(quota_->mutex_);
         if (quota_->files_.count(id) == 0) walk_->found += bytes_of(st);
     }
     if (!directory) return;
@@ -168,13 +168,13 @@ void DiskQuota::note_room(std::uint64_t bytes) {
 }
 
 bool DiskQuota::is_known(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return fits(bytes) || (bytes >= full_for_ && std::chrono::steady_clock::now() < full_until_);
 }
 
 DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted, bool shared)
     : quota_(std::move(quota)) {
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     const auto [begin, end] = quota_->files_.equal_range({file.st_dev, file.st_ino});
     entry_ = std::find_if(begin, end, [](const auto& at) { return at.second.shards > 0; });
     if (shared && entry_ != end) {
@@ -188,7 +188,7 @@ DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& f
 }
 
 DiskQuota::Charge::~Charge() {
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     if (entry_->second.shards > 0 && --entry_->second.shards > 0) return;
     entry_->second.over = true;
     if (quota_->walking_) return;
@@ -198,7 +198,7 @@ DiskQuota::Charge::~Charge() {
 }
 
 bool DiskQuota::Charge::grow(std::uint64_t bytes) {
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     UnderWay& own = entry_->second;
     if (bytes <= own.bytes) return true;
     if (!quota_->fits(bytes - own.bytes)) return false;
@@ -208,7 +208,7 @@ bool DiskQuota::Charge::grow(std::uint64_t bytes) {
 }
 
 void DiskQuota::Charge::settle(std::uint64_t bytes) {
-    const std::lock_guard lock(quota_->mutex_);
+    const Lock lock(quota_->mutex_);
     if (entry_->second.shards > 1) return;
     quota_->under_way_ = quota_->under_way_ - entry_->second.bytes + bytes;
     entry_->second.bytes = bytes;

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "udtx/result.hpp"
@@ -110,22 +110,23 @@ class DiskQuota {
   private:
     using Time = std::chrono::steady_clock::time_point;
 
-    [[nodiscard]] bool fits(std::uint64_t bytes) const;
-    void end_walk(std::optional<std::uint64_t> found);
+    [[nodiscard]] bool fits(std::uint64_t bytes) const REQUIRES(mutex_);
+    void end_walk(std::optional<std::uint64_t> found) REQUIRES(mutex_);
     /// Records after a look whether `bytes` fit.
-    void note_room(std::uint64_t bytes);
+    void note_room(std::uint64_t bytes) REQUIRES(mutex_);
 
     const std::uint64_t limit_;
-    std::mutex mutex_;             // guards all members below
-    std::uint64_t on_disk_ = 0;    // bytes on disk, without files under way
-    std::uint64_t under_way_ = 0;  // bytes of files under way
-    Files files_;
-    bool whole_ = false;  ///< on_disk_ includes everything that exists; otherwise nothing may be added
-    bool walking_ = false;
-    std::uint64_t begun_ = 0;     // number of walks begun, which is also the number of the latest
-    std::uint64_t finished_ = 0;  // number of the latest walk that reached its end
-    std::uint64_t full_for_ = 0;  // so many bytes did not fit
-    Time full_until_{};           // until then that is believed without a look
+    Mutex mutex_;
+    std::uint64_t on_disk_ GUARDED_BY(mutex_) = 0;    // bytes on disk, without files under way
+    std::uint64_t under_way_ GUARDED_BY(mutex_) = 0;  // bytes of files under way
+    Files files_ GUARDED_BY(mutex_);
+    bool whole_ GUARDED_BY(mutex_) =
+        false;  ///< on_disk_ includes everything that exists; otherwise nothing may be added
+    bool walking_ GUARDED_BY(mutex_) = false;
+    std::uint64_t begun_ GUARDED_BY(mutex_) = 0;     // number of walks begun, which is also the number of the latest
+    std::uint64_t finished_ GUARDED_BY(mutex_) = 0;  // number of the latest walk that reached its end
+    std::uint64_t full_for_ GUARDED_BY(mutex_) = 0;  // so many bytes did not fit
+    Time full_until_ GUARDED_BY(mutex_){};           // until then that is believed without a look
 };
 
 /// True if senders may not fill the whole disk.

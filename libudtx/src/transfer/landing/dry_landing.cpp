@@ -81,13 +81,7 @@ class DryLanding final : public Landing {
           counts_(!options.planned),
           old_(root_, offer_, report),
           claims_(root_),
-          eraser_(root_, true, claims_,
-                  {[&report](const std::string& path) {
-                       report.ended(Ended::erased, path.ends_with('/') ? EntryType::directory : EntryType::file, path,
-                                    0);
-                   },
-                   [&report](const std::string& path, const Error& error) { report.failed(kNoEntry, path, error); },
-                   [&report] { return report.checked(0); }}) {}
+          eraser_(root_, claims_, report, nullptr) {}
 
     void take(ReceiveOp op) override { std::visit(*this, std::move(op)); }
     bool go_on() override {

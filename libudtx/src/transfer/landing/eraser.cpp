@@ -23,12 +23,12 @@ constexpr const char* kIsMountPoint = "is not deleted: it is a mount point";
 
 using Unknown = std::function<void(const std::string& name, int error_number)>;
 
-/// Stops early if `go_on`, which is called for each name, returns false.
+/// Stops early if there is no time to continue.
 std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string>& names, Look look,
-                                    const Unknown& unknown, const std::function<bool()>& go_on) {
+                                    const Unknown& unknown, Report& report) {
     std::vector<ListedEntry> out;
     for (const std::string& name : names) {
-        if (!go_on()) break;
+        if (!report.checked(0)) break;
         ListedEntry entry{name, {}};
         const int error = look_at_entry(directory, name.c_str(), entry.facts, look);
         if (error == 0) {
@@ -55,9 +55,6 @@ bool is_own(int directory) {
 }
 
 }  // namespace
-
-Eraser::Eraser(const ConfinedDir& root, bool dry_run, EntryClaims& claims, EraseCallbacks callbacks)
-    : root_(root), dry_run_(dry_run), claims_(claims), callbacks_(std::move(callbacks)) {}
 
 void Eraser::keep_unsent(const std::string& path) {
     names_.add(path);
@@ -98,7 +95,7 @@ Result<void> Eraser::begin() {
 }
 
 bool Eraser::go_on() {
-    if (!callbacks_.go_on()) return false;
+    if (!report_.checked(0)) return false;
     if (!emptying_.empty()) {
         empty_more();
     } else if (looking_ && looking_->next < looking_->listed.size()) {
@@ -143,7 +140,7 @@ Result<void> Eraser::may_go(int parent, const std::string& name, const std::stri
     if (error == 0 && !names.empty()) error = lacks_rights(fd.get(), path);
     if (error != 0) return io_error("cannot delete", path, error);
     for (const std::string& inside : names) {
-        if (!callbacks_.go_on()) return refusal(path, "is large, and the time is over");
+        if (!report_.checked(0)) return refusal(path, "is large, and the time is over");
         if (auto goes = may_go(fd.get(), inside, path_in(path, inside), depth + 1); !goes) return goes;
     }
     return {};
@@ -154,7 +151,7 @@ Cleared Eraser::clear(int parent, const std::string& leaf, const std::string& pa
     folds_ = claims_.may_fold(split_leaf(path).directory);
     bool gone = begin_emptying(parent, leaf, "", path);
     while (!emptying_.empty()) {
-        if (!callbacks_.go_on()) {
+        if (!report_.checked(0)) {
             emptying_.clear();
             gone = false;
             break;
@@ -162,7 +159,7 @@ Cleared Eraser::clear(int parent, const std::string& leaf, const std::string& pa
         empty_more();
         gone = emptied_;
     }
-    if (gone && !dry_run_ && ::unlinkat(parent, leaf.c_str(), AT_REMOVEDIR) != 0) gone = left(path, errno);
+    if (gone && !dry_run() && ::unlinkat(parent, leaf.c_str(), AT_REMOVEDIR) != 0) gone = left(path, errno);
     return gone ? Cleared::all : erased_ == before ? Cleared::nothing : Cleared::some;
 }
 
@@ -187,19 +184,22 @@ void Eraser::look_through(Spellings spellings) {
     int error = 0;
     UniqueFd fd = root_.open_directory(directory, error);
     // A dry run makes no directories, so this one may be missing.
-    if (!fd && dry_run_) return;
+    if (!fd && dry_run()) return;
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
-    if (error != 0) return callbacks_.failed(directory, io_error("cannot list", directory, error));
+    if (error != 0) {
+        stays(directory, io_error("cannot list", directory, error));
+        return;
+    }
     folds_ = claims_.may_fold(directory);
     Looking found{.spellings = std::move(spellings), .fd = std::move(fd), .listed = {}, .otherwise = {}};
     const auto unknown = [&](const std::string& name, int number) {
         left(path_in(found.spellings.front(), name), number);
     };
-    found.listed = entries_of(found.fd.get(), names, Look::cached, unknown, callbacks_.go_on);
+    found.listed = entries_of(found.fd.get(), names, Look::cached, unknown, report_);
     if (folds_) {
         found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
         if (!found.otherwise->all_numbered()) {
-            found.listed = entries_of(found.fd.get(), names, Look::fresh, unknown, callbacks_.go_on);
+            found.listed = entries_of(found.fd.get(), names, Look::fresh, unknown, report_);
             found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
         }
         for (const std::string& path : found.otherwise->doubtful()) go_into({path});
@@ -222,7 +222,7 @@ void Eraser::look_at_next(Looking& directory) {
     } else if (!erases || is_protected(entry.name, path, entry.facts.is_directory())) {
         return;
     } else if (doubtful) {
-        callbacks_.failed(path, in_doubt(path, directory.otherwise->doubtful().front()));
+        stays(path, in_doubt(path, directory.otherwise->doubtful().front()));
     } else {
         static_cast<void>(remove(directory.fd.get(), entry.name, path));
     }
@@ -240,22 +240,20 @@ bool Eraser::remove(int parent, const std::string& name, const std::string& path
     struct stat st = {};
     if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT || left(path, errno);
     if (has_come(parent, name)) {
-        callbacks_.failed(path, in_doubt(path, path));
-        return false;
+        return stays(path, in_doubt(path, path));
     }
     return S_ISDIR(st.st_mode) ? begin_emptying(parent, name, name, path) : take_away(parent, name, path, false);
 }
 
 bool Eraser::left(const std::string& path, int error_number) {
-    callbacks_.failed(path, io_error("cannot delete", path, error_number));
-    return false;
+    return stays(path, io_error("cannot delete", path, error_number));
 }
 
 int Eraser::lacks_rights(int directory, const std::string& path) {
     const int error = bars_changes(directory);
     if (error != EACCES) return error;
-    if (dry_run_) return is_own(directory) ? 0 : error;
-    return callbacks_.lend(path) ? bars_changes(directory) : error;
+    if (dry_run()) return is_own(directory) ? 0 : error;
+    return lend(path) ? bars_changes(directory) : error;
 }
 
 bool Eraser::take_away(int parent, const std::string& name, const std::string& path, bool directory) {
@@ -263,16 +261,16 @@ bool Eraser::take_away(int parent, const std::string& name, const std::string& p
         return ::unlinkat(parent, name.c_str(), directory ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
     };
     int error = 0;
-    if (dry_run_) {
+    if (dry_run()) {
         error = parent < 0 ? 0 : lacks_rights(parent, split_leaf(path).directory);
         if (error == 0 && parent >= 0) error = bars_removal(parent, name);
     } else {
         error = attempt();
-        if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = attempt();
+        if (error == EACCES && lend(split_leaf(path).directory)) error = attempt();
     }
     if (error != 0) return left(path, error);
     ++erased_;
-    callbacks_.erased(directory ? path + '/' : path);
+    report_.ended(Ended::erased, directory ? EntryType::directory : EntryType::file, directory ? path + '/' : path, 0);
     return true;
 }
 
@@ -284,8 +282,8 @@ int Eraser::list(int parent, const std::string& leaf, const std::string& path, U
         struct stat st = {};
         const bool own = ::fstatat(parent, leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == ::geteuid();
         // A dry run cannot open the directory up, so what is in it stays unknown.
-        if (dry_run_ && own) return 0;
-        if (!callbacks_.lend(path)) return EACCES;
+        if (dry_run() && own) return 0;
+        if (!lend(path)) return EACCES;
         fd.reset(open_entry(parent, leaf.c_str(), kOpen));
     }
     int error = fd ? 0 : errno;
@@ -299,8 +297,7 @@ bool Eraser::begin_emptying(int parent, const std::string& leaf, std::string nam
     int error = emptying_.size() < kMaxEraseDepth ? 0 : ELOOP;
     // What is mounted there belongs to someone else, even if an administrator forgot to exclude it.
     if (is_mount_point(parent, leaf)) {
-        callbacks_.failed(path, refusal(path, kIsMountPoint));
-        return false;
+        return stays(path, refusal(path, kIsMountPoint));
     }
     if (error == 0) error = list(parent, leaf, path, fd, names);
     if (error != 0) return left(path, error);

@@ -12,6 +12,8 @@
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/quirks/folded_names.hpp"
+#include "transfer/landing/lent_rights.hpp"
+#include "transfer/landing/report.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
 #include "udtx/result.hpp"
@@ -58,24 +60,16 @@ class NameSet {
 
 // --delete at the receiver: deletes what the sender does not have, in the directories that were sent.
 
-struct EraseCallbacks {
-    /// An entry was deleted, or would be in a dry run.
-    std::function<void(const std::string& path)> erased;  ///< the path of a directory ends in `/`
-    std::function<void(const std::string& path, const Error& error)> failed;
-    /// False: there is no time to continue.
-    std::function<bool()> go_on = [] { return true; };
-    /// Opens up a directory that denies its owner access. False: it could not.
-    std::function<bool(const std::string& directory)> lend = [](const std::string&) { return false; };
-};
-
 /// What became of the contents of a directory that were to be deleted.
 enum class Cleared : std::uint8_t { all, some, nothing };
 
 /// Collects what the sender has, and then deletes the rest.
 class Eraser {
   public:
-    /// `claims` records which entries arrived in this run. It and `root` must outlive this object.
-    Eraser(const ConfinedDir& root, bool dry_run, EntryClaims& claims, EraseCallbacks callbacks);
+    /// `claims` records which entries arrived in this run. `lent` opens up directories that deny their owner access;
+    /// null: a dry run. All of them must outlive this object.
+    Eraser(const ConfinedDir& root, EntryClaims& claims, Report& report, LentRights* lent)
+        : root_(root), claims_(claims), report_(report), lent_(lent) {}
 
     /// Call it for every name that the sender has. `directory`: the sender names everything in it too.
     void keep(const std::string& path, bool directory);
@@ -134,7 +128,14 @@ class Eraser {
     bool begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path);
     /// Deletes the next entry of the deepest directory that is being emptied, or that directory itself.
     void empty_more();
+    [[nodiscard]] bool dry_run() const noexcept { return lent_ == nullptr; }
+    /// Opens a directory up. False: it could not.
+    [[nodiscard]] bool lend(const std::string& directory) const { return lent_ != nullptr && lent_->lend(directory); }
     /// Reports as a failure that the entry stays. Returns false.
+    bool stays(const std::string& path, const Error& why) {
+        report_.failed(kNoEntry, path, why);
+        return false;
+    }
     bool left(const std::string& path, int error_number);
     /// Deletes a file, a link or an empty directory. True: it is gone.
     bool take_away(int parent, const std::string& name, const std::string& path, bool directory);
@@ -143,9 +144,9 @@ class Eraser {
     [[nodiscard]] bool has_come(int parent, const std::string& name) const;
 
     const ConfinedDir& root_;
-    bool dry_run_;
     EntryClaims& claims_;
-    EraseCallbacks callbacks_;
+    Report& report_;
+    LentRights* lent_;
     NameSet names_;
     NameSet directories_;  // names in names_ that are directories at the sender
     FoldedNames folded_;   // names in names_ that the file system may list with another spelling

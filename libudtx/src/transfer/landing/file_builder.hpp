@@ -12,7 +12,7 @@
 
 #include "base/lifecycle.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/landing/holdings.hpp"
+#include "transfer/landing/old_content.hpp"
 #include "transfer/landing/target_tree.hpp"
 
 namespace udtx::transfer {

@@ -62,7 +62,7 @@ void LandingReport::ended(Ended how, EntryType type, const std::string& path, st
 }
 
 void LandingReport::failed(std::uint64_t index, const std::string& path, const Error& error) {
-    job.fail({path, error.code, error.message});
+    job.fail(path, error);
     // The sender knows its own failures.
     if (error.code == ErrorCode::not_sent) return;
     const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
@@ -105,7 +105,7 @@ void LandingReport::confirm(const message::Confirm& confirm) {
 void LandingReport::note_released(std::uint64_t bytes) {
     bool worth_telling = false;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         news_.released_bytes += bytes;
         worth_telling = news_.released_bytes >= kReleasedAtOnce;
     }
@@ -113,10 +113,11 @@ void LandingReport::note_released(std::uint64_t bytes) {
 }
 
 void LandingReport::tell_released() {
-    const bool any = [this] {
-        const std::lock_guard lock(mutex_);
-        return news_.released_bytes > 0;
-    }();
+    bool any = false;
+    {
+        const Lock lock(mutex_);
+        any = news_.released_bytes > 0;
+    }
     if (any) wake();
 }
 
@@ -129,7 +130,7 @@ LandingReport::News LandingReport::take(Lists lists) {
     News out;
     bool room = false;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         const bool had_room = room_for_more();
         woken_ = false;
         out = std::exchange(news_, {});

@@ -6,13 +6,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/bounded_queue.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
@@ -110,21 +110,21 @@ class LandingReport final : public Report {
     template <class Fn>
     void edit(Fn&& fn) {
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             fn(news_);
             if (std::exchange(woken_, true)) return;
         }
         try {
             waker_.wake();
         } catch (...) {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             woken_ = false;
             throw;
         }
     }
     /// True if the lists have room. An operation adds all of its reports, but no operation is started without room.
     [[nodiscard]] bool has_room() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return room_for_more();
     }
     /// Which lists go into the stream besides the urgent news. The stream must have room for them.
@@ -138,15 +138,15 @@ class LandingReport final : public Report {
     JobReport& job;
 
   private:
-    [[nodiscard]] bool room_for_more() const;
+    [[nodiscard]] bool room_for_more() const REQUIRES(mutex_);
 
     LateWaker& waker_;
     const ReceiveQueue& queue_;
     std::atomic<std::uint64_t> arrived_{0};
     std::function<void()> room_;
-    mutable std::mutex mutex_;
-    News news_;
-    bool woken_ = false;
+    mutable Mutex mutex_;
+    News news_ GUARDED_BY(mutex_);
+    bool woken_ GUARDED_BY(mutex_) = false;
 };
 
 // Takes the received data. The protocol thread requests one operation after the other.

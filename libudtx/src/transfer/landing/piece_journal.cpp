@@ -50,11 +50,11 @@ void PieceJournal::submit(const std::string& path, const TempFile& file, Unsynce
     if (!batch.fd) return;
     unsynced.journaled = true;
     journal_.begin_partial(path, unsynced.shared);
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-        const bool room = pending_bytes_ == 0 || pending_bytes_ + batch.bytes <= kMaxPendingBytes;
-        return broken_ || (room && queue_.size() < max_batches_);
-    });
+    const Lock lock(mutex_);
+    const auto is_full = [&]() REQUIRES(mutex_) {
+        return queue_.size() >= max_batches_ || (pending_bytes_ > 0 && pending_bytes_ + batch.bytes > kMaxPendingBytes);
+    };
+    while (!broken_ && is_full()) changed_.wait(mutex_);
     check_well();
     pending_bytes_ += batch.bytes;
     queue_.push_back(std::move(batch));
@@ -62,8 +62,8 @@ void PieceJournal::submit(const std::string& path, const TempFile& file, Unsynce
 }
 
 void PieceJournal::flush() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return broken_ || (queue_.empty() && !busy_); });
+    const Lock lock(mutex_);
+    while (!broken_ && (!queue_.empty() || busy_)) changed_.wait(mutex_);
     check_well();
 }
 
@@ -72,18 +72,19 @@ void PieceJournal::check_well() const {
 }
 
 DiskStep PieceJournal::step() {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (queue_.empty()) return DiskStep::rest();
     const Batch batch = std::move(queue_.front());
     queue_.pop_front();
     busy_ = true;
-    lock.unlock();
-    // A failed sync is final: these pieces are sent again. If the disk cannot sync, another run checks the hashes.
-    if (const int failed = sync_data(batch.fd.get()); failed == 0 || knows_no_sync(failed)) {
-        journal_.add_pieces(batch.path, batch.pieces);
-        journal_.flush();
+    {
+        const Unlock unlocked(mutex_);
+        // A failed sync is final: these pieces are sent again. If the disk cannot sync, another run checks the hashes.
+        if (const int failed = sync_data(batch.fd.get()); failed == 0 || knows_no_sync(failed)) {
+            journal_.add_pieces(batch.path, batch.pieces);
+            journal_.flush();
+        }
     }
-    lock.lock();
     busy_ = false;
     pending_bytes_ -= batch.bytes;
     changed_.notify_all();
@@ -91,7 +92,7 @@ DiskStep PieceJournal::step() {
 }
 
 DiskStep PieceJournal::give_up(Error error) noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     broken_ = std::move(error);
     changed_.notify_all();
     return DiskStep::over();

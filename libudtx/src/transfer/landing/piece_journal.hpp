@@ -1,14 +1,13 @@
 // Records for another run which pieces of files under construction are durable. A task syncs them first.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/journal.hpp"
 #include "transfer/landing/temp_file.hpp"
@@ -59,17 +58,17 @@ class PieceJournal {
     void flush();
     [[nodiscard]] DiskStep step();
     [[nodiscard]] DiskStep give_up(Error error) noexcept;
-    void check_well() const;
+    void check_well() const REQUIRES(mutex_);
 
     const ConfinedDir& root_;
     ResumeJournal& journal_;
     const std::size_t max_batches_;  // each batch has a descriptor
-    std::mutex mutex_;               // guards the members below
-    std::condition_variable changed_;
-    std::deque<Batch> queue_;
-    std::uint64_t pending_bytes_ = 0;
-    bool busy_ = false;
-    std::optional<Error> broken_;
+    Mutex mutex_;
+    Condition changed_;
+    std::deque<Batch> queue_ GUARDED_BY(mutex_);
+    std::uint64_t pending_bytes_ GUARDED_BY(mutex_) = 0;
+    bool busy_ GUARDED_BY(mutex_) = false;
+    std::optional<Error> broken_ GUARDED_BY(mutex_);
     DiskTask task_;  // last: it uses the members above
 };
 

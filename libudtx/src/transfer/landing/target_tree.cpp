@@ -76,14 +76,7 @@ TargetTree::TargetTree(ConfinedDir root_directory, const message::Offer& agreed,
         change.mode = mode;
         shared.defer(path, std::move(change));
     });
-    if (offer.erase) {
-        eraser.emplace(
-            root, false, claims,
-            EraseCallbacks{[this](const std::string& path) { note_erased(path); },
-                           [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
-                           [this] { return report.checked(0); },
-                           [this](const std::string& directory) { return lent.lend(directory); }});
-    }
+    if (offer.erase) eraser.emplace(root, claims, *this, &lent);
     if (run.journal != nullptr) journal.emplace(root, *run.journal);
     committer_.emplace(root, claims, report,
                        [this](const auto& orders, const auto& batch) { on_committed(orders, batch); });
@@ -139,9 +132,9 @@ void TargetTree::note_own(const std::string& path) {
     if (old.look(path, st)) own_files.add(path, FileId::of(st));
 }
 
-void TargetTree::note_erased(const std::string& path) {
-    unsynced.note(split_leaf(path.substr(0, path.find_last_not_of('/') + 1)).directory);
-    report.ended(Ended::erased, path.ends_with('/') ? EntryType::directory : EntryType::file, path, 0);
+void TargetTree::ended(Ended how, EntryType type, const std::string& path, std::uint64_t size) {
+    if (how == Ended::erased) unsynced.note(split_leaf(path.substr(0, path.find_last_not_of('/') + 1)).directory);
+    report.ended(how, type, path, size);
 }
 
 bool TargetTree::stays(int error_number) const {

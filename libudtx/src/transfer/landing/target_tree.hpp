@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/journal.hpp"
@@ -39,17 +39,17 @@ class NamesUnderWay {
   public:
     /// False: the file is under way already.
     [[nodiscard]] bool begin(std::string_view path) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return keys_.insert(path_key(path)).second;
     }
     void end(std::string_view path) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         keys_.erase(path_key(path));
     }
 
   private:
-    std::mutex mutex_;
-    std::unordered_set<std::uint64_t> keys_;
+    Mutex mutex_;
+    std::unordered_set<std::uint64_t> keys_ GUARDED_BY(mutex_);
 };
 
 // The files that this run wrote or verified. A hard link of the transfer may lead only to one of them. Any other file
@@ -63,18 +63,18 @@ class OwnFiles {
 
     void add(const std::string& path, const FileId& is) {
         const std::uint64_t key = key_for(path, is);
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!asked_) files_.add(key);
     }
     /// True if the file that has this name now is one of them. False also if there were too many files to store.
     [[nodiscard]] bool has(const std::string& path, const FileId& is) {
         const std::uint64_t key = key_for(path, is);
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         asked_ = true;
         return files_.has(key);
     }
     [[nodiscard]] std::uint64_t held() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return files_.held();
     }
 
@@ -86,9 +86,9 @@ class OwnFiles {
     }
 
     EntryClaims& claims_;
-    mutable std::mutex mutex_;
-    NameSet files_;
-    bool asked_ = false;
+    mutable Mutex mutex_;
+    NameSet files_ GUARDED_BY(mutex_);
+    bool asked_ GUARDED_BY(mutex_) = false;
 };
 
 // Changes of mode, time, owner and attributes of existing files that have several names. Names that are not of this
@@ -177,7 +177,7 @@ struct TreeRun {
 };
 
 /// For the writer's task, except what on_committed() uses.
-class TargetTree {
+class TargetTree final : public Report {
   public:
     /// `agreed`, `options` and `report` must outlive this object. `agreed`: the result of agreed().
     TargetTree(ConfinedDir root, const message::Offer& agreed, const LandingOptions& options, TreeRun run,
@@ -258,7 +258,16 @@ class TargetTree {
   private:
     void on_committed(const std::vector<CommitOrder>& orders, const CommittedBatch& batch);
     void on_named(const CommitOrder& order, CommitState state);
-    void note_erased(const std::string& path);
+    // As the eraser's report. What it deletes needs a sync.
+    void ended(Ended how, EntryType type, const std::string& path, std::uint64_t size) override;
+    void failed(std::uint64_t index, const std::string& path, const Error& error) override { fail(index, path, error); }
+    void lacks(EntryType type, Belonging what, const std::string& path, int error_number) override {
+        report.lacks(type, what, path, error_number);
+    }
+    void kept(std::uint64_t bytes) override { report.kept(bytes); }
+    bool checked(std::uint64_t bytes) override { return report.checked(bytes); }
+    void warn(const std::string& text) override { report.warn(text); }
+    void fatal(const Error& error) override { report.fatal(error); }
     /// Deletes the directory that a commit has replaced.
     [[nodiscard]] DeleteReplaced remove_replaced(const std::string& path);
 

@@ -17,7 +17,7 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/disk_quota.hpp"
 #include "transfer/landing/file_builder.hpp"
-#include "transfer/landing/holdings.hpp"
+#include "transfer/landing/old_content.hpp"
 #include "transfer/landing/target_tree.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"

@@ -32,7 +32,7 @@ Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
 }
 
 void ReceiptWriter::note(const Message& message) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (const auto* offer = std::get_if<message::Offer>(&message)) {
         hashes_.emplace(offer->hash);
         write(first_line(offer->hash));
@@ -41,9 +41,6 @@ void ReceiptWriter::note(const Message& message) {
         return;
     }
     if (!hashes_) return;
-    const auto announce = [this](const std::vector<Extent>& extents) {
-        unhashed_.insert(unhashed_.end(), extents.begin(), extents.end());
-    };
     if (const auto* job = std::get_if<message::Job>(&message)) run_ = job->run;
     if (const auto* digests = std::get_if<message::Digests>(&message)) return add_digests(*digests);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return announce(extents->extents);
@@ -54,6 +51,10 @@ void ReceiptWriter::note(const Message& message) {
         if (end->status == FileStatus::ok) end_file(end->index, end->digest);
         if (end->status == FileStatus::kept) kept_.push_back(file_);
     }
+}
+
+void ReceiptWriter::announce(const std::vector<Extent>& extents) {
+    unhashed_.insert(unhashed_.end(), extents.begin(), extents.end());
 }
 
 void ReceiptWriter::begin_entry(const message::Entry& m) {
@@ -107,7 +108,7 @@ Result<void> ReceiptWriter::hash_kept(const ReceiptEntry& kept, int fd) {
 }
 
 Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!hashes_) return Error{ErrorCode::file_io, "there is nothing to write a receipt of"};
     for (const ReceiptEntry& kept : kept_) {
         const UniqueFd fd = open_kept(kept.path);

@@ -6,7 +6,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/state_access.hpp"
+#include "base/thread_safety.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
@@ -53,26 +53,28 @@ class ReceiptWriter {
     };
 
     explicit ReceiptWriter(NewVersion file) : output_(std::move(file)) {}
-    void begin_entry(const message::Entry& m);
-    void add_digests(const message::Digests& m);
-    void end_file(std::uint64_t index, const Digest& digest);
+    void announce(const std::vector<Extent>& extents) REQUIRES(mutex_);
+    void begin_entry(const message::Entry& m) REQUIRES(mutex_);
+    void add_digests(const message::Digests& m) REQUIRES(mutex_);
+    void end_file(std::uint64_t index, const Digest& digest) REQUIRES(mutex_);
     /// Hashes the file's present content on the disk.
-    Result<void> hash_kept(const ReceiptEntry& kept, int fd);
-    void write(std::string_view line);
-    void write_out();
+    Result<void> hash_kept(const ReceiptEntry& kept, int fd) REQUIRES(mutex_);
+    void write(std::string_view line) REQUIRES(mutex_);
+    void write_out() REQUIRES(mutex_);
 
     NewVersion output_;
-    std::mutex mutex_;  // guards the members below
-    std::optional<Hashes> hashes_;
-    std::string buffer_;
-    int error_ = 0;
-    std::uint64_t written_ = 0;
+    Mutex mutex_;
+    std::optional<Hashes> hashes_ GUARDED_BY(mutex_);
+    std::string buffer_ GUARDED_BY(mutex_);
+    int error_ GUARDED_BY(mutex_) = 0;
+    std::uint64_t written_ GUARDED_BY(mutex_) = 0;
 
-    ReceiptEntry file_;               // the latest
-    std::deque<Extent> unhashed_;     // extents of it that have no digest yet
-    std::vector<ReceiptEntry> kept_;  // files, or parts, that were not sent, since the receiver has their content
-    std::vector<std::uint64_t> failed_;
-    std::uint64_t run_ = 0;  // of the shard's job
+    ReceiptEntry file_ GUARDED_BY(mutex_);            // the latest
+    std::deque<Extent> unhashed_ GUARDED_BY(mutex_);  // extents of it that have no digest yet
+    std::vector<ReceiptEntry> kept_
+        GUARDED_BY(mutex_);  // files, or parts, that were not sent, since the receiver has their content
+    std::vector<std::uint64_t> failed_ GUARDED_BY(mutex_);
+    std::uint64_t run_ GUARDED_BY(mutex_) = 0;  // of the shard's job
     std::atomic<bool> claimed_{false};
 };
 

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kTurn{100};
 void JobWatch::press(Instant now, const std::optional<Error>& reason, Duration within) {
     std::optional<Error> why;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (life_.goes_on() && reason) {
             life_.enter(JobStage::stopping);
             why = cancelled_ = reason;
@@ -30,13 +30,15 @@ void JobWatch::press(Instant now, const std::optional<Error>& reason, Duration w
 
 void TurnThread::start(std::function<bool()> turn) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         stopped_ = false;
     }
     const auto run = [this, turn = std::move(turn)] {
         while (turn()) {
-            std::unique_lock lock(mutex_);
-            changed_.wait_for(lock, kTurn, [this] { return woken_ || stopped_; });
+            const auto until = std::chrono::steady_clock::now() + kTurn;
+            const Lock lock(mutex_);
+            while (!woken_ && !stopped_ && changed_.wait_until(mutex_, until)) {
+            }
             if (stopped_) return;
             woken_ = false;
         }
@@ -50,14 +52,14 @@ void TurnThread::start(std::function<bool()> turn) {
 }
 
 void TurnThread::wake() noexcept {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     woken_ = true;
     changed_.notify_all();
 }
 
 void TurnThread::stop() noexcept {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         stopped_ = true;
         changed_.notify_all();
     }

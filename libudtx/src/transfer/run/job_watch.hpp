@@ -2,17 +2,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <tuple>
 #include <utility>
 #include <variant>
 
+#include "base/thread_safety.hpp"
 #include "proto/application.hpp"
 #include "transfer/close_codes.hpp"
 #include "transfer/job/job.hpp"
@@ -58,7 +57,7 @@ class JobWatch {
     [[nodiscard]] Duration elapsed() const { return (job_over() ? over_at_->load() : monotonic_now()) - start_; }
     [[nodiscard]] Duration idle() const noexcept { return idle_; }
     [[nodiscard]] std::optional<Error> cancelled() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return cancelled_;
     }
 
@@ -75,11 +74,11 @@ class JobWatch {
     std::atomic<Duration> idle_{};
     StallWatch stall_;
 
-    mutable std::mutex mutex_;  // guards the members below
-    JobLife life_;
-    std::optional<Error> cancelled_;  // why
-    Instant cancelled_at_{};
-    Result<void> receipt_status_;
+    mutable Mutex mutex_;
+    JobLife life_ GUARDED_BY(mutex_);
+    std::optional<Error> cancelled_ GUARDED_BY(mutex_);  // why
+    Instant cancelled_at_ GUARDED_BY(mutex_){};
+    Result<void> receipt_status_ GUARDED_BY(mutex_);
 };
 
 /// A thread that watches a transfer or a server, several times a second.
@@ -99,10 +98,10 @@ class TurnThread {
     void stop() noexcept;
 
   private:
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable changed_;
-    bool woken_ = false;
-    bool stopped_ = false;
+    Mutex mutex_;
+    Condition changed_;
+    bool woken_ GUARDED_BY(mutex_) = false;
+    bool stopped_ GUARDED_BY(mutex_) = false;
     std::thread thread_;
 };
 

@@ -1,12 +1,11 @@
 #include "udtx/transfer/transfer.hpp"
+#include "base/thread_safety.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <variant>
@@ -62,7 +61,7 @@ class Awaited final : public io::SingleConnection {
 
     void begin() override {
         driver().on_trouble([this, self = shared_from_this()](const Error& why, bool over) {
-            const std::lock_guard lock(failing_);
+            const Lock lock(failing_);
             if (over) failed_ = why;
         });
         // A second peer with the key is accepted only to be told to try again.
@@ -74,7 +73,7 @@ class Awaited final : public io::SingleConnection {
     [[nodiscard]] bool taken() const noexcept { return taken_; }
     /// Why no peer can come any more; nullopt: one can. Any thread.
     [[nodiscard]] std::optional<Error> failed() const {
-        const std::lock_guard lock(failing_);
+        const Lock lock(failing_);
         return failed_;
     }
 
@@ -101,8 +100,8 @@ class Awaited final : public io::SingleConnection {
 
     const LogSink log_;
     std::atomic<bool> taken_{false};
-    mutable std::mutex failing_;  // guards failed_
-    std::optional<Error> failed_;
+    mutable Mutex failing_;
+    std::optional<Error> failed_ GUARDED_BY(failing_);
 };
 
 /// What a Transfer has: a protocol thread, the connection to the other end, a job, and the thread that watches them.
@@ -189,7 +188,7 @@ class TransferState final : public JobWatch {
     void keep(const std::optional<ReceiptFile>& receipt) { receipt_ = receipt; }
     /// Records missing sources that a sender reports; protocol thread.
     void note_missing(const std::vector<message::Sources::Missing>& missing) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         for (const auto& source : missing) {
             missing_.push_back({source.path, ErrorCode::file_io, "sender: " + source.reason});
         }
@@ -204,14 +203,17 @@ class TransferState final : public JobWatch {
         receiver_ = dynamic_cast<ReceiveJob*>(job_.get());
         probe_ = dynamic_cast<ProbeJob*>(job_.get());
         start_ = monotonic_now();
-        life_.enter(JobStage::running);
+        {
+            const Lock lock(mutex_);
+            life_.enter(JobStage::running);
+        }
         // The connection does not own its handler: the handler is destroyed before the protocol thread.
         const std::shared_ptr<proto::ConnectionHandler> unowned(std::shared_ptr<void>(), job_.get());
         connection_ = make_connection_(unowned, [this](proto::Connection& connection, proto::Waker waker) {
             const Instant now = monotonic_now();
             handshake_ = now - connection.started();
             job_->set_waker(std::move(waker));
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             if (wanted_cap_) receiver_->set_cap(now, connection, *wanted_cap_);
         });
         connection_->begin();
@@ -259,7 +261,7 @@ class TransferState final : public JobWatch {
         if (!why_not) why_not = awaited_->failed();
         if (!why_not && now - start_ < times_.peer) return false;
         if (!awaited_->close_door()) return false;
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         nobody_ =
             why_not.value_or(Error{ErrorCode::timeout, "no client connected within " + elapsed_text(times_.peer)});
         return true;
@@ -288,7 +290,7 @@ class TransferState final : public JobWatch {
                 [[fallthrough]];
             case Finishing::publish: {
                 if (events_.progress) events_.progress(job_->progress());
-                const std::lock_guard lock(mutex_);
+                const Lock lock(mutex_);
                 life_.enter(JobStage::ended);
                 finishing_ = Finishing::tell;
                 changed_.notify_all();
@@ -306,9 +308,14 @@ class TransferState final : public JobWatch {
                 break;
         }
         // No call is added after the transfer is done.
-        while (!when_done_.empty()) {
-            const auto call = std::move(when_done_.front());
-            when_done_.pop_front();
+        for (;;) {
+            std::function<void()> call;
+            {
+                const Lock lock(mutex_);
+                if (when_done_.empty()) return;
+                call = std::move(when_done_.front());
+                when_done_.pop_front();
+            }
             call();
         }
     }
@@ -319,7 +326,11 @@ class TransferState final : public JobWatch {
         try {
             const Outcome outcome = job_->result();
             const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
-            const bool nothing = !confirmed || nobody_;
+            bool nothing = !confirmed;
+            {
+                const Lock lock(mutex_);
+                nothing = nothing || nobody_;
+            }
             if (outcome.dry_run || nothing) receipt_->discard();
             if (outcome.dry_run) return;
             settled =
@@ -331,13 +342,13 @@ class TransferState final : public JobWatch {
             receipt_->discard();
             settled = out_of_memory();
         }
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         receipt_status_ = std::move(settled);
     }
 
     [[nodiscard]] Outcome outcome() const {
         Outcome outcome = job_->result();
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (nobody_) outcome.status = *nobody_;
         // The job of a cancelled transfer that cannot end reports no error yet.
         if (cancelled_ && !done() && outcome.status.ok()) outcome.status = *cancelled_;
@@ -377,11 +388,11 @@ class TransferState final : public JobWatch {
     std::atomic<Finishing> finishing_{Finishing::settle};
     std::atomic<Duration> handshake_{};
 
-    mutable std::condition_variable changed_;  // with mutex_, which guards the members below
-    std::optional<Rate> wanted_cap_;           // receive rate, for a connection that does not exist yet
-    std::optional<Error> nobody_;              // why no peer connected
-    std::vector<FailedFile> missing_;
-    std::deque<std::function<void()>> when_done_;
+    mutable Condition changed_;                          // with mutex_
+    std::optional<Rate> wanted_cap_ GUARDED_BY(mutex_);  // receive rate, for a connection that does not exist yet
+    std::optional<Error> nobody_ GUARDED_BY(mutex_);     // why no peer connected
+    std::vector<FailedFile> missing_ GUARDED_BY(mutex_);
+    std::deque<std::function<void()>> when_done_ GUARDED_BY(mutex_);
 
     TurnThread turns_;  // last: it uses the members above
 };
@@ -396,21 +407,24 @@ Outcome Transfer::outcome() const { return state_->outcome(); }
 bool Transfer::done() const noexcept { return state_->done(); }
 
 bool Transfer::wait(std::chrono::milliseconds at_most) const {
-    std::unique_lock lock(state_->mutex_);
-    return state_->changed_.wait_for(lock, at_most, [this] { return done(); });
+    const auto until = std::chrono::steady_clock::now() + at_most;
+    const Lock lock(state_->mutex_);
+    while (!done() && state_->changed_.wait_until(state_->mutex_, until)) {
+    }
+    return done();
 }
 
 Outcome Transfer::wait() const {
     {
-        std::unique_lock lock(state_->mutex_);
-        state_->changed_.wait(lock, [this] { return done(); });
+        const Lock lock(state_->mutex_);
+        while (!done()) state_->changed_.wait(state_->mutex_);
     }
     return outcome();
 }
 
 void Transfer::when_done(std::function<void()> call) {
     {
-        const std::lock_guard lock(state_->mutex_);
+        const Lock lock(state_->mutex_);
         if (!done()) return state_->when_done_.push_back(std::move(call));
     }
     call();
@@ -419,7 +433,7 @@ void Transfer::when_done(std::function<void()> call) {
 void Transfer::cancel(ErrorCode code, const std::string& reason) {
     const Error why{code, reason};
     {
-        const std::lock_guard lock(state_->mutex_);
+        const Lock lock(state_->mutex_);
         if (done()) return;
         if (state_->life_.goes_on()) {
             state_->life_.enter(JobStage::stopping);
@@ -434,7 +448,7 @@ void Transfer::cancel(ErrorCode code, const std::string& reason) {
 std::optional<Error> Transfer::cancelled() const { return state_->cancelled(); }
 
 bool Transfer::stuck() const noexcept {
-    const std::lock_guard lock(state_->mutex_);
+    const Lock lock(state_->mutex_);
     return state_->life_ == JobStage::closing && !state_->job_over() &&
            monotonic_now() - state_->cancelled_at_ >= state_->times_.wind_up + kCloseWithin;
 }
@@ -444,7 +458,7 @@ void Transfer::set_max_rate(Rate rate) {
     ReceiveJob* const receiver = state_->receiver_;
     if (receiver == nullptr) return state_->connection_->set_max_rate(rate);
     {
-        const std::lock_guard lock(state_->mutex_);
+        const Lock lock(state_->mutex_);
         state_->wanted_cap_ = rate;
     }
     state_->connection_->act(

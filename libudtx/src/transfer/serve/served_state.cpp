@@ -42,7 +42,7 @@ ServedState::ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Conn
 }
 
 void ServedState::give_way(ErrorCode code, std::string why) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!way_given_) way_given_ = Error{code, std::move(why)};
 }
 
@@ -72,7 +72,7 @@ void ServedState::turn(Instant now, Duration patience) {
     if (job_over()) return;
     std::optional<Error> why;
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         why = way_given_;
     }
     if (!why) why = impatience(now, patience);
@@ -97,13 +97,13 @@ std::optional<Error> ServedState::impatience(Instant now, Duration patience) con
 void ServedState::keep_stats(const proto::Connection& connection) {
     streams_held_ = connection.held_bytes();
     ConnectionStats stats = connection.stats();
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stats_ = std::move(stats);
 }
 
 void ServedState::settle() {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (life_ == JobStage::ended) return;
     }
     const ReceiveJob* receiver = job_->receiver();
@@ -118,7 +118,7 @@ void ServedState::settle() {
                 [receiver](const std::string& path) { return receiver->open_delivered(path); });
         }
     }
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     receipt_status_ = std::move(settled);
     life_.enter(JobStage::ended);
 }
@@ -149,7 +149,7 @@ ServedTransfer::Kind ServedTransfer::kind() const {
 bool ServedTransfer::sends() const { return state_->job_->sender() != nullptr; }
 bool ServedTransfer::refused() const { return state_->job_->refused(); }
 bool ServedTransfer::done() const noexcept {
-    const std::lock_guard lock(state_->mutex_);
+    const Lock lock(state_->mutex_);
     return state_->life_ == JobStage::ended;
 }
 Progress ServedTransfer::progress() const { return state_->job_->progress(); }
@@ -157,13 +157,13 @@ Progress ServedTransfer::progress() const { return state_->job_->progress(); }
 Outcome ServedTransfer::outcome() const {
     Outcome outcome = state_->job_->result();
     outcome.exact = state_->job_over();
-    const std::lock_guard lock(state_->mutex_);
+    const Lock lock(state_->mutex_);
     outcome.receipt = state_->receipt_status_;
     return outcome;
 }
 
 std::optional<ConnectionStats> ServedTransfer::stats() const {
-    const std::lock_guard lock(state_->mutex_);
+    const Lock lock(state_->mutex_);
     return state_->stats_;
 }
 
@@ -180,7 +180,7 @@ void ServedTransfer::set_max_rate(Rate rate) const {
     if (!proto::may_cap(rate)) return;
     rate = std::min(rate, state_->most_);
     {
-        const std::lock_guard lock(state_->mutex_);
+        const Lock lock(state_->mutex_);
         if (rate == state_->cap_) return;
         state_->cap_ = rate;
     }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/thread_safety.hpp"
 #include "io/protocol_thread.hpp"
 #include "proto/application.hpp"
 #include "transfer/job/served_job.hpp"
@@ -46,7 +47,7 @@ class ServedState final : public JobWatch,
     void give_way(ErrorCode code, std::string why);
     /// True if it is over, or will be soon.
     [[nodiscard]] bool leaves() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return job_over() || way_given_;
     }
     void cancel(ErrorCode code, const std::string& reason);
@@ -85,10 +86,9 @@ class ServedState final : public JobWatch,
     Instant heard_at_;                            // time when heard_ last changed
     std::atomic<std::uint64_t> streams_held_{0};  // memory of the connection, when last sampled
 
-    // mutex_ guards the members below
-    Rate cap_;  // as the job knows it
-    std::optional<ConnectionStats> stats_;
-    std::optional<Error> way_given_;  // why
+    Rate cap_ GUARDED_BY(mutex_);  // as the job knows it
+    std::optional<ConnectionStats> stats_ GUARDED_BY(mutex_);
+    std::optional<Error> way_given_ GUARDED_BY(mutex_);  // why
 
     std::unique_ptr<ServedJob> job_;  // destroyed first: its threads use the members above
 };

@@ -1,13 +1,12 @@
 #include "udtx/transfer/server.hpp"
+#include "base/thread_safety.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -66,7 +65,7 @@ class ServerState {
         reserve_descriptors(reserved_);
         if (options_.log && protocol_.size() > 1) {
             options_.log = [this, log = std::move(options_.log)](LogLevel level, const std::string& text) {
-                const std::lock_guard lock(logging_);
+                const Lock lock(logging_);
                 log(level, text);
             };
         }
@@ -77,8 +76,11 @@ class ServerState {
     }
 
     Result<void> start() {
-        const std::lock_guard starting(starting_);
-        if (started_) return Error{ErrorCode::invalid_argument, "the server was started before"};
+        const Lock starting(starting_);
+        {
+            const Lock lock(mutex_);
+            if (started_) return Error{ErrorCode::invalid_argument, "the server was started before"};
+        }
         for (const auto& thread : protocol_) listen(*thread);
         note_started(true);
         auto started = or_error([this] { return start_threads(); });
@@ -91,7 +93,7 @@ class ServerState {
 
     void drain() {
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             if (life_.goes_on()) life_.enter(JobStage::stopping);
         }
         turns_->wake();
@@ -103,7 +105,7 @@ class ServerState {
     }
 
     Result<void> set_credentials(const Credentials& credentials) {
-        const std::lock_guard keying(keying_);
+        const Lock keying(keying_);
         std::vector<io::EndpointDeps::Keys> keys;
         for (std::size_t i = 0; i < protocol_.size(); ++i) {
             auto made = io::EndpointDeps::make_keys(credentials);
@@ -111,7 +113,7 @@ class ServerState {
             keys.push_back(std::move(*made));
         }
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             credentials_ = credentials;
         }
         for (std::size_t i = 0; i < protocol_.size(); ++i) {
@@ -135,11 +137,11 @@ class ServerState {
         return start_disk_pools();
     }
 
-    /// With mutex_ locked: there is nothing to wait for.
-    [[nodiscard]] bool over() const { return life_ == JobStage::ended || !started_; }
+    /// There is nothing to wait for.
+    [[nodiscard]] bool over() const REQUIRES(mutex_) { return life_ == JobStage::ended || !started_; }
 
     void note_started(bool started) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         started_ = started;
         changed_.notify_all();
     }
@@ -155,7 +157,7 @@ class ServerState {
                       [this, &thread](proto::Connection& connection) { return accept(thread, connection); });
         driver.on_trouble([this](const Error& why, bool over) { on_trouble(why, over); });
         driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
-            const std::lock_guard one(asking_);
+            const Lock one(asking_);
             if (options_.log) options_.log(LogLevel::detail, to_string(remote) + ": " + why.message);
             if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
         });
@@ -164,12 +166,12 @@ class ServerState {
     /// Protocol thread: the system refuses to receive. With `over` the server ends.
     void on_trouble(const Error& why, bool over) {
         if (options_.log) {
-            const std::lock_guard one(asking_);
+            const Lock one(asking_);
             options_.log(LogLevel::warning, why.message + (over ? "; the server ends" : "; trying again"));
         }
         if (!over) return;
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             failed_ = why;
         }
         // The connections of other threads still work, so that their clients can be told.
@@ -177,7 +179,7 @@ class ServerState {
     }
 
     std::shared_ptr<proto::ConnectionHandler> accept(io::ProtocolThread& thread, proto::Connection& connection) {
-        const std::lock_guard one(asking_);
+        const Lock one(asking_);
         const Client client = client_of(connection);
         const std::uint64_t owner = ClientBudget::owner(client.address, client.identity);
         const auto admitted = admit(client, owner);
@@ -187,7 +189,7 @@ class ServerState {
         }
         const auto own = std::ranges::find(protocol_, &thread, [](const auto& shared) { return shared.get(); });
         auto served = std::make_shared<ServedState>(*own, connection, setup_for(client, owner, admitted->max_rate));
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         connections_.push_back(served);  // the last step that can fail: each one in the list has its connection
         return served;
     }
@@ -202,7 +204,7 @@ class ServerState {
         if (!accepts(client)) return removed_key();
         ClientBudget::Connections here;
         {
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             if (!life_.goes_on()) return Error{ErrorCode::going_away, "the server is being stopped"};
             here = connections_;
         }
@@ -237,7 +239,7 @@ class ServerState {
     }
 
     Result<LandingOptions> take_push(const Client& client) {
-        const std::lock_guard one(asking_);
+        const Lock one(asking_);
         if (!options_.push) return Error{ErrorCode::refused, "the server does not receive files"};
         return options_.push(client);
     }
@@ -245,7 +247,7 @@ class ServerState {
     Result<ConfinedSources> find_sources(const Client& client, const PullWish& wish) const {
         if (!options_.pull) return Error{ErrorCode::refused, "the server does not send files"};
         const auto offered = [&] {
-            const std::lock_guard one(asking_);
+            const Lock one(asking_);
             return options_.pull(client, wish.what);
         }();
         if (!offered) return offered.error();
@@ -264,12 +266,12 @@ class ServerState {
 
     /// True if the client may connect with its key.
     bool accepts(const Client& client) const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return !client.key || credentials_.trusts(*client.key);
     }
 
     ClientBudget::Connections connections() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return connections_;
     }
 
@@ -297,14 +299,14 @@ class ServerState {
             // The last owner of a sending job waits for its disk. It must not be the protocol thread, and must wait
             // until the job's disk calls have ended.
             leaving_.push_back(served);
-            const std::lock_guard lock(mutex_);
+            const Lock lock(mutex_);
             std::erase(connections_, served);
         }
         std::erase_if(leaving_, [](const auto& served) { return served.use_count() == 1 && served->at_rest(); });
     }
 
     std::shared_ptr<ServedState> first_done() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         const auto found =
             std::ranges::find_if(connections_, [](const auto& connection) { return connection->job_over(); });
         return found == connections_.end() ? nullptr : *found;
@@ -313,7 +315,7 @@ class ServerState {
     void note_over() {
         const auto rests = [](const auto& served) { return served->at_rest(); };
         const bool leave = std::ranges::all_of(leaving_, rests);
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (life_ != JobStage::stopping || !connections_.empty() || !leave) return;
         life_.enter(JobStage::ended);
         changed_.notify_all();
@@ -324,19 +326,19 @@ class ServerState {
     std::vector<std::shared_ptr<io::ProtocolThread>> protocol_;
     std::ptrdiff_t reserved_ = 0;  // descriptors
     Address local_;
-    mutable std::mutex asking_;  // locked while the program's callbacks run, by one protocol thread at a time
-    std::mutex logging_;
+    mutable Mutex asking_;  // locked while the program's callbacks run, by one protocol thread at a time
+    Mutex logging_;
     std::uint64_t next_number_ = 1;  // guarded by asking_
-    std::mutex keying_;              // locked while keys are replaced, so that all threads get them in one order
-    std::mutex starting_;            // locked during start and stop; guards writes of started_
+    Mutex keying_;                   // locked while keys are replaced, so that all threads get them in one order
+    Mutex starting_;                 // locked during start and stop
 
-    mutable std::mutex mutex_;  // guards the members below
-    mutable std::condition_variable changed_;
-    Credentials credentials_{options_.credentials};  // of handshakes from now on
-    bool started_ = false;
-    JobLife life_;
-    std::optional<Error> failed_;
-    ClientBudget::Connections connections_;
+    mutable Mutex mutex_;
+    mutable Condition changed_;
+    Credentials credentials_ GUARDED_BY(mutex_){options_.credentials};  // of handshakes from now on
+    bool started_ GUARDED_BY(mutex_) = false;
+    JobLife life_ GUARDED_BY(mutex_);
+    std::optional<Error> failed_ GUARDED_BY(mutex_);
+    ClientBudget::Connections connections_ GUARDED_BY(mutex_);
 
     ClientBudget::Connections leaving_;  // over, but perhaps still held by the driver or in a disk call
 
@@ -375,22 +377,25 @@ void Server::drain() { state_->drain(); }
 void Server::cancel(ErrorCode code, const std::string& reason) { state_->cancel(code, reason); }
 
 Result<void> Server::status() const {
-    const std::lock_guard lock(state_->mutex_);
+    const Lock lock(state_->mutex_);
     return state_->failed_ ? Result<void>(*state_->failed_) : Result<void>();
 }
 
 bool Server::wait(std::chrono::milliseconds at_most) const {
-    std::unique_lock lock(state_->mutex_);
-    return state_->changed_.wait_for(lock, at_most, [this] { return state_->over(); });
+    const auto until = std::chrono::steady_clock::now() + at_most;
+    const Lock lock(state_->mutex_);
+    while (!state_->over() && state_->changed_.wait_until(state_->mutex_, until)) {
+    }
+    return state_->over();
 }
 
 void Server::wait() const {
-    std::unique_lock lock(state_->mutex_);
-    state_->changed_.wait(lock, [this] { return state_->over(); });
+    const Lock lock(state_->mutex_);
+    while (!state_->over()) state_->changed_.wait(state_->mutex_);
 }
 
 void Server::stop(Duration at_most) {
-    const std::lock_guard starting(state_->starting_);
+    const Lock starting(state_->starting_);
     state_->stop_protocol(at_most);
 }
 

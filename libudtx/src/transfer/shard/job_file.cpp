@@ -99,22 +99,27 @@ int lock_within(int fd, std::chrono::steady_clock::duration most) {
 
 }  // namespace
 
-/// While it exists, no other process or thread uses the file, and everything that they wrote has been read.
-class JobFile::Locked {
+/// While it exists, no other process or thread uses the file, and everything that they wrote has been read. The
+/// analysis of locks does not see that job_ is the JobFile that was locked.
+class SCOPED_CAPABILITY JobFile::Locked {
   public:
     enum class Missing : std::uint8_t { fail, make, look };  ///< look: fails, and nothing is written in any case
-    explicit Locked(JobFile& job, Missing missing = Missing::fail)
-        : job_(job), guard_(job.mutex_), error_(take(missing)) {}
-    ~Locked() {
+    explicit Locked(JobFile& job, Missing missing = Missing::fail) ACQUIRE(job.mutex_) NO_THREAD_SAFETY_ANALYSIS
+        : job_(job),
+          guard_(job.mutex_),
+          error_(take(missing)) {}
+    ~Locked() RELEASE() NO_THREAD_SAFETY_ANALYSIS {
         if (job_.fd_) ::flock(job_.fd_.get(), LOCK_UN);
     }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
 
     [[nodiscard]] int error() const noexcept { return error_; }
-    void add(const JobRecord& record) { append_record(added_, job_.end_ + added_.size(), record); }
+    void add(const JobRecord& record) NO_THREAD_SAFETY_ANALYSIS {
+        append_record(added_, job_.end_ + added_.size(), record);
+    }
     /// Writes and syncs what was added. Returns 0 or an errno.
-    [[nodiscard]] int write() {
+    [[nodiscard]] int write() NO_THREAD_SAFETY_ANALYSIS {
         int failed = write_all_at(job_.fd_.get(), added_, job_.end_);
         if (failed == 0) failed = sync_data(job_.fd_.get());
         if (knows_no_sync(failed)) failed = 0;
@@ -127,7 +132,7 @@ class JobFile::Locked {
 
   private:
     /// `make`: creates the file again if the last shard of an earlier round has removed it.
-    [[nodiscard]] int take(Missing missing) {
+    [[nodiscard]] int take(Missing missing) NO_THREAD_SAFETY_ANALYSIS {
         for (int tries = 0; tries < 100; ++tries) {
             int error = 0;
             if (!job_.fd_ && missing != Missing::make) return ENOENT;
@@ -156,7 +161,7 @@ class JobFile::Locked {
         return EBUSY;
     }
     /// Reads what other shards wrote. If it `cuts`, it cuts off a torn end.
-    [[nodiscard]] int read_on(std::uint64_t size, bool cuts) {
+    [[nodiscard]] int read_on(std::uint64_t size, bool cuts) NO_THREAD_SAFETY_ANALYSIS {
         if (size < job_.end_ || size > kMaxJobFileBytes) return EIO;
         std::vector<std::byte> bytes(static_cast<std::size_t>(size - job_.end_));
         std::size_t count = 0;
@@ -168,7 +173,7 @@ class JobFile::Locked {
     }
 
     JobFile& job_;
-    std::lock_guard<std::mutex> guard_;
+    const Lock guard_;
     std::vector<std::byte> added_;
     int error_;
 };
@@ -188,7 +193,10 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
             remove_from(job->root_.fd(), job_file_name(shard.job));
         }
     }
-    job->fd_.reset();
+    {
+        const Lock lock(job->mutex_);
+        job->fd_.reset();
+    }
     Locked locked(*job, Locked::Missing::make);
     if (locked.error() == EILSEQ) {
         return Error{ErrorCode::refused, "'" + job_file_name(shard.job) +
@@ -210,11 +218,15 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
 Result<void> JobFile::check(ConfinedDir root, const JobShard& shard, HashAlgorithm hash) {
     JobFile job(std::move(root), shard, hash);
     int error = 0;
-    job.fd_ = job.root_.open_at(job_file_name(shard.job), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
+    UniqueFd fd = job.root_.open_at(job_file_name(shard.job), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
     struct stat st = {};
-    if (job.fd_) error = ::fstat(job.fd_.get(), &st) == 0 ? unlike_own(st) : errno;
+    if (fd) error = ::fstat(fd.get(), &st) == 0 ? unlike_own(st) : errno;
     // open() gives its owner the rights that an own file may lack.
     if (error != 0 && error != ENOENT && error != EACCES) return cannot_use(shard.job, error);
+    {
+        const Lock lock(job.mutex_);
+        job.fd_ = std::move(fd);
+    }
     const Locked locked(job, Locked::Missing::look);
     return locked.error() == 0 && !job.lost_a_top() ? job.fits() : Result<void>();
 }
@@ -281,7 +293,7 @@ Result<JobState> JobFile::state() {
 }
 
 bool JobFile::has_parts() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return !image_.files.empty();
 }
 
@@ -355,7 +367,7 @@ JobFile::OtherWriter JobFile::other_writer(std::uint64_t temporary, const std::v
 }
 
 bool JobFile::clear_up(Locked& locked, const std::vector<ShardSlot>& now) {
-    const auto cleared = [&](const auto& changed) {
+    const auto cleared = [&](const auto& changed) REQUIRES(mutex_) {
         if (!image_.files.contains(changed.first)) return true;
         if (other_writer(changed.first, now) != OtherWriter::alive) return false;
         locked.add(job_record::FileOpened{changed.first, shard_.index, true});

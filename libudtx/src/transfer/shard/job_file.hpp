@@ -8,11 +8,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/shard/job_format.hpp"
@@ -94,36 +94,36 @@ class JobFile {
     class Locked;
     JobFile(ConfinedDir root, const JobShard& shard, HashAlgorithm hash);
     /// True if a directory that earlier shards delivered into was removed, even if it was made again.
-    [[nodiscard]] bool lost_a_top() const;
+    [[nodiscard]] bool lost_a_top() const REQUIRES(mutex_);
     /// Compares the shard with the Head.
-    [[nodiscard]] Result<void> fits() const;
-    [[nodiscard]] JobState state_of_image() const;
+    [[nodiscard]] Result<void> fits() const REQUIRES(mutex_);
+    [[nodiscard]] JobState state_of_image() const REQUIRES(mutex_);
     /// Reads the slots of all shards. Returns 0 or an errno. Call it with the lock of the file.
-    [[nodiscard]] int read_slots(std::vector<ShardSlot>& slots);
+    [[nodiscard]] int read_slots(std::vector<ShardSlot>& slots) REQUIRES(mutex_);
     /// The file of that version. Null: it was begun again for another one.
-    [[nodiscard]] const JobImage::SharedFile* find(const Version& version) const;
+    [[nodiscard]] const JobImage::SharedFile* find(const Version& version) const REQUIRES(mutex_);
     enum class OtherWriter : std::uint8_t { none, possible, alive };
     /// Whether a shard that is known to write the file has received data since begin().
-    [[nodiscard]] OtherWriter other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now);
+    [[nodiscard]] OtherWriter other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) REQUIRES(mutex_);
     /// Adds what is known now about changed_.
-    [[nodiscard]] bool clear_up(Locked& locked, const std::vector<ShardSlot>& now);
+    [[nodiscard]] bool clear_up(Locked& locked, const std::vector<ShardSlot>& now) REQUIRES(mutex_);
 
     const ConfinedDir root_;
     const JobShard shard_;
     const HashAlgorithm hash_;
-    mutable std::mutex mutex_;  // guards all members below
-    UniqueFd fd_;
-    UniqueFd slots_;
-    JobImage image_;
-    std::uint64_t end_ = 0;  // up to here the file was read
-    bool may_find_ = true;   // no run of this shard has begun to deliver something for this run of the job
+    bool may_find_ = true;  // no run of this shard has begun to deliver something for this run of the job
+    mutable Mutex mutex_;
+    UniqueFd fd_ GUARDED_BY(mutex_);
+    UniqueFd slots_ GUARDED_BY(mutex_);
+    JobImage image_ GUARDED_BY(mutex_);
+    std::uint64_t end_ GUARDED_BY(mutex_) = 0;  // up to here the file was read
     /// A report of another shard.
     struct Seen {
         ShardSlot slot;
         bool since = false;  ///< made after begin(); what arrives later arrives while the shard writes
     };
     // Files that had other times than on record when this shard began with them.
-    std::map<std::uint64_t, std::vector<Seen>> changed_;
+    std::map<std::uint64_t, std::vector<Seen>> changed_ GUARDED_BY(mutex_);
 };
 
 }  // namespace udtx::transfer

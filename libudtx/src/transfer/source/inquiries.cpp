@@ -12,13 +12,13 @@ constexpr std::uint64_t kMaxPieces = 4U << 20U;
 }  // namespace
 
 bool ResumeAnswers::announce_all() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return announce_all_;
 }
 
 void ResumeAnswers::decide(const message::Resume& resume) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!active_) active_ = resume.active;
         announce_all_ = resume.announce_all;
     }
@@ -27,7 +27,7 @@ void ResumeAnswers::decide(const message::Resume& resume) {
 
 void ResumeAnswers::presume_nothing() {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         if (!active_) active_ = false;
     }
     tell();
@@ -35,7 +35,7 @@ void ResumeAnswers::presume_nothing() {
 
 Result<void> ResumeAnswers::add(const message::Answer& answer) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         const auto at = open_.find(answer.number);
         if (at == open_.end() || at->second.complete) return broken("an answer to no query");
         Slot& slot = at->second;
@@ -53,7 +53,7 @@ Result<void> ResumeAnswers::add(const message::Answer& answer) {
 }
 
 void ResumeAnswers::forget(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = open_.find(number);
     at->second.forgotten = true;
     if (at->second.complete) erase(at);
@@ -61,31 +61,31 @@ void ResumeAnswers::forget(std::uint64_t number) {
 
 void ResumeAnswers::cancel() {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         cancelled_ = true;
     }
     tell();
 }
 
 std::optional<bool> ResumeAnswers::decision() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return cancelled_ ? false : active_;
 }
 
 std::uint64_t ResumeAnswers::ask() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     open_.try_emplace(next_);
     return next_++;
 }
 
 bool ResumeAnswers::answered(std::uint64_t number) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = open_.find(number);
     return cancelled_ || (at != open_.end() && at->second.complete);
 }
 
 RemoteHolding ResumeAnswers::take(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = open_.find(number);
     RemoteHolding holding = at->second.complete ? std::move(at->second.holding) : RemoteHolding();
     pieces_ -= holding.pieces.size();

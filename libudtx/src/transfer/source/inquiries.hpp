@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
@@ -34,7 +34,7 @@ class ResumeAnswers {
   public:
     /// `news` is called when a waiting task should check again. Call this before the disk task's first step.
     void call(std::function<void()> news) {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         news_ = std::move(news);
     }
 
@@ -47,7 +47,7 @@ class ResumeAnswers {
     [[nodiscard]] Result<void> add(const message::Answer& answer);
     /// Any thread: memory of answers that were not taken.
     [[nodiscard]] std::uint64_t held() const {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         return pieces_ * kPieceCost + open_.size() * sizeof(Slot);
     }
     /// Any thread. Ends all waiting.
@@ -74,25 +74,27 @@ class ResumeAnswers {
         bool complete = false;
         bool forgotten = false;
     };
-    void erase(std::unordered_map<std::uint64_t, Slot>::iterator at) {
+    void erase(std::unordered_map<std::uint64_t, Slot>::iterator at) REQUIRES(mutex_) {
         pieces_ -= at->second.holding.pieces.size();
         open_.erase(at);
     }
     void tell() const {
-        std::unique_lock lock(mutex_);
-        const std::function<void()> news = news_;
-        lock.unlock();
+        std::function<void()> news;
+        {
+            const Lock lock(mutex_);
+            news = news_;
+        }
         if (news) news();
     }
 
-    mutable std::mutex mutex_;
-    std::function<void()> news_;
-    std::optional<bool> active_;
-    bool announce_all_ = false;
-    std::unordered_map<std::uint64_t, Slot> open_;  // asked and not taken
-    std::uint64_t next_ = 0;
-    std::uint64_t pieces_ = 0;  // in open_
-    bool cancelled_ = false;
+    mutable Mutex mutex_;
+    std::function<void()> news_ GUARDED_BY(mutex_);
+    std::optional<bool> active_ GUARDED_BY(mutex_);
+    bool announce_all_ GUARDED_BY(mutex_) = false;
+    std::unordered_map<std::uint64_t, Slot> open_ GUARDED_BY(mutex_);  // asked and not taken
+    std::uint64_t next_ GUARDED_BY(mutex_) = 0;
+    std::uint64_t pieces_ GUARDED_BY(mutex_) = 0;  // in open_
+    bool cancelled_ GUARDED_BY(mutex_) = false;
 };
 
 // Compares the receiver's pieces of a file with the source. Equal pieces need not be sent.

@@ -222,7 +222,7 @@ std::uint64_t EntryClaims::by_looks(const Place& place, const std::string& leaf)
 
 bool EntryClaims::may_fold(const std::string& directory) {
     {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         const auto known = folding_.find(path_key(directory));
         if (known != folding_.end()) return known->second;
     }
@@ -233,7 +233,7 @@ bool EntryClaims::may_fold(const std::string& directory) {
 
 bool EntryClaims::may_fold(int parent, const std::string& directory) {
     const std::uint64_t key = path_key(directory);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto known = folding_.find(key);
     if (known != folding_.end()) return known->second;
     const bool folds = !keeps_names(parent);
@@ -375,7 +375,7 @@ Result<bool> EntryClaims::take(const std::string& path, For use) {
 
 Result<bool> EntryClaims::take(int parent, const std::string& directory, const std::string& leaf, For use) {
     if (!may_fold(parent, directory)) return false;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     Place place;
     if (!look(parent, directory, leaf, place)) return false;
     place.keeps = use == For::keeping;
@@ -391,14 +391,14 @@ void EntryClaims::note_kept(const std::string& path) {
     if (!may_fold(split.directory)) return;
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     Place place;
     if (parent && look(parent.get(), split.directory, split.leaf, place)) record(place, split.leaf, How::kept);
 }
 
 void EntryClaims::note_made(int parent, const std::string& directory, const std::string& leaf, bool replaced) {
     if (!may_fold(parent, directory)) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     Place place;
     if (look(parent, directory, leaf, place)) record(place, leaf, replaced ? How::replaced : How::made);
 }
@@ -415,7 +415,7 @@ void EntryClaims::remember_directory(const Place& place, const std::string& leaf
 
 void EntryClaims::note_made_directory(int parent, const std::string& directory, const std::string& leaf) {
     if (!may_fold(parent, directory)) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     Place place;
     if (!look(parent, directory, leaf, place)) return;
     record(place, leaf, How::made);
@@ -425,7 +425,7 @@ void EntryClaims::note_made_directory(int parent, const std::string& directory, 
 
 void EntryClaims::take_directory(int parent, const std::string& directory, const std::string& leaf) {
     if (!may_fold(parent, directory)) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     Place place;
     if (!look(parent, directory, leaf, place) || !place.facts.is_directory()) return;
     const std::string path = path_in(directory, leaf);
@@ -483,13 +483,13 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
 }
 
 std::uint64_t EntryClaims::held() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::size_t numbers = folding_.size() + listed_.size() + spots_.size() + numbered_.size();
     return name_bytes_ + numbers * 40 + claims_.size() * 56 + alike_.size() * 48;
 }
 
 bool EntryClaims::holds(const EntryFacts& facts) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = claims_.find(by_inode(facts));
     // An entry that was to be replaced may be gone, and its inode number may be another entry's now.
     return found != claims_.end() && found->second.how != How::taken;

@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/thread_safety.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "udtx/result.hpp"
 
@@ -161,43 +161,47 @@ class EntryClaims {
     };
     [[nodiscard]] bool may_fold(int parent, const std::string& directory);
     /// Fills `place`. False: no entry exists there.
-    bool look(int parent, const std::string& directory, const std::string& leaf, Place& place);
-    [[nodiscard]] std::uint64_t identity(int parent, const std::string& directory) const;
-    void list(int parent, std::uint64_t directory);
-    [[nodiscard]] const Claim* other_claim(const Place& place, std::uint64_t key) const;
-    [[nodiscard]] bool taken(int parent, const Place& place, const std::string& leaf);
+    bool look(int parent, const std::string& directory, const std::string& leaf, Place& place) REQUIRES(mutex_);
+    [[nodiscard]] std::uint64_t identity(int parent, const std::string& directory) const REQUIRES(mutex_);
+    void list(int parent, std::uint64_t directory) REQUIRES(mutex_);
+    [[nodiscard]] const Claim* other_claim(const Place& place, std::uint64_t key) const REQUIRES(mutex_);
+    [[nodiscard]] bool taken(int parent, const Place& place, const std::string& leaf) REQUIRES(mutex_);
     /// For file systems whose inode numbers do not identify entries. True: the entry looks like one that arrived under
     /// another name.
-    [[nodiscard]] bool looks_taken(int parent, const Place& place, const std::string& leaf);
-    [[nodiscard]] std::size_t alike_to(const Place& place, std::uint64_t looks) const;
+    [[nodiscard]] bool looks_taken(int parent, const Place& place, const std::string& leaf) REQUIRES(mutex_);
+    [[nodiscard]] std::size_t alike_to(const Place& place, std::uint64_t looks) const REQUIRES(mutex_);
     /// True if the entry may be one of the `alike` entries of this run that look the same under other names.
-    [[nodiscard]] bool may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf);
+    [[nodiscard]] bool may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf)
+        REQUIRES(mutex_);
     /// True if an inode number identifies an entry: it is the same under all names of the entry, and no other entry has
     /// it. False: this is unknown.
-    [[nodiscard]] bool is_numbered(int parent, const Place& place, const std::string& leaf);
+    [[nodiscard]] bool is_numbered(int parent, const Place& place, const std::string& leaf) REQUIRES(mutex_);
     /// The directory of this run that is the same as this one. null: there is none.
-    [[nodiscard]] const Directory* alias_of(int parent, const Place& place, const std::string& path);
-    [[nodiscard]] const Directory* probe(const Place& place, const std::string& path) const;
-    void record(const Place& place, const std::string& leaf, How how);
-    void record(std::uint64_t key, const Claim& claim);
-    void remember_directory(const Place& place, const std::string& leaf, std::string path);
+    [[nodiscard]] const Directory* alias_of(int parent, const Place& place, const std::string& path) REQUIRES(mutex_);
+    [[nodiscard]] const Directory* probe(const Place& place, const std::string& path) const REQUIRES(mutex_);
+    void record(const Place& place, const std::string& leaf, How how) REQUIRES(mutex_);
+    void record(std::uint64_t key, const Claim& claim) REQUIRES(mutex_);
+    void remember_directory(const Place& place, const std::string& leaf, std::string path) REQUIRES(mutex_);
     [[nodiscard]] static std::uint64_t by_inode(const EntryFacts& facts);
     [[nodiscard]] static std::uint64_t by_looks(const Place& place);
     [[nodiscard]] static std::uint64_t by_looks(const Place& place, const std::string& leaf);
 
     const ConfinedDir& root_;
-    mutable std::mutex mutex_;
-    std::unordered_map<std::uint64_t, bool> folding_;   // by path key of the directory
-    std::unordered_set<std::uint64_t> listed_;          // directories whose names are in spots_
-    std::unordered_set<std::uint64_t> spots_;           // names that were in them
-    std::unordered_map<std::uint64_t, Claim> claims_;   // by inode; by looks too, since inodes may differ
-    std::unordered_map<std::uint64_t, Alike> alike_;    // by looks without the name: entries that arrived or stay
-    std::unordered_map<std::uint64_t, bool> numbered_;  // by directory
-    std::map<std::string, std::string> aliases_;        // paths of directories, each to the first name of the directory
-    std::uint64_t name_bytes_ = 0;                      // memory of the names in aliases_ and directories_
-    std::multimap<std::uint64_t, Directory> directories_;  // of this run, by parent
-    std::size_t looked_ = 0;                               // entries examined while searching look-alikes
-    bool full_ = false;
+    mutable Mutex mutex_;
+    std::unordered_map<std::uint64_t, bool> folding_ GUARDED_BY(mutex_);  // by path key of the directory
+    std::unordered_set<std::uint64_t> listed_ GUARDED_BY(mutex_);         // directories whose names are in spots_
+    std::unordered_set<std::uint64_t> spots_ GUARDED_BY(mutex_);          // names that were in them
+    std::unordered_map<std::uint64_t, Claim> claims_
+        GUARDED_BY(mutex_);  // by inode; by looks too, since inodes may differ
+    std::unordered_map<std::uint64_t, Alike> alike_
+        GUARDED_BY(mutex_);  // by looks without the name: entries that arrived or stay
+    std::unordered_map<std::uint64_t, bool> numbered_ GUARDED_BY(mutex_);  // by directory
+    std::map<std::string, std::string> aliases_
+        GUARDED_BY(mutex_);                            // paths of directories, each to the first name of the directory
+    std::uint64_t name_bytes_ GUARDED_BY(mutex_) = 0;  // memory of the names in aliases_ and directories_
+    std::multimap<std::uint64_t, Directory> directories_ GUARDED_BY(mutex_);  // of this run, by parent
+    std::size_t looked_ GUARDED_BY(mutex_) = 0;  // entries examined while searching look-alikes
+    bool full_ GUARDED_BY(mutex_) = false;
 };
 
 /// The error that take() returns.
