@@ -12,6 +12,14 @@ namespace {
 constexpr std::size_t kReasons = 10;  // that the receiver gets
 constexpr auto kBetweenWakes = std::chrono::milliseconds(200);
 
+std::string entries_of(const Unset& unset) {
+    const std::uint64_t n = unset.count();
+    if (n == unset.files) return counted(n, "file", "files");
+    if (n == unset.directories) return counted(n, "directory", "directories");
+    if (n == unset.links) return counted(n, "link", "links");
+    return counted(n, "entry", "entries");
+}
+
 }  // namespace
 
 Progress JobReport::progress() const {
@@ -141,18 +149,6 @@ std::string_view to_string(Phase phase) noexcept {
     static_assert(static_cast<std::size_t>(Phase::done) + 1 == kNames.size());
     return kNames[static_cast<std::size_t>(phase)];
 }
-
-namespace {
-
-std::string entries_of(const Unset& unset) {
-    const std::uint64_t n = unset.count();
-    if (n == unset.files) return counted(n, "file", "files");
-    if (n == unset.directories) return counted(n, "directory", "directories");
-    if (n == unset.links) return counted(n, "link", "links");
-    return counted(n, "entry", "entries");
-}
-
-}  // namespace
 
 std::string describe(const Unset& unset) {
     const std::string entries = entries_of(unset);

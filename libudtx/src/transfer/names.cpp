@@ -25,6 +25,19 @@ const char* no_name(std::string_view component) {
     return nullptr;
 }
 
+/// Characters after a backslash in a field, and what they stand for.
+constexpr std::string_view kCodes = "tnr\\";
+constexpr std::string_view kMeant = "\t\n\r\\";
+
+constexpr std::string_view kMark = ".udtx-";
+constexpr std::size_t kNumber = 16;
+
+std::string hex(std::uint64_t number) {
+    std::string digits;
+    for (unsigned shift = 64; shift > 0; shift -= 4) digits += kDigits[(number >> (shift - 4)) & 15U];
+    return digits;
+}
+
 }  // namespace
 
 Result<void> check_component(std::string_view component) {
@@ -85,23 +98,6 @@ std::string escape_name(std::string_view name) {
 }
 
 std::string escape_line(std::string_view line) { return escape_controls(line); }
-
-namespace {
-
-/// Characters after a backslash in a field, and what they stand for.
-constexpr std::string_view kCodes = "tnr\\";
-constexpr std::string_view kMeant = "\t\n\r\\";
-
-constexpr std::string_view kMark = ".udtx-";
-constexpr std::size_t kNumber = 16;
-
-std::string hex(std::uint64_t number) {
-    std::string digits;
-    for (unsigned shift = 64; shift > 0; shift -= 4) digits += kDigits[(number >> (shift - 4)) & 15U];
-    return digits;
-}
-
-}  // namespace
 
 // Also accepts the names of an older version, ".NAME.udtx-<16 hex digits>.part".
 bool is_transfer_file(std::string_view given) {

@@ -14,8 +14,7 @@ using namespace udtx::test;
 namespace {
 
 int try_open(const ConfinedDir& dir, const std::string& path, int flags = O_RDONLY) {
-    int error = 0;
-    return dir.open_at(path, flags, 0600, error) ? 0 : error;
+    return dir.open_at(path, flags, 0600).error;
 }
 
 void check_attacks(const TemporaryDirectory& temp, ConfinedDir::Resolve resolve) {

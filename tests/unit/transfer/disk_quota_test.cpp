@@ -1,4 +1,4 @@
-#include "transfer/landing/disk_quota.hpp"
+#include "transfer/file/quirks/disk_quota.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "transfer/landing/lent_rights.hpp"
+#include "transfer/file/quirks/lent_rights.hpp"
 
 #include <sys/stat.h>
 
@@ -87,8 +87,7 @@ TEST_CASE("another transfer gives a directory back what it had while this one wo
     int given_back = 0;
     const auto make = [&](const char* name) -> Result<void> {
         if (given_back++ < 3) bar(temp / "d");
-        int error = 0;
-        const UniqueFd directory = root->open_directory("d", error);
+        const UniqueFd directory = root->open_directory("d").fd;
         return ::mkdirat(directory.get(), name, 0755) == 0 ? Result<void>() : io_error("cannot make", name, errno);
     };
     CHECK(lent.with("d", [&] { return make("e"); }).ok());

@@ -23,6 +23,25 @@ bool bars_owner(const struct stat& st) {
     return (st.st_mode & mode_bits::kOwner) != mode_bits::kOwner && st.st_uid == ::geteuid();
 }
 
+// Without O_NONBLOCK, opening a FIFO that somebody put there would block for ever.
+constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+#ifdef UDTX_HAVE_OPENAT2
+int call_openat2(int directory, const char* path, int flags, mode_t mode) {
+    struct open_how how = {};
+    how.flags = static_cast<unsigned>(flags);
+    how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    DescriptorWait wait;
+    for (int attempt = 0;; ++attempt) {
+        const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
+        // EAGAIN: the kernel could not rule out a race with a rename and asks for another attempt.
+        const bool again = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < 64) || wait.again(errno));
+        if (!again) return static_cast<int>(fd);
+    }
+}
+#endif
+
 }  // namespace
 
 int open_up_directory(int parent, const std::string& name, std::uint32_t& before, const BeforeOpening& about_to) {
@@ -80,29 +99,6 @@ void remove_from(int directory, const std::string& name) {
     ::unlinkat(directory, name.c_str(), 0);
 }
 
-namespace {
-
-// Without O_NONBLOCK, opening a FIFO that somebody put there would block for ever.
-constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-
-#ifdef UDTX_HAVE_OPENAT2
-int call_openat2(int directory, const char* path, int flags, mode_t mode) {
-    struct open_how how = {};
-    how.flags = static_cast<unsigned>(flags);
-    how.mode = (flags & O_CREAT) != 0 ? mode : 0;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    DescriptorWait wait;
-    for (int attempt = 0;; ++attempt) {
-        const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
-        // EAGAIN: the kernel could not rule out a race with a rename and asks for another attempt.
-        const bool again = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < 64) || wait.again(errno));
-        if (!again) return static_cast<int>(fd);
-    }
-}
-#endif
-
-}  // namespace
-
 Result<ConfinedDir> ConfinedDir::open(const std::string& path, Resolve resolve) {
     UniqueFd fd(open_entry(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return io_error("cannot open directory", path, errno);
@@ -119,8 +115,7 @@ Result<ConfinedDir> ConfinedDir::open_below(const std::string& path, std::string
 }
 
 Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const {
-    int error = 0;
-    UniqueFd at = open_directory("", error);
+    auto [at, error] = open_directory("");
     for (const std::string& component : split_path(path)) {
         if (auto checked = check_component(component); !checked) return checked.error();
         if (!at) break;
@@ -146,57 +141,37 @@ Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const 
 }
 
 Result<ConfinedDir> ConfinedDir::subdirectory(std::string_view path) const {
-    int error = 0;
-    UniqueFd fd = open_directory(path, error);
+    auto [fd, error] = open_directory(path);
     if (!fd) return io_error("cannot open directory", path, error);
     return ConfinedDir(std::move(fd), resolve_);
 }
 
-UniqueFd ConfinedDir::open_at(std::string_view path, int flags, mode_t mode, int& error) const {
-    error = 0;
-    if (!path.empty()) {
-        if (auto checked = check_path(split_path(path)); !checked || path.front() == '/') {
-            error = EINVAL;
-            return {};
-        }
-    }
+OpenedFd ConfinedDir::open_at(std::string_view path, int flags, mode_t mode) const {
+    if (!path.empty() && (!check_path(split_path(path)) || path.front() == '/')) return {{}, EINVAL};
 #ifdef UDTX_HAVE_OPENAT2
     if (resolve_ == Resolve::best) {
         const std::string name = path.empty() ? "." : std::string(path);
         UniqueFd fd(call_openat2(fd_.get(), name.c_str(), flags | kAlways, mode));
-        if (fd) return fd;
+        if (fd) return {std::move(fd)};
         // EPERM: seccomp filters older than this call return it.
-        if (errno != ENOSYS && errno != EPERM) {
-            error = errno;
-            return {};
-        }
+        if (errno != ENOSYS && errno != EPERM) return {{}, errno};
     }
 #endif
-    return open_by_component(path, flags, mode, error);
+    return open_by_component(path, flags, mode);
 }
 
-UniqueFd ConfinedDir::open_directory(std::string_view path, int& error) const {
-    return open_at(path, O_RDONLY | O_DIRECTORY, 0, error);
-}
-
-UniqueFd ConfinedDir::open_by_component(std::string_view path, int flags, mode_t mode, int& error) const {
+OpenedFd ConfinedDir::open_by_component(std::string_view path, int flags, mode_t mode) const {
     const auto components = split_path(path);
     UniqueFd at(open_entry(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (components.empty() || !at) {
-        error = at ? 0 : errno;
-        return at;
-    }
+    if (!at) return {{}, errno};
     for (std::size_t i = 0; i < components.size(); ++i) {
         const bool last = i + 1 == components.size();
         const int step = last ? flags | kAlways : O_RDONLY | O_DIRECTORY | kAlways;
         UniqueFd next(open_entry(at.get(), components[i].c_str(), step, mode));
-        if (!next) {
-            error = errno;
-            return {};
-        }
+        if (!next) return {{}, errno};
         at = std::move(next);
     }
-    return at;
+    return {std::move(at)};
 }
 
 SplitName split_leaf(std::string_view path) {

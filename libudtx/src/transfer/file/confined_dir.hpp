@@ -51,6 +51,12 @@ void remove_from(int directory, const std::string& name);
 // its end. On Linux it uses openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS. If the kernel lacks openat2, it uses
 // one openat(O_NOFOLLOW) for each component.
 
+/// A descriptor, or none and the errno.
+struct OpenedFd {
+    UniqueFd fd{};
+    int error = 0;
+};
+
 class ConfinedDir {
   public:
     enum class Resolve { best, by_component };  ///< by_component: the fallback, for tests
@@ -67,15 +73,14 @@ class ConfinedDir {
     /// Confines to an existing directory.
     [[nodiscard]] Result<ConfinedDir> subdirectory(std::string_view path) const;
 
-    /// `path` is relative; "" is the directory itself. On failure it returns no descriptor and sets `error` to the
-    /// errno.
-    [[nodiscard]] UniqueFd open_at(std::string_view path, int flags, mode_t mode, int& error) const;
-    [[nodiscard]] UniqueFd open_directory(std::string_view path, int& error) const;
+    /// `path` is relative; "" is the directory itself.
+    [[nodiscard]] OpenedFd open_at(std::string_view path, int flags, mode_t mode = 0) const;
+    [[nodiscard]] OpenedFd open_directory(std::string_view path) const { return open_at(path, O_RDONLY | O_DIRECTORY); }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
   private:
     ConfinedDir(UniqueFd fd, Resolve resolve) : fd_(std::move(fd)), resolve_(resolve) {}
-    [[nodiscard]] UniqueFd open_by_component(std::string_view path, int flags, mode_t mode, int& error) const;
+    [[nodiscard]] OpenedFd open_by_component(std::string_view path, int flags, mode_t mode) const;
 
     UniqueFd fd_;
     Resolve resolve_;

@@ -34,10 +34,6 @@ timespec to_timespec(const FileTime& time) {
     return out;
 }
 
-}  // namespace
-
-namespace {
-
 // Descriptors of the process itself: socket, pipes, log, status page and its visitors.
 constexpr std::size_t kOwnDescriptors = 18;
 // Descriptors that a job holds for its directories and its journal alone.

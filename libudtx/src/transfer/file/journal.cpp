@@ -94,23 +94,6 @@ class Replay {
     std::unordered_map<std::uint64_t, std::uint64_t> keys_;  // number -> path key
 };
 
-}  // namespace
-
-std::uint64_t temp_number(std::uint64_t transfer, std::string_view path) {
-    Hasher hasher(HashAlgorithm::sha256);
-    hasher.update_u64(transfer);
-    hasher.update(std::as_bytes(std::span(path)));
-    return wire::load_big_endian(hasher.finish().bytes().data(), 8);
-}
-
-JournalImage parse_journal(std::span<const std::byte> bytes) {
-    JournalImage image;
-    image.valid_bytes = read_records<JournalRecord>(bytes, 0, Replay(image));
-    return image;
-}
-
-namespace {
-
 constexpr auto kWaitForOwner = std::chrono::seconds(10);
 // A process that has lost its sender ends soon: over ssh after 4 s.
 constexpr auto kWaitForProcess = std::chrono::seconds(8);
@@ -148,6 +131,19 @@ int try_lock(int fd) {
 }
 
 }  // namespace
+
+std::uint64_t temp_number(std::uint64_t transfer, std::string_view path) {
+    Hasher hasher(HashAlgorithm::sha256);
+    hasher.update_u64(transfer);
+    hasher.update(std::as_bytes(std::span(path)));
+    return wire::load_big_endian(hasher.finish().bytes().data(), 8);
+}
+
+JournalImage parse_journal(std::span<const std::byte> bytes) {
+    JournalImage image;
+    image.valid_bytes = read_records<JournalRecord>(bytes, 0, Replay(image));
+    return image;
+}
 
 ResumeJournal::ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::shared_ptr<void> claim, UniqueFd fd)
     : root_(std::move(root)), transfer_(transfer), claim_(std::move(claim)), fd_(std::move(fd)) {}
@@ -309,8 +305,7 @@ void ResumeJournal::remove() {
     for (const auto& [path, listed] : listed_) {
         if (listed.shared) continue;
         const SplitName split = split_leaf(path);
-        int ignored = 0;
-        const UniqueFd directory = root_.open_directory(split.directory, ignored);
+        const UniqueFd directory = root_.open_directory(split.directory).fd;
         if (directory) remove_from(directory.get(), temp_name(unique_for(path)));
     }
     remove_from(root_.fd(), journal_name(transfer_));

@@ -3,37 +3,28 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "transfer/names.hpp"
-
-#ifdef __linux__
-#include <linux/magic.h>
-#include <sys/vfs.h>
-#endif
 
 namespace udtx::transfer {
 
 namespace {
 
-constexpr std::size_t kComparedBytes = 256U << 10U;
-
 /// A name, split into its directory and its leaf.
 struct Place {
-    Place(const ConfinedDir& root, const std::string& path) : split(split_leaf(path)) {
-        parent = root.open_directory(split.directory, error);
+    Place(const ConfinedDir& root, const std::string& path)
+        : split(split_leaf(path)), opened(root.open_directory(split.directory)), parent(opened.fd) {
         found = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     }
     SplitName split;
-    int error = 0;
-    UniqueFd parent;
+    OpenedFd opened;
+    const UniqueFd& parent;
     struct stat st = {};
     bool found = false;
 };
@@ -48,6 +39,42 @@ bool facts_of(int parent, const std::string& name, struct statx& facts) {
     return ::statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &facts) == 0;
 }
 #endif
+
+constexpr int kOpen = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+constexpr int kTries = 8;  // so many others may create and remove the file meanwhile
+
+/// For a file that an earlier umask left without rights, or that another process has created a moment ago.
+void open_up_own(const ConfinedDir& root, const std::string& path) {
+#ifdef O_PATH
+    const SplitName split = split_leaf(path);
+    const UniqueFd parent = root.open_directory(split.directory).fd;
+    const UniqueFd fd(parent ? open_entry(parent.get(), split.leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1);
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0 || unlike_own(st) != 0) return;
+    const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
+    static_cast<void>(::chmod(by_descriptor.c_str(), (st.st_mode & mode_bits::kAll) | mode_bits::kOwnerReadWrite));
+#else
+    static_cast<void>(root);
+    static_cast<void>(path);
+#endif
+}
+
+OpenedFd open_or_create(const ConfinedDir& root, const std::string& path, bool& fresh) {
+    OpenedFd out;
+    for (int tries = 0; tries < kTries; ++tries) {
+        out = root.open_at(path, kOpen);
+        fresh = false;
+        if (out.error == EACCES && tries == 0) {
+            open_up_own(root, path);
+            continue;
+        }
+        if (out.error != ENOENT) break;
+        out = root.open_at(path, kOpen | O_CREAT | O_EXCL, 0600);
+        fresh = static_cast<bool>(out.fd);
+        if (out.error != EEXIST) break;
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -92,7 +119,7 @@ bool is_barrier(int error_number) noexcept { return error_number == ENOTDIR || e
 Occupant occupant_of(const ConfinedDir& root, const std::string& path) {
     const Place place(root, path);
     if (place.found) return S_ISDIR(place.st.st_mode) ? Occupant::directory : Occupant::other;
-    return is_barrier(place.error) ? Occupant::barrier : Occupant::nothing;
+    return is_barrier(place.opened.error) ? Occupant::barrier : Occupant::nothing;
 }
 
 bool is_link_to(const ConfinedDir& root, const std::string& path, const std::string& target) {
@@ -103,55 +130,6 @@ bool is_link_to(const ConfinedDir& root, const std::string& path, const std::str
     return n >= 0 && std::string_view(now.data(), static_cast<std::size_t>(n)) == target;
 }
 
-bool same_times(const struct stat& a, const struct stat& b) {
-    return mtime_of(a) == mtime_of(b) && a.st_ctim.tv_sec == b.st_ctim.tv_sec && a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
-}
-
-bool same_state(const struct stat& a, const struct stat& b) {
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && same_times(a, b);
-}
-
-std::string handle_of(int directory, const std::string& name) {
-    std::string out;
-#ifdef __linux__
-    struct statfs system = {};
-    if (::fstatfs(directory, &system) != 0 || system.f_type == FUSE_SUPER_MAGIC) return out;
-    alignas(struct file_handle) std::array<char, sizeof(struct file_handle) + MAX_HANDLE_SZ> room{};
-    auto* handle = reinterpret_cast<struct file_handle*>(room.data());
-    handle->handle_bytes = MAX_HANDLE_SZ;
-    int mount = 0;
-    if (::name_to_handle_at(directory, name.c_str(), handle, &mount, 0) != 0) return out;
-    out = std::to_string(handle->handle_type) + ' ';
-    out.append(room.data() + sizeof(struct file_handle), handle->handle_bytes);
-#else
-    static_cast<void>(directory);
-    static_cast<void>(name);
-#endif
-    return out;
-}
-
-bool same_bytes(int one, int other, std::uint64_t size) {
-    std::vector<std::byte> blocks(2 * kComparedBytes);
-    for (std::uint64_t at = 0; at < size;) {
-        const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(kComparedBytes, size - at));
-        const auto a = std::span(blocks).first(length);
-        const auto b = std::span(blocks).subspan(kComparedBytes, length);
-        std::size_t read_of_a = 0;
-        std::size_t read_of_b = 0;
-        if (read_all_at(one, a, at, read_of_a) != 0 || read_all_at(other, b, at, read_of_b) != 0) return false;
-        if (read_of_a != length || read_of_b != length || !std::ranges::equal(a, b)) return false;
-        at += length;
-    }
-    return true;
-}
-
-bool same_content(const struct stat& then, const struct stat& now) {
-    struct stat expected = then;
-    // A change of the number of names changes this time too. A change of the content also changes the other time.
-    if (then.st_nlink != now.st_nlink) expected.st_ctim = now.st_ctim;
-    return same_state(expected, now);
-}
-
 bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other) {
     const Place one(root, path);
     const Place two(root, other);
@@ -160,51 +138,10 @@ bool is_same_file(const ConfinedDir& root, const std::string& path, const std::s
     if (!handle.empty()) return handle == handle_of(two.parent.get(), two.split.leaf);
     const auto size = static_cast<std::uint64_t>(one.st.st_size);
     if (size > kMaxCompared) return false;
-    int error = 0;
-    const UniqueFd here = root.open_at(path, O_RDONLY, 0, error);
-    const UniqueFd there = root.open_at(other, O_RDONLY, 0, error);
+    const UniqueFd here = root.open_at(path, O_RDONLY).fd;
+    const UniqueFd there = root.open_at(other, O_RDONLY).fd;
     return here && there && same_bytes(here.get(), there.get(), size);
 }
-
-namespace {
-
-constexpr int kOpen = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-constexpr int kTries = 8;  // so many others may create and remove the file meanwhile
-
-/// For a file that an earlier umask left without rights, or that another process has created a moment ago.
-void open_up_own(const ConfinedDir& root, const std::string& path) {
-#ifdef O_PATH
-    int error = 0;
-    const SplitName split = split_leaf(path);
-    const UniqueFd parent = root.open_directory(split.directory, error);
-    const UniqueFd fd(parent ? open_entry(parent.get(), split.leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1);
-    struct stat st = {};
-    if (!fd || ::fstat(fd.get(), &st) != 0 || unlike_own(st) != 0) return;
-    const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
-    static_cast<void>(::chmod(by_descriptor.c_str(), (st.st_mode & mode_bits::kAll) | mode_bits::kOwnerReadWrite));
-#else
-    static_cast<void>(root);
-    static_cast<void>(path);
-#endif
-}
-
-UniqueFd open_or_create(const ConfinedDir& root, const std::string& path, bool& fresh, int& error) {
-    for (int tries = 0; tries < kTries; ++tries) {
-        UniqueFd fd = root.open_at(path, kOpen, 0, error);
-        fresh = false;
-        if (error == EACCES && tries == 0) {
-            open_up_own(root, path);
-            continue;
-        }
-        if (error != ENOENT) return fd;
-        fd = root.open_at(path, kOpen | O_CREAT | O_EXCL, 0600, error);
-        fresh = static_cast<bool>(fd);
-        if (error != EEXIST) return fd;
-    }
-    return {};
-}
-
-}  // namespace
 
 int unlike_own(const struct stat& st) noexcept {
     if (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid()) return EPERM;
@@ -220,7 +157,9 @@ int lend_owner_rights(int fd, const struct stat& st, mode_t& lent) noexcept {
 
 UniqueFd open_own(const ConfinedDir& root, const std::string& path, int& error) {
     bool fresh = false;
-    UniqueFd fd = open_or_create(root, path, fresh, error);
+    OpenedFd opened = open_or_create(root, path, fresh);
+    UniqueFd fd = std::move(opened.fd);
+    error = opened.error;
     if (!fd) return {};
     struct stat st = {};
     mode_t lent = 0;
@@ -229,8 +168,7 @@ UniqueFd open_own(const ConfinedDir& root, const std::string& path, int& error) 
     if (error == 0) error = lend_owner_rights(fd.get(), st, lent);
     if (error == 0 || error == EMLINK) return fd;
     const SplitName split = split_leaf(path);
-    int ignored = 0;
-    const UniqueFd parent = fresh ? root.open_directory(split.directory, ignored) : UniqueFd();
+    const UniqueFd parent = fresh ? root.open_directory(split.directory).fd : UniqueFd();
     if (parent) ::unlinkat(parent.get(), split.leaf.c_str(), 0);
     return {};
 }

@@ -32,20 +32,6 @@ enum class Occupant : std::uint8_t {
 [[nodiscard]] int bars_removal(int parent, const std::string& name);
 /// True if `path` is a symbolic link to `target`.
 [[nodiscard]] bool is_link_to(const ConfinedDir& root, const std::string& path, const std::string& target);
-/// True if neither content nor attributes were changed in between, as far as times tell.
-[[nodiscard]] bool same_times(const struct stat& a, const struct stat& b);
-/// True if both describe one file in the same state. The inode number alone proves little where one file system shows
-/// several others.
-[[nodiscard]] bool same_state(const struct stat& a, const struct stat& b);
-/// True if both describe one file with the same content. A name of it may have come or gone meanwhile.
-[[nodiscard]] bool same_content(const struct stat& then, const struct stat& now);
-/// What the file system itself calls the file, unlike an inode number that a layer above may have made up. Empty: it
-/// has no such name, or one that is different for each name of the file (FUSE).
-[[nodiscard]] std::string handle_of(int directory, const std::string& name);
-/// Files with one inode number that are no larger are compared, if they have no handle.
-inline constexpr std::uint64_t kMaxCompared = 64U << 20U;
-/// True if both have these many equal bytes.
-[[nodiscard]] bool same_bytes(int one, int other, std::uint64_t size);
 /// True if both names lead to the same regular file, by its handle or its content. In doubt it returns false.
 [[nodiscard]] bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other);
 

@@ -38,6 +38,32 @@ std::size_t find_bit(const std::array<std::uint64_t, N>& words, std::size_t at, 
     return limit;
 }
 
+// Bounds on what the sender may announce ahead of its data. Beyond them the control stream stays unread, and its flow
+// control stops the sender. Announced data keeps arriving, so this state always ends.
+constexpr std::size_t kMaxOpenExtents = 32768;
+constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
+constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
+constexpr std::size_t kMaxQueuedOps = 65536;
+// Bound on queued pieces, names and attributes. The stream's window allows pieces at most half of it.
+constexpr std::size_t kMaxQueuedBytes = 128U << 20U;
+constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
+
+/// Bytes of memory of a queued operation with that name.
+std::size_t cost_of(const std::vector<std::string>& path) {
+    std::size_t cost = sizeof(ReceiveOp) + path.size() * sizeof(std::string);
+    for (const std::string& component : path) cost += component.size();
+    return cost;
+}
+
+/// Checks any name that the sender gives. Names of transfers' own files are reserved, since they may belong to another
+/// transfer.
+Result<void> check_name(const std::vector<std::string>& path) {
+    if (auto checked = check_sent_path(path); !checked) return checked;
+    if (std::ranges::none_of(path, is_transfer_file)) return {};
+    return Error{ErrorCode::protocol, "the sender has '" + escape_name(join_path(path)) +
+                                          "', a name that udtx keeps for its own files: rename it"};
+}
+
 }  // namespace
 
 void EarlyData::hold(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -135,36 +161,6 @@ Chunk PieceAssembler::buffer_for(std::uint64_t length) {
     return {std::shared_ptr<std::byte[]>(new std::byte[size]), size};
 }
 
-namespace {
-
-// Bounds on what the sender may announce ahead of its data. Beyond them the control stream stays unread, and its flow
-// control stops the sender. Announced data keeps arriving, so this state always ends.
-constexpr std::size_t kMaxOpenExtents = 32768;
-constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
-constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
-constexpr std::size_t kMaxQueuedOps = 65536;
-// Bound on queued pieces, names and attributes. The stream's window allows pieces at most half of it.
-constexpr std::size_t kMaxQueuedBytes = 128U << 20U;
-constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
-
-/// Bytes of memory of a queued operation with that name.
-std::size_t cost_of(const std::vector<std::string>& path) {
-    std::size_t cost = sizeof(ReceiveOp) + path.size() * sizeof(std::string);
-    for (const std::string& component : path) cost += component.size();
-    return cost;
-}
-
-/// Checks any name that the sender gives. Names of transfers' own files are reserved, since they may belong to another
-/// transfer.
-Result<void> check_name(const std::vector<std::string>& path) {
-    if (auto checked = check_sent_path(path); !checked) return checked;
-    if (std::ranges::none_of(path, is_transfer_file)) return {};
-    return Error{ErrorCode::protocol, "the sender has '" + escape_name(join_path(path)) +
-                                          "', a name that udtx keeps for its own files: rename it"};
-}
-
-}  // namespace
-
 Incoming::Incoming(const LandingOptions& options, std::optional<PullOrder>& pull, std::optional<ConfinedDir>& base,
                    ReceiveQueue& queue, LandingReport& report)
     : options_(options), pull_(pull), base_(base), rename_(options.rename), queue_(queue), report_(report) {}
@@ -227,13 +223,13 @@ void Incoming::note(const Message& message) {
 }
 
 Result<void> Incoming::handle(const message::Sources& m) {
-    if (!pull_ || offer_) return broken("the sender answered a request that was not made");
-    if (answered_) return broken("the sender answered a request twice");
+    if (!pull_ || stage_ > Stage::sources) return broken("the sender answered a request that was not made");
+    if (stage_ == Stage::sources) return broken("the sender answered a request twice");
     if (auto checked = pull_->asked.check(m); !checked) return checked;
     const auto place = pull_->place(m);
     if (!place) return place.error();
     rename_ = place->rename;
-    answered_ = true;
+    stage_.enter(Stage::sources);
     if (options_.stream_fd || place->directory.empty()) return {};
     auto opened = ConfinedDir::open(place->directory);
     if (!opened) return opened.error();
@@ -306,7 +302,7 @@ Result<void> Incoming::check_offer(const message::Offer& m) const {
         return Error{ErrorCode::refused, "standard input needs a name here: udtx-send - udtx://HOST:PORT/NAME"};
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
-    if (pull_ && !answered_) return broken("the sender did not say which sources exist");
+    if (pull_ && stage_ == Stage::silent) return broken("the sender did not say which sources exist");
     const bool homeless = !base_ && !options_.stream_fd && !m.dry_run;
     if (homeless) return broken("the sender's offer differs from the request");
     if (pull_) return check_asked(m);  // what was requested is allowed
@@ -321,6 +317,7 @@ Result<void> Incoming::check_offer(const message::Offer& m) const {
 
 Result<void> Incoming::handle(const message::Offer& m) {
     if (auto checked = check_offer(m); !checked) return checked;
+    stage_.enter(Stage::offer);
     offer_ = m;
     if (pull_ && m.shard) offer_->shard = pull_->asked.shard();
     // Transfer numbers belong to a key: the same number under another key is another transfer.
@@ -526,6 +523,7 @@ Result<void> Incoming::handle(const message::Finish& m) {
     if (m.entries != next_index_) return broken("FINISH has a wrong number of entries");
     const bool tree = offer_->mode == TransferMode::tree;
     if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH has a wrong number of bytes");
+    stage_.enter(Stage::finish);
     finish_ = m;
     // Absent names must fail before anything is deleted.
     if (auto failed = fail_absent(AskedFor::Questions::open); !failed.empty()) {
@@ -550,14 +548,14 @@ bool Incoming::hand_over_pieces() {
 Result<void> Incoming::hand_over() {
     hand_over_pieces();
     held_ = assembler_.held();
-    if (!finish_ || finish_queued_) return {};
+    if (stage_ != Stage::finish) return {};
     if (offer_->mode == TransferMode::tree) {
         if (assembler_.has_unannounced()) return broken("more data than was announced");
         if (!assembler_.complete()) return {};
     } else if (!data_ended_ && finish_->data_bytes > 0) {
         return {};
     }
-    finish_queued_ = true;
+    stage_.enter(Stage::all_data);
     queue_.push(*finish_, 0);
     return {};
 }

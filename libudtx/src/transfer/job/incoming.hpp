@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lifecycle.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/job/pull_request.hpp"
@@ -153,6 +154,19 @@ class Incoming {
     [[nodiscard]] std::vector<Unset> take_sender_lacks();
 
   private:
+    /// What has come.
+    enum class Stage : std::uint8_t {
+        silent,
+        sources,  ///< of a pull: the server has answered with SOURCES
+        offer,
+        finish,
+        all_data,  ///< too, and the landing got FINISH
+    };
+    static constexpr Step<Stage> kSteps[] = {{Stage::silent, Stage::sources},
+                                             {Stage::silent, Stage::offer},
+                                             {Stage::sources, Stage::offer},
+                                             {Stage::offer, Stage::finish},
+                                             {Stage::finish, Stage::all_data}};
     /// The file that EXTENTS, DIGESTS and FILE_END refer to.
     struct CurrentFile {
         std::uint64_t index = 0;
@@ -219,7 +233,7 @@ class Incoming {
     std::string rename_;
     ReceiveQueue& queue_;
     LandingReport& report_;
-    bool answered_ = false;  // pull: the server has answered with SOURCES
+    Lifecycle<kSteps> stage_{Stage::silent};
     std::optional<message::Offer> offer_;
     PieceAssembler assembler_;
     std::atomic<std::uint64_t> held_{0};
@@ -228,7 +242,6 @@ class Incoming {
     message::Found announced_;  // without what was taken back
     message::Found found_;      // by the sender
     std::optional<message::Finish> finish_;
-    bool finish_queued_ = false;
     bool data_ended_ = false;
     std::uint64_t absent_ = 0;  // of the requested names
     std::size_t notes_ = 0;

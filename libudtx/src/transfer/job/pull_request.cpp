@@ -64,6 +64,15 @@ void add_names(std::vector<std::string> names, std::vector<Message>& out) {
     if (!next.names.empty()) out.emplace_back(std::move(next));
 }
 
+Error not_asked(const std::vector<std::string>& path, const char* why) {
+    return {ErrorCode::protocol,
+            "the sender sent '" + escape_name(join_path(path)) + "', which was not requested: " + why};
+}
+
+Error not_asked(const char* what) {
+    return {ErrorCode::protocol, std::string("the sender's offer differs from the request: ") + what};
+}
+
 }  // namespace
 
 Result<std::vector<Message>> messages_of(PullWish wish) {
@@ -164,19 +173,6 @@ Result<Selection> unpack_selection(const std::vector<std::string>& blocks) {
     if (!request.begun()) return Error{ErrorCode::protocol, "the selection names no source"};
     return request.take_wish().what;
 }
-
-namespace {
-
-Error not_asked(const std::vector<std::string>& path, const char* why) {
-    return {ErrorCode::protocol,
-            "the sender sent '" + escape_name(join_path(path)) + "', which was not requested: " + why};
-}
-
-Error not_asked(const char* what) {
-    return {ErrorCode::protocol, std::string("the sender's offer differs from the request: ") + what};
-}
-
-}  // namespace
 
 AskedFor::AskedFor(PullWish wish, Sources how) : wish_(std::move(wish)), patterns_(how == Sources::patterns) {
     for (const std::string& source : wish_.what.sources) {

@@ -198,15 +198,14 @@ void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId 
 }
 
 UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
-    int error = ENOENT;
-    UniqueFd fd;
+    OpenedFd opened{{}, ENOENT};
     if (base_ && incoming_.offer()) {
         std::vector<std::string> whole = incoming_.offer()->destination;
         whole.push_back(path);
-        fd = base_->open_at(join_path(whole), O_RDONLY, 0, error);
+        opened = base_->open_at(join_path(whole), O_RDONLY);
     }
-    errno = error;
-    return fd;
+    errno = opened.error;
+    return std::move(opened.fd);
 }
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {

@@ -55,6 +55,16 @@ bool is_named_by(const SourceRoot& root, const std::string& path) {
     return !brings_contents(root) && (path == root.leaf || path.starts_with(root.leaf + "/"));
 }
 
+constexpr std::size_t kProbeBlockBytes = 256U << 10U;
+/// The congestion controllers finish their start phase within this many round trips.
+constexpr int kRoundTrips = 20;
+constexpr Duration kLongestProbe = std::chrono::seconds(15);
+
+Chunk zeros(std::size_t bytes) {
+    std::shared_ptr<std::byte[]> memory(new std::byte[bytes]());
+    return Chunk(std::move(memory), bytes);
+}
+
 }  // namespace
 
 ReadingTask::ReadingTask(std::vector<SourceRoot> roots, bool stream, const SendOptions& options, const SendRun& run,
@@ -75,8 +85,9 @@ UniqueFd ReadingTask::open_source(const std::string& path) const {
     int error = ENOENT;
     for (const SourceRoot& root : roots_) {
         if (!brings_contents(root) && !is_named_by(root, path)) continue;
-        UniqueFd fd = root.directory.open_at(path, O_RDONLY, 0, error);
-        if (fd) return fd;
+        OpenedFd opened = root.directory.open_at(path, O_RDONLY);
+        if (opened.fd) return std::move(opened.fd);
+        error = opened.error;
     }
     errno = error;
     return {};
@@ -456,20 +467,6 @@ void SendJob::on_wake(Instant now, proto::Connection& connection) {
     }
     pump(now, connection);
 }
-
-namespace {
-
-constexpr std::size_t kProbeBlockBytes = 256U << 10U;
-/// The congestion controllers finish their start phase within this many round trips.
-constexpr int kRoundTrips = 20;
-constexpr Duration kLongestProbe = std::chrono::seconds(15);
-
-Chunk zeros(std::size_t bytes) {
-    std::shared_ptr<std::byte[]> memory(new std::byte[bytes]());
-    return Chunk(std::move(memory), bytes);
-}
-
-}  // namespace
 
 ProbeJob::ProbeJob(Duration time, DoneCallback done)
     : time_(time), done_(std::move(done)), block_(zeros(kProbeBlockBytes)) {}

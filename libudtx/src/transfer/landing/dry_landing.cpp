@@ -178,12 +178,12 @@ class DryLanding final : public Landing {
     /// The directory in which a run would make the entry.
     UniqueFd nearest_directory(const std::string& path) {
         std::string directory = path;
-        UniqueFd fd;
-        for (int error = ENOENT; error == ENOENT && !directory.empty();) {
+        OpenedFd opened{{}, ENOENT};
+        while (opened.error == ENOENT && !directory.empty()) {
             directory = split_leaf(directory).directory;
-            fd = root_.open_directory(directory, error);
+            opened = root_.open_directory(directory);
         }
-        return fd;
+        return std::move(opened.fd);
     }
     LinkErrors links_made_in(const std::string& path) {
         const UniqueFd fd = nearest_directory(path);
@@ -239,9 +239,8 @@ class DryLanding final : public Landing {
         return out;
     }
     bool has_attributes(const std::string& path, bool directory, std::uint64_t key) {
-        int error = 0;
         const int flags = directory ? O_RDONLY | O_DIRECTORY : O_RDONLY | O_NONBLOCK;
-        const UniqueFd fd = root_.open_at(path, flags, 0, error);
+        const UniqueFd fd = root_.open_at(path, flags).fd;
         std::vector<message::Attribute> attributes;
         return fd && read_attributes(fd.get(), attributes).none() && attributes_key(std::move(attributes)) == key;
     }
@@ -252,8 +251,7 @@ class DryLanding final : public Landing {
         if (!way) report_.failed(kNoEntry, path, way.error());
         if (way && erase_ && cleared_.insert(path_key(path)).second) {
             const SplitName split = split_leaf(path);
-            int error = 0;
-            const UniqueFd parent = root_.open_directory(split.directory, error);
+            const UniqueFd parent = root_.open_directory(split.directory).fd;
             if (parent) static_cast<void>(eraser_.clear(parent.get(), split.leaf, path));
         }
         return !way;

@@ -54,6 +54,23 @@ bool is_own(int directory) {
     return ::fstat(directory, &st) == 0 && st.st_uid == ::geteuid();
 }
 
+Error in_the_way(const std::string& path, const std::string& how) {
+    return {ErrorCode::refused, "a directory has the name of '" + escape_name(path) + "', and " + how};
+}
+
+int rename_entry(int parent, const std::string& from, const std::string& to) {
+    return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
+}
+
+int swap_names(int parent, const std::string& one, const std::string& other) {
+#if defined(__linux__) && defined(RENAME_EXCHANGE)
+    return again([&] { return ::renameat2(parent, one.c_str(), parent, other.c_str(), RENAME_EXCHANGE); }) == 0 ? 0
+                                                                                                                : errno;
+#else
+    return ENOSYS;
+#endif
+}
+
 }  // namespace
 
 void Eraser::keep_unsent(const std::string& path) {
@@ -112,8 +129,7 @@ bool Eraser::go_on() {
 
 Result<void> Eraser::may_clear(const std::string& path) {
     const SplitName split = split_leaf(path);
-    int error = 0;
-    const UniqueFd parent = root_.open_directory(split.directory, error);
+    auto [parent, error] = root_.open_directory(split.directory);
     if (!parent) return io_error("cannot open", split.directory, error);
     folds_ = claims_.may_fold(split.directory);
     return may_go(parent.get(), split.leaf, path, 0);
@@ -181,8 +197,7 @@ bool Eraser::has_come(int parent, const std::string& name) const {
 void Eraser::look_through(Spellings spellings) {
     looking_.reset();
     const std::string& directory = spellings.front();
-    int error = 0;
-    UniqueFd fd = root_.open_directory(directory, error);
+    auto [fd, error] = root_.open_directory(directory);
     // A dry run makes no directories, so this one may be missing.
     if (!fd && dry_run()) return;
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
@@ -327,35 +342,13 @@ void Eraser::empty_more() {
     if (!emptied_ && !emptying_.empty()) emptying_.back().all_gone = false;
 }
 
-namespace {
-
-Error in_the_way(const std::string& path, const std::string& how) {
-    return {ErrorCode::refused, "a directory has the name of '" + escape_name(path) + "', and " + how};
-}
-
-int rename_entry(int parent, const std::string& from, const std::string& to) {
-    return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
-}
-
-int swap_names(int parent, const std::string& one, const std::string& other) {
-#if defined(__linux__) && defined(RENAME_EXCHANGE)
-    return again([&] { return ::renameat2(parent, one.c_str(), parent, other.c_str(), RENAME_EXCHANGE); }) == 0 ? 0
-                                                                                                                : errno;
-#else
-    return ENOSYS;
-#endif
-}
-
-}  // namespace
-
 Result<void> check_way(const ConfinedDir& root, const std::string& path, Eraser* eraser) {
     if (occupant_of(root, path) != Occupant::directory) return {};
     const auto stays = [&](const std::string& why) {
         return in_the_way(path, "it stays, because " + why + ": remove it at the receiver");
     };
     const SplitName split = split_leaf(path);
-    int error = 0;
-    const UniqueFd parent = root.open_directory(split.directory, error);
+    const UniqueFd parent = root.open_directory(split.directory).fd;
     if (parent && is_mount_point(parent.get(), split.leaf)) return stays("it is a mount point");
     if (eraser != nullptr) {
         const auto goes = eraser->may_clear(path);
@@ -364,9 +357,9 @@ Result<void> check_way(const ConfinedDir& root, const std::string& path, Eraser*
         refusal.system_error = goes.error().system_error;
         return refusal;
     }
-    const UniqueFd directory = root.open_directory(path, error);
-    const bool empty = directory && names_in(directory.get(), error).empty();
-    if (error != 0) return io_error("cannot list", path, error);
+    auto [directory, failed] = root.open_directory(path);
+    const bool empty = directory && names_in(directory.get(), failed).empty();
+    if (failed != 0) return io_error("cannot list", path, failed);
     if (empty) return {};
     return in_the_way(path, "it is not empty: --delete replaces it, or remove it at the receiver");
 }

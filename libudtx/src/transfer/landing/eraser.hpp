@@ -12,7 +12,7 @@
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/quirks/folded_names.hpp"
-#include "transfer/landing/lent_rights.hpp"
+#include "transfer/file/quirks/lent_rights.hpp"
 #include "transfer/landing/report.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"

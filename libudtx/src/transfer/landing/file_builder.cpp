@@ -13,6 +13,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -101,8 +102,7 @@ Result<std::vector<std::uint64_t>> changed_parts(const ConfinedDir& root, const 
                                                  HashAlgorithm hash, const std::vector<JobFile::FilledPart>& parts,
                                                  const std::function<bool()>& go_on) {
     std::vector<std::uint64_t> out;
-    int error = 0;
-    const UniqueFd fd = root.open_at(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
+    auto [fd, error] = root.open_at(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (!fd && error != ENOENT) return io_error("cannot read back", temporary, error);
     PartCheck check(fd.get(), hash, go_on);
     for (const JobFile::FilledPart& filled : parts) {
@@ -457,9 +457,8 @@ Result<bool> FileBuilder::end_kept() {
 }
 
 Result<void> FileBuilder::refresh(const struct stat& proven) {
-    int error = 0;
     struct stat st = {};
-    const UniqueFd fd = tree_.root.open_at(path_, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
+    auto [fd, error] = tree_.root.open_at(path_, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error != 0) return io_error("cannot examine", path_, error);
     if (!same_content(proven, st)) return changed_here(path_);

@@ -191,10 +191,11 @@ void HardLinks::make(const WaitingLink& link) {
     if (is_same_file(tree_.root, path, join_path(split_path(link.target))))
         return tree_.note_unchanged(EntryType::hard_link, path);
     if (tree_.old.must_stay(path)) return tree_.report.ended(Ended::skipped, EntryType::hard_link, path, 0);
-    int error = 0;
-    const UniqueFd parent = tree_.root.open_directory(split.directory, error);
-    const UniqueFd other_parent = parent ? tree_.root.open_directory(other.directory, error) : UniqueFd();
-    if (!other_parent) return tree_.fail(link.index, path, io_error("cannot make link", path, error));
+    OpenedFd opened = tree_.root.open_directory(split.directory);
+    const UniqueFd parent = std::move(opened.fd);
+    if (parent) opened = tree_.root.open_directory(other.directory);
+    const UniqueFd other_parent = std::move(opened.fd);
+    if (!other_parent) return tree_.fail(link.index, path, io_error("cannot make link", path, opened.error));
     struct stat st = {};
     const bool file = ::fstatat(other_parent.get(), other.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!file || !S_ISREG(st.st_mode)) {
@@ -237,8 +238,7 @@ void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int e
     attributes.set_mtime = true;
     attributes.mtime = mtime_of(of);
     if (tree_.offer.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
-    int error = 0;
-    UniqueFd from = tree_.root.open_at(join_path(split_path(link.target)), O_RDONLY, 0, error);
+    auto [from, error] = tree_.root.open_at(join_path(split_path(link.target)), O_RDONLY);
     if (!from) return tree_.fail(link.index, path, io_error("cannot read for a hard link", path, error));
     attributes.mode = mode_without_list(from.get(), attributes.mode);
     const std::uint64_t unique = tree_.unique_of_link(link.index, path);

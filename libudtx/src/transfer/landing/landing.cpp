@@ -33,6 +33,66 @@ void leave(List& news, List& out, std::size_t most) {
     for (; most > 0 && !news.empty(); --most, news.pop_front()) out.push_back(std::move(news.front()));
 }
 
+namespace fs = std::filesystem;
+
+/// The most names that are looked up one by one.
+constexpr std::size_t kMostNames = 256;
+
+Error failed(const std::string& path, int error) { return system_failure(ErrorCode::file_io, path, error); }
+
+Result<LandingPlace> checked(std::string directory, std::string rename) {
+    struct stat info {};
+    if (::stat(directory.c_str(), &info) != 0) return failed(directory, errno);
+    if (!S_ISDIR(info.st_mode)) return failed(directory, ENOTDIR);
+    if (::access(directory.c_str(), W_OK | X_OK) != 0) return failed(directory, errno);
+    return LandingPlace{std::move(directory), std::move(rename)};
+}
+
+/// The directory that contains the destination, and the destination's last component as the new name.
+Result<LandingPlace> renamed(const std::string& destination) {
+    const std::size_t slash = destination.rfind('/');
+    if (slash == std::string::npos) return checked(".", destination);
+    return checked(slash == 0 ? "/" : destination.substr(0, slash), destination.substr(slash + 1));
+}
+
+Result<LandingPlace> made(const std::string& destination, bool with_parents, bool dry_run) {
+    if (dry_run) {
+        if (const auto beside = renamed(destination); !with_parents && !beside) return beside.error();
+        return LandingPlace{};
+    }
+    std::error_code error;
+    if (with_parents) {
+        fs::create_directories(destination, error);
+    } else {
+        fs::create_directory(destination, error);
+    }
+    if (error) return failed(destination, error.value());
+    return checked(destination, {});
+}
+
+/// True if an earlier run of the transfer began to make the destination.
+bool continues(const LandingPlace& landing, std::uint64_t transfer) {
+    const std::string journal = landing.directory + '/' + journal_name(transfer);
+    return transfer != 0 && ::access(journal.c_str(), F_OK) == 0;
+}
+
+bool stands(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
+}
+
+Result<LandingPlace> in_directory(const std::string& destination, SourceShape shape, std::uint64_t transfer) {
+    if (shape == SourceShape::stream) {
+        return Error{ErrorCode::file_io, destination + " is a directory: name the file in it, " + destination +
+                                             (destination.ends_with('/') ? "" : "/") + "NAME"};
+    }
+    if (shape == SourceShape::directory && !destination.ends_with('/')) {
+        const auto before = renamed(destination);
+        if (before && continues(*before, transfer)) return before;
+    }
+    return checked(destination, {});
+}
+
 }  // namespace
 
 void LandingReport::ended(Ended how, EntryType type, const std::string& path, std::uint64_t size) {
@@ -187,70 +247,6 @@ message::Totals totals_of(const JobReport& report) {
             .files_done = report.progress().files_done,
             .unchanged_directories = outcome.unchanged_directories};
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// The most names that are looked up one by one.
-constexpr std::size_t kMostNames = 256;
-
-Error failed(const std::string& path, int error) { return system_failure(ErrorCode::file_io, path, error); }
-
-Result<LandingPlace> checked(std::string directory, std::string rename) {
-    struct stat info {};
-    if (::stat(directory.c_str(), &info) != 0) return failed(directory, errno);
-    if (!S_ISDIR(info.st_mode)) return failed(directory, ENOTDIR);
-    if (::access(directory.c_str(), W_OK | X_OK) != 0) return failed(directory, errno);
-    return LandingPlace{std::move(directory), std::move(rename)};
-}
-
-/// The directory that contains the destination, and the destination's last component as the new name.
-Result<LandingPlace> renamed(const std::string& destination) {
-    const std::size_t slash = destination.rfind('/');
-    if (slash == std::string::npos) return checked(".", destination);
-    return checked(slash == 0 ? "/" : destination.substr(0, slash), destination.substr(slash + 1));
-}
-
-Result<LandingPlace> made(const std::string& destination, bool with_parents, bool dry_run) {
-    if (dry_run) {
-        if (const auto beside = renamed(destination); !with_parents && !beside) return beside.error();
-        return LandingPlace{};
-    }
-    std::error_code error;
-    if (with_parents) {
-        fs::create_directories(destination, error);
-    } else {
-        fs::create_directory(destination, error);
-    }
-    if (error) return failed(destination, error.value());
-    return checked(destination, {});
-}
-
-/// True if an earlier run of the transfer began to make the destination.
-bool continues(const LandingPlace& landing, std::uint64_t transfer) {
-    const std::string journal = landing.directory + '/' + journal_name(transfer);
-    return transfer != 0 && ::access(journal.c_str(), F_OK) == 0;
-}
-
-bool stands(const std::string& path) {
-    struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
-}
-
-Result<LandingPlace> in_directory(const std::string& destination, SourceShape shape, std::uint64_t transfer) {
-    if (shape == SourceShape::stream) {
-        return Error{ErrorCode::file_io, destination + " is a directory: name the file in it, " + destination +
-                                             (destination.ends_with('/') ? "" : "/") + "NAME"};
-    }
-    if (shape == SourceShape::directory && !destination.ends_with('/')) {
-        const auto before = renamed(destination);
-        if (before && continues(*before, transfer)) return before;
-    }
-    return checked(destination, {});
-}
-
-}  // namespace
 
 SourceShape shape_of(const std::vector<std::string>& sources) {
     if (sources.size() != 1) return SourceShape::several;

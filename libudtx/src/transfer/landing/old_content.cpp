@@ -10,6 +10,7 @@
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "transfer/landing/eraser.hpp"
 #include "transfer/landing/target_tree.hpp"
 #include "transfer/names.hpp"
@@ -52,16 +53,16 @@ OldContent::OldContent(const ConfinedDir& root, const message::Offer& agreed, Re
 
 bool OldContent::look(const std::string& path, struct stat& st) {
     SplitName split = split_leaf(path);
-    if (!directory_fd_ || split.directory != directory_) {
-        directory_fd_ = root_.open_directory(split.directory, directory_error_);
+    if (!parent_.fd || split.directory != directory_) {
+        parent_ = root_.open_directory(split.directory);
         directory_ = std::move(split.directory);
     }
-    return directory_fd_ && ::fstatat(directory_fd_.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return parent_.fd && ::fstatat(parent_.fd.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool OldContent::must_stay(const std::string& path) {
     struct stat st = {};
-    return offer_.overwrite == Overwrite::never && (look(path, st) || is_barrier(directory_error_));
+    return offer_.overwrite == Overwrite::never && (look(path, st) || is_barrier(parent_.error));
 }
 
 bool OldContent::is_directory(const std::string& path) {
@@ -116,7 +117,7 @@ std::optional<Holding> OldContent::answer(const message::Query& query, const Rep
     };
     struct stat st = {};
     const bool there = look(path, st);
-    if (offer_.overwrite == Overwrite::never && (there || is_barrier(directory_error_))) return say(Holding::exists);
+    if (offer_.overwrite == Overwrite::never && (there || is_barrier(parent_.error))) return say(Holding::exists);
     if (!there) return say(Holding::nothing);
     if (offer_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
     const auto size = static_cast<std::uint64_t>(st.st_size);
@@ -131,11 +132,10 @@ std::optional<Holding> OldContent::answer(const message::Query& query, const Rep
     const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
     const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);
     if (room == 0 || (count == 0 && query.size + size > 0)) return say(Holding::nothing);
-    int error = 0;
     HashingBasis file{.path = path,
                       .size_asked = query.size,
                       .count = count,
-                      .fd = root_.open_at(path, kReadOnly, 0, error),
+                      .fd = root_.open_at(path, kReadOnly).fd,
                       .out = {query.number, Holding::pieces, 0, {}}};
     file.whole = file.fd && ::fstat(file.fd.get(), &file.basis.st) == 0 && S_ISREG(file.basis.st.st_mode);
     reading_ = std::move(file);
@@ -147,8 +147,7 @@ void OldContent::set_mode(const std::string& path, const struct stat& st, std::u
     const std::uint32_t wanted = mode & bits;
     if (bits == 0 || offer_.dry_run || (st.st_mode & bits) == wanted) return;
     if (st.st_nlink > 1) return shared_mode_(path, wanted);
-    int error = 0;
-    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    auto [fd, error] = root_.open_at(path, kReadOnly);
     if (fd) error = transfer::set_mode(fd.get(), wanted);
     if (error != 0) report_.lacks(EntryType::file, Belonging::mode, path, error);
 }
@@ -156,13 +155,12 @@ void OldContent::set_mode(const std::string& path, const struct stat& st, std::u
 void OldContent::answer_from_journal(const message::Query& query, const Reply& reply) {
     const std::string path = join_path(query.path);
     const std::uint64_t key = path_key(path);
-    int error = 0;
     if (const auto at = partials_.find(key); at != partials_.end()) {
         Partial& partial = at->second;
         const std::uint64_t unique = partial.shared != 0 ? partial.shared : journal_->unique_for(partial.path);
         const std::string temporary = path_in(split_leaf(partial.path).directory, temp_name(unique));
         ProvingPartial proving{.partial = &partial,
-                               .fd = root_.open_at(temporary, kReadOnly, 0, error),
+                               .fd = root_.open_at(temporary, kReadOnly).fd,
                                .claimed = {},
                                .out = {query.number, Holding::pieces, 0, {}}};
         if (proving.fd && !TempFile::is_adoptable(proving.fd.get())) proving.fd.reset();
@@ -175,7 +173,7 @@ void OldContent::answer_from_journal(const message::Query& query, const Reply& r
     }
     const record::Done* const done = delivery_of(path, query);
     if (done == nullptr) return reply({query.number, Holding::nothing, 0, {}});
-    UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    UniqueFd fd = root_.open_at(path, kReadOnly).fd;
     struct stat st = {};
     const bool whole = fd && ::fstat(fd.get(), &st) == 0 && has_size(st, done->size);
     reading_.emplace<ProvingDelivered>(ProvingDelivered{.key = key,
@@ -299,8 +297,7 @@ std::optional<OldContent::ProvenFile> OldContent::proven_file(const std::string&
 
 Result<void> OldContent::copy(const std::string& path, const Extent& extent, TempFile& to) {
     const auto at = files_.find(path_key(path));
-    int error = 0;
-    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    auto [fd, error] = root_.open_at(path, kReadOnly);
     if (at == files_.end() || !fd) return io_error("cannot read the older version of", path, fd ? ENOENT : error);
     if (auto copied = to.copy_from(fd.get(), extent); !copied) return copied;
     struct stat now = {};

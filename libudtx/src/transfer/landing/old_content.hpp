@@ -51,7 +51,7 @@ class OldContent {
     [[nodiscard]] bool look(const std::string& path, struct stat& st);
     /// True if `st`, from the latest look(), has the time `wanted` or what the file system stores for it.
     [[nodiscard]] bool has_time(const struct stat& st, const FileTime& wanted) {
-        return times_.agree(directory_fd_.get(), st, wanted);
+        return times_.agree(parent_.fd.get(), st, wanted);
     }
     /// True if nothing may be overwritten and an entry exists at `path`, or above it in the place of a directory.
     [[nodiscard]] bool must_stay(const std::string& path);
@@ -175,8 +175,7 @@ class OldContent {
     std::unordered_map<std::uint64_t, Partial> partials_;       // by path key
     std::unordered_map<std::uint64_t, struct stat> delivered_;  // proven; state before it was read, by path key
     std::string directory_;                                     // directory of the latest look()
-    UniqueFd directory_fd_;                                     // its descriptor, if it could be opened
-    int directory_error_ = 0;                                   // errno, if it could not
+    OpenedFd parent_;                                           // its descriptor
 };
 
 class TargetTree;

@@ -9,6 +9,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
@@ -300,9 +301,8 @@ bool SharedInodes::go_on() {
 std::uint64_t SharedInodes::held() const noexcept { return bytes_ + linked_.size() * 40; }
 
 void SharedInodes::apply(const std::string& path, const Change& change) {
-    int error = 0;
     struct stat st = {};
-    const UniqueFd fd = tree_.root.open_at(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
+    auto [fd, error] = tree_.root.open_at(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error != 0) return tree_.fail(kNoEntry, path, io_error("cannot examine", path, error));
     if (change.proven && !same_content(*change.proven, st)) return tree_.fail(kNoEntry, path, changed_here(path));

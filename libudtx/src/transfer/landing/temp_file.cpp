@@ -118,8 +118,7 @@ int vacate(int directory, const std::string& temporary) {
 Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                   const FileAttributes& attributes, Existing existing) {
     SplitName split = split_leaf(path);
-    int error = 0;
-    UniqueFd directory = root.open_directory(split.directory, error);
+    auto [directory, error] = root.open_directory(split.directory);
     if (!directory) return io_error("cannot create", path, error);
     const mode_t mode = attributes.exact_mode ? 0600 : attributes.mode & mode_bits::kPermissions;
     std::string temporary = temp_name(unique);
@@ -146,8 +145,7 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
 
 Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique) {
     SplitName split = split_leaf(path);
-    int error = 0;
-    UniqueFd directory = root.open_directory(split.directory, error);
+    auto [directory, error] = root.open_directory(split.directory);
     if (!directory) return io_error("cannot continue", path, error);
     std::string temporary = temp_name(unique);
     UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kReopen));
@@ -192,8 +190,7 @@ Error TempFile::no_room(int error_number) const {
 }
 
 Result<void> TempFile::try_name(const ConfinedDir& root) const {
-    int failed = 0;
-    const UniqueFd directory = root.open_directory(directory_, failed);
+    auto [directory, failed] = root.open_directory(directory_);
     if (!directory) return error("cannot create", failed);
     struct stat st = {};
     if (::fstatat(directory.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return {};
@@ -204,9 +201,9 @@ Result<void> TempFile::try_name(const ConfinedDir& root) const {
 }
 
 Result<void> TempFile::try_commit(const ConfinedDir& root) const {
-    int failed = fd_ ? sync_data(fd_.get()) : rest_error_;
-    if (failed != 0 && !knows_no_sync(failed)) return error("cannot write", failed);
-    const UniqueFd directory = root.open_directory(directory_, failed);
+    const int unsynced = fd_ ? sync_data(fd_.get()) : rest_error_;
+    if (unsynced != 0 && !knows_no_sync(unsynced)) return error("cannot write", unsynced);
+    auto [directory, failed] = root.open_directory(directory_);
     if (directory) failed = try_rename(directory.get(), temporary_, "." + temporary_);
     return failed == 0 ? Result<void>() : error("cannot finish", failed);
 }
@@ -391,8 +388,7 @@ void TempFile::rest() {
 
 Result<void> TempFile::reopen(const ConfinedDir& root) {
     if (rest_error_ != 0) return error("cannot write", rest_error_);
-    int failed = 0;
-    const UniqueFd directory = root.open_directory(directory_, failed);
+    auto [directory, failed] = root.open_directory(directory_);
     if (!directory) return error("cannot open again", failed);
     UniqueFd fd(open_entry(directory.get(), temporary_.c_str(), kReopen));
     struct stat st = {};
@@ -422,14 +418,12 @@ CommitOrder TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool 
 }
 
 UniqueFd TempFile::open_again(const ConfinedDir& root) const {
-    int ignored = 0;
-    const UniqueFd directory = root.open_directory(directory_, ignored);
+    const UniqueFd directory = root.open_directory(directory_).fd;
     return UniqueFd(directory ? open_entry(directory.get(), temporary_.c_str(), kReopen) : -1);
 }
 
 void TempFile::remove(const ConfinedDir& root) {
-    int ignored = 0;
-    const UniqueFd directory = root.open_directory(directory_, ignored);
+    const UniqueFd directory = root.open_directory(directory_).fd;
     if (directory) remove_from(directory.get(), temporary_);
     if (charge_) charge_->settle(0);
     charge_.reset();

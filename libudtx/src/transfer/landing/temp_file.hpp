@@ -15,8 +15,8 @@
 
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/file/quirks/disk_quota.hpp"
 #include "transfer/landing/committer.hpp"
-#include "transfer/landing/disk_quota.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

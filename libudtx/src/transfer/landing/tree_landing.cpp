@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lifecycle.hpp"
 #include "base/state_access.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/belongings.hpp"
@@ -195,6 +196,17 @@ void ShardPulse::tell(const std::vector<ShardSlot>& slots, const std::vector<boo
 // Sources are few. The content of one may have many directories, of which some suffice.
 constexpr std::size_t kMostTops = 16;
 
+enum class TreeStage : std::uint8_t {
+    closed,   ///< nothing is open yet
+    joining,  ///< the root is open, and the journal may have to be released by another job
+    barred,   ///< what arrives is dropped: the root cannot be opened, or the other shards of the job do not allow it
+    open,     ///< it writes
+};
+constexpr Step<TreeStage> kTreeSteps[] = {{TreeStage::closed, TreeStage::joining},
+                                          {TreeStage::closed, TreeStage::barred},
+                                          {TreeStage::joining, TreeStage::open},
+                                          {TreeStage::joining, TreeStage::barred}};
+
 class TreeLanding final : public Landing {
   public:
     TreeLanding(const ConfinedDir& base, const message::Offer& offer, const LandingOptions& options,
@@ -267,6 +279,9 @@ class TreeLanding final : public Landing {
     }
 
   private:
+    using Stage = TreeStage;
+    /// False: it cannot be opened, or the other shards of the job do not allow this one.
+    [[nodiscard]] bool open_root();
     /// Prepares to open the journal. Another job may have to release it first.
     void open_journal();
     /// False: the other shards of the job do not allow this one.
@@ -370,8 +385,7 @@ class TreeLanding final : public Landing {
     LandingReport& report_;
     const bool drops_owners_;  // the sender asks for them, and they cannot be set here
     const bool keeps_more_;    // of what exists than the sender asks for
-    bool opened_ = false;
-    bool barred_ = false;  // the other shards of its job do not allow it
+    Lifecycle<kTreeSteps> stage_{Stage::closed};
     bool answering_ = false;
     std::optional<WholePiece> waiting_;    // waits for the look at the disk
     std::optional<DiskQuota::Look> look_;  // while it runs
@@ -396,23 +410,9 @@ void say(std::string& notes, const std::string& note) { notes += (notes.empty() 
 }  // namespace
 
 bool TreeLanding::begun() {
-    if (writer_) return !look_ || has_looked();
-    if (!std::exchange(opened_, true)) {
-        auto root = base_.make_subdirectory(join_path(offer_.destination));
-        if (root) {
-            root_ = std::move(root).value();
-            report_.job.set_place([place = join_path(offer_.destination)](const auto&, auto) { return place; });
-            // Open the root up first, because the journal is created in it.
-            root_mode_ = open_up(root_->fd());
-            mark_in_use(*root_);
-            // Opening the journal ends an older run of this shard, which must not make way for a shard that is refused.
-            barred_ = !may_join();
-            if (!barred_) open_journal();
-        } else {
-            report_.fatal(root.error());
-        }
-    }
-    if (!root_ || barred_) return true;
+    if (stage_ == Stage::open) return !look_ || has_looked();
+    if (stage_ == Stage::closed) stage_.enter(open_root() ? Stage::joining : Stage::barred);
+    if (stage_ == Stage::barred) return true;
     if (opening_) {
         auto opened = opening_->attempt();
         if (!opened) return false;
@@ -420,8 +420,26 @@ bool TreeLanding::begun() {
         notes_ = std::move(opened->note);
         opening_.reset();
     }
-    barred_ = !open_job();
-    if (!barred_) begin();
+    const bool allowed = open_job();
+    if (allowed) begin();
+    stage_.enter(allowed ? Stage::open : Stage::barred);
+    return true;
+}
+
+bool TreeLanding::open_root() {
+    auto root = base_.make_subdirectory(join_path(offer_.destination));
+    if (!root) {
+        report_.fatal(root.error());
+        return false;
+    }
+    root_ = std::move(root).value();
+    report_.job.set_place([place = join_path(offer_.destination)](const auto&, auto) { return place; });
+    // Open the root up first, because the journal is created in it.
+    root_mode_ = open_up(root_->fd());
+    mark_in_use(*root_);
+    // Opening the journal ends an older run of this shard, which must not make way for a shard that is refused.
+    if (!may_join()) return false;
+    open_journal();
     return true;
 }
 

@@ -56,10 +56,10 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
                           {ErrorCode::refused, "link '" + escape_name(path) + "' has no usable target"});
     }
     SplitName split = split_leaf(path);
-    int error = 0;
-    const UniqueFd parent = tree_.root.open_directory(split.directory, error);
-    if (tree_.stays(error)) return tree_.report.ended(Ended::skipped, entry.type, path, 0);
-    if (!parent) return tree_.fail(entry.index, path, io_error("cannot make link", path, error));
+    const OpenedFd opened = tree_.root.open_directory(split.directory);
+    const UniqueFd& parent = opened.fd;
+    if (tree_.stays(opened.error)) return tree_.report.ended(Ended::skipped, entry.type, path, 0);
+    if (!parent) return tree_.fail(entry.index, path, io_error("cannot make link", path, opened.error));
     if (const auto free = tree_.claims.take(path); !free) return tree_.fail(entry.index, path, free.error());
     if (is_link_to(tree_.root, path, entry.target)) {
         tree_.claims.note_kept(path);
@@ -72,7 +72,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     });
     if (!made) return tree_.fail(entry.index, path, made.error());
     struct stat st = {};
-    error = tree_.offer.preserve ? set_link_time(parent.get(), temporary, entry.mtime) : 0;
+    const int error = tree_.offer.preserve ? set_link_time(parent.get(), temporary, entry.mtime) : 0;
     if (error != 0) {
         tree_.report.lacks(EntryType::symlink, Belonging::time, path, error);
     } else if (tree_.offer.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -94,10 +94,8 @@ void TreeWriter::set_meta(const message::Meta& meta) {
 
 void TreeWriter::update_meta(const message::Meta& meta, Standing& entry) {
     auto& [type, path, unchanged] = entry;
-    int error = 0;
     struct stat st = {};
-    const UniqueFd fd =
-        tree_.root.open_at(path, type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
+    auto [fd, error] = tree_.root.open_at(path, type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     Change change;
     if (tree_.offer.owner && meta.has_owner) change.owner = Owner{meta.user, meta.group};
@@ -217,8 +215,7 @@ MadeDirectories::Stands MadeDirectories::make(const message::Entry& entry, const
     std::uint32_t final_mode = mode_of(entry);
     Found found{final_mode};
     const auto made = tree_.lent.with(split.directory, [&]() -> Result<void> {
-        int error = 0;
-        const UniqueFd parent = tree_.root.open_directory(split.directory, error);
+        auto [parent, error] = tree_.root.open_directory(split.directory);
         if (parent) error = make_or_open(parent.get(), split, entry, found);
         return error == 0 ? Result<void>() : io_error("cannot make directory", path, error);
     });
@@ -336,9 +333,8 @@ void MadeDirectories::finish(const Made& directory) {
     const auto unset = [&](Belonging what, int error_number) {
         tree_.report.lacks(EntryType::directory, what, directory.path, error_number);
     };
-    int error = 0;
     struct stat st = {};
-    const UniqueFd fd = tree_.root.open_directory(directory.path, error);
+    auto [fd, error] = tree_.root.open_directory(directory.path);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error != 0) return unset(Belonging::mode, error);
     // Without preserve, the umask has been applied already: only the owner's extra rights must go.

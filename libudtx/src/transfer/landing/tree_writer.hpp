@@ -15,7 +15,7 @@
 
 #include "transfer/checksum.hpp"
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/landing/disk_quota.hpp"
+#include "transfer/file/quirks/disk_quota.hpp"
 #include "transfer/landing/file_builder.hpp"
 #include "transfer/landing/old_content.hpp"
 #include "transfer/landing/target_tree.hpp"

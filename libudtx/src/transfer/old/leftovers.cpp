@@ -79,8 +79,7 @@ void give_back_rights(const ConfinedDir& root, const OpenJournal& journal) {
     // Entries come before their directory, which may block access to them afterwards.
     std::sort(owed.begin(), owed.end(), std::greater<>());
     for (const auto& [directory, mode] : owed) {
-        int error = 0;
-        const UniqueFd fd = root.open_directory(directory, error);
+        const UniqueFd fd = root.open_directory(directory).fd;
         if (fd) static_cast<void>(set_mode(fd.get(), mode));
     }
 }
@@ -115,8 +114,7 @@ template <class Visit>
 void visit_temporaries(const ConfinedDir& root, const OpenJournal& journal, Visit visit) {
     for (const std::string& temporary : journal.temporaries) {
         const SplitName split = split_leaf(temporary);
-        int error = 0;
-        const UniqueFd parent = root.open_directory(split.directory, error);
+        const UniqueFd parent = root.open_directory(split.directory).fd;
         struct stat st = {};
         const bool there = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
         if (there) visit(parent.get(), split.leaf, st);
@@ -184,8 +182,7 @@ class Cleaner {
 
     void look_through(const std::string& directory, std::size_t depth) {
         if (depth > kMaxDepth) return;
-        int error = 0;
-        UniqueFd fd = base_.open_directory(directory, error);
+        auto [fd, error] = base_.open_directory(directory);
         const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
         if (error != 0) return fail(directory, io_error("cannot list", directory, error));
         const int here = fd.get();
@@ -262,8 +259,7 @@ class Cleaner {
 
     void remove_at(const std::string& path) {
         const SplitName split = split_leaf(path);
-        int error = 0;
-        const UniqueFd parent = base_.open_directory(split.directory, error);
+        const UniqueFd parent = base_.open_directory(split.directory).fd;
         struct stat st = {};
         if (!parent || ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return;
         if (is_ours(st)) remove(parent.get(), split.leaf, path, st);

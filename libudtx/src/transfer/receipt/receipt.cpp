@@ -190,54 +190,6 @@ class Parser {
 
 Error damaged(const std::string& what) { return {ErrorCode::integrity, "the receipt cannot be trusted: " + what}; }
 
-}  // namespace
-
-std::string first_line(HashAlgorithm hash) { return receipt_line("udtx-receipt", 1, std::string(to_string(hash))); }
-
-std::string entry_line(const ReceiptEntry& entry) {
-    switch (entry.type) {
-        case EntryType::directory:
-            return receipt_line("dir", entry.index, entry.path);
-        case EntryType::symlink:
-            return receipt_line("link", entry.index, entry.path, entry.target);
-        case EntryType::hard_link:
-            return receipt_line("hard", entry.index, entry.path, entry.target);
-        case EntryType::file:
-            break;
-    }
-    if (!entry.part) return receipt_line("file", entry.index, entry.path, entry.size);
-    return receipt_line("part", entry.index, entry.path, entry.size, entry.part->offset, entry.part->length);
-}
-
-std::string piece_line(const ProvenPiece& piece) {
-    return receipt_line("piece", piece.offset, piece.length, piece.digest);
-}
-
-Result<Receipt> parse_receipt(std::string_view text) {
-    Parser parser;
-    std::size_t number = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t newline = text.find('\n', at);
-        if (newline == std::string_view::npos) return damaged("its last line is incomplete");
-        const std::string_view line = text.substr(at, newline - at);
-        ++number;
-        if (number > 1 && line.starts_with("end\t")) {
-            Hasher hasher(parser.hash());
-            hasher.update(std::as_bytes(std::span(text.substr(0, at))));
-            if (line.substr(4) != hasher.finish().hex()) return damaged("it was changed after it was written");
-            if (newline + 1 != text.size()) return damaged("it has data after its end");
-            auto receipt = parser.finish();
-            if (!receipt) return damaged("its root digest differs from its files");
-            return std::move(*receipt);
-        }
-        if (!parser.take(line, number)) return damaged("line " + std::to_string(number) + " is not understood");
-        at = newline + 1;
-    }
-    return damaged("its end is missing");
-}
-
-namespace {
-
 struct MergedEntry {
     ReceiptEntry entry;
     std::size_t from = 0;  ///< index of its receipt
@@ -383,41 +335,6 @@ class MergeInput {
     std::vector<MergedEntry> all_;
 };
 
-}  // namespace
-
-Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts) {
-    if (receipts.empty()) return Error{ErrorCode::invalid_argument, "there are no receipts to merge"};
-    MergeInput input(receipts);
-    if (auto read = input.read(); !read) return read.error();
-    const std::vector<MergedEntry>& all = input.all();
-    MergedReceipt out;
-    out.text = first_line(input.hash());
-    RootDigest root(input.hash());
-    std::uint64_t index = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        ReceiptEntry entry = all[i].entry;
-        if (i > 0 && all[i - 1].entry.path == entry.path) {
-            if (!same_twice(all[i - 1].entry, entry)) return twice(receipts, all[i - 1], all[i]);
-            continue;
-        }
-        entry.index = index++;
-        out.text += entry_line(entry);
-        if (entry.type != EntryType::file) continue;
-        ++out.files;
-        add_up(out.bytes, entry.size);
-        for (const ProvenPiece& piece : entry.pieces) out.text += piece_line(piece);
-        out.text += receipt_line("digest", entry.digest);
-        root.add(entry.index, entry.digest);
-    }
-    out.text += receipt_line("root", root.finish());
-    Hasher whole(input.hash());
-    whole.update(std::as_bytes(std::span(out.text)));
-    out.text += receipt_line("end", whole.finish());
-    return out;
-}
-
-namespace {
-
 /// Compares a directory with a receipt.
 class Checker {
   public:
@@ -458,16 +375,15 @@ class Checker {
     }
 
     bool check_directory(const ReceiptEntry& entry) {
-        int error = 0;
-        if (base_.open_directory(entry.path, error)) return true;
+        const auto [fd, error] = base_.open_directory(entry.path);
+        if (fd) return true;
         if (error == ENOTDIR || error == ELOOP) return differs(entry, "is not a directory");
         return cannot(entry, error);
     }
 
     bool check_link(const ReceiptEntry& entry) {
         const auto [directory, leaf] = split_leaf(entry.path);
-        int error = 0;
-        const UniqueFd parent = base_.open_directory(directory, error);
+        auto [parent, error] = base_.open_directory(directory);
         if (!parent) return cannot(entry, error);
         std::array<char, PATH_MAX> target{};
         const ssize_t length = ::readlinkat(parent.get(), leaf.c_str(), target.data(), target.size());
@@ -480,9 +396,8 @@ class Checker {
     bool check_file(const ReceiptEntry& entry) {
         ++counts_.files;
         add_up(counts_.bytes, bytes_of(entry).length);
-        int error = 0;
         // O_NONBLOCK: opening a FIFO in the place of the file must not block.
-        const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);
+        auto [fd, error] = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK);
         if (!fd && error == ELOOP) return differs(entry, "is not a regular file");
         if (!fd) return cannot(entry, error);
         struct stat status = {};
@@ -557,6 +472,81 @@ class Checker {
 };
 
 }  // namespace
+
+std::string first_line(HashAlgorithm hash) { return receipt_line("udtx-receipt", 1, std::string(to_string(hash))); }
+
+std::string entry_line(const ReceiptEntry& entry) {
+    switch (entry.type) {
+        case EntryType::directory:
+            return receipt_line("dir", entry.index, entry.path);
+        case EntryType::symlink:
+            return receipt_line("link", entry.index, entry.path, entry.target);
+        case EntryType::hard_link:
+            return receipt_line("hard", entry.index, entry.path, entry.target);
+        case EntryType::file:
+            break;
+    }
+    if (!entry.part) return receipt_line("file", entry.index, entry.path, entry.size);
+    return receipt_line("part", entry.index, entry.path, entry.size, entry.part->offset, entry.part->length);
+}
+
+std::string piece_line(const ProvenPiece& piece) {
+    return receipt_line("piece", piece.offset, piece.length, piece.digest);
+}
+
+Result<Receipt> parse_receipt(std::string_view text) {
+    Parser parser;
+    std::size_t number = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t newline = text.find('\n', at);
+        if (newline == std::string_view::npos) return damaged("its last line is incomplete");
+        const std::string_view line = text.substr(at, newline - at);
+        ++number;
+        if (number > 1 && line.starts_with("end\t")) {
+            Hasher hasher(parser.hash());
+            hasher.update(std::as_bytes(std::span(text.substr(0, at))));
+            if (line.substr(4) != hasher.finish().hex()) return damaged("it was changed after it was written");
+            if (newline + 1 != text.size()) return damaged("it has data after its end");
+            auto receipt = parser.finish();
+            if (!receipt) return damaged("its root digest differs from its files");
+            return std::move(*receipt);
+        }
+        if (!parser.take(line, number)) return damaged("line " + std::to_string(number) + " is not understood");
+        at = newline + 1;
+    }
+    return damaged("its end is missing");
+}
+
+Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts) {
+    if (receipts.empty()) return Error{ErrorCode::invalid_argument, "there are no receipts to merge"};
+    MergeInput input(receipts);
+    if (auto read = input.read(); !read) return read.error();
+    const std::vector<MergedEntry>& all = input.all();
+    MergedReceipt out;
+    out.text = first_line(input.hash());
+    RootDigest root(input.hash());
+    std::uint64_t index = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        ReceiptEntry entry = all[i].entry;
+        if (i > 0 && all[i - 1].entry.path == entry.path) {
+            if (!same_twice(all[i - 1].entry, entry)) return twice(receipts, all[i - 1], all[i]);
+            continue;
+        }
+        entry.index = index++;
+        out.text += entry_line(entry);
+        if (entry.type != EntryType::file) continue;
+        ++out.files;
+        add_up(out.bytes, entry.size);
+        for (const ProvenPiece& piece : entry.pieces) out.text += piece_line(piece);
+        out.text += receipt_line("digest", entry.digest);
+        root.add(entry.index, entry.digest);
+    }
+    out.text += receipt_line("root", root.finish());
+    Hasher whole(input.hash());
+    whole.update(std::as_bytes(std::span(out.text)));
+    out.text += receipt_line("end", whole.finish());
+    return out;
+}
 
 Result<CheckCounts> check_receipt(std::string_view receipt, const std::string& directory,
                                   const CheckCallbacks& callbacks) {

@@ -10,7 +10,7 @@
 #include "io/path_plan.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/job/pull_request.hpp"
-#include "transfer/landing/disk_quota.hpp"
+#include "transfer/file/quirks/disk_quota.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "udtx/transfer/resume.hpp"
 #include "udtx/transfer/selection.hpp"

@@ -32,6 +32,41 @@ std::uint64_t least_of(const std::string& root, std::string path, const std::str
     }
 }
 
+/// A client that stays silent this long, several round trips, may have no request. It gives way only if another one
+/// needs the place.
+constexpr Duration kSilentFor = std::chrono::seconds(1);
+/// A transfer in which nothing moved for this long may have lost its peer. It gives way only if another one needs the
+/// place.
+constexpr Duration kIdleFor = std::chrono::seconds(15);
+
+/// The least number of connections. If the descriptors do not suffice even for these, a client gets an error.
+constexpr std::size_t kLeastConnections = 4;
+
+/// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/inside/transfer-protocol.md).
+constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
+
+bool may_give_way(const ServedState& connection) {
+    return !connection.leaves() && connection.idle() >= (connection.is_silent() ? kSilentFor : kIdleFor);
+}
+
+/// Makes the longest idle connection of `owner` give way, if one may. `owner` 0: that of the owner with the most
+/// connections among those with a connection that may give way.
+bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner) {
+    std::map<std::uint64_t, std::size_t> owned;
+    for (const auto& connection : connections) owned[connection->owner()] += connection->leaves() ? 0 : 1;
+    std::tuple<std::size_t, Duration> most;
+    ServedState* idlest = nullptr;
+    for (const auto& connection : connections) {
+        if ((owner != 0 && connection->owner() != owner) || !may_give_way(*connection)) continue;
+        const std::tuple rank(owned[connection->owner()], connection->idle());
+        if (idlest == nullptr || most < rank) std::tie(most, idlest) = std::tuple(rank, connection.get());
+    }
+    if (idlest == nullptr) return false;
+    idlest->give_way(ErrorCode::timeout,
+                     "nothing moved for " + elapsed_text(idlest->idle()) + ", and other clients are waiting");
+    return true;
+}
+
 }  // namespace
 
 std::uint64_t memory_of_groups(const std::string& table, const std::string& root) {
@@ -71,45 +106,6 @@ std::uint64_t default_window_memory() {
     static const std::uint64_t bytes = std::min(memory_of_process() / 4, kMaxWindowMemory);
     return bytes;
 }
-
-namespace {
-
-/// A client that stays silent this long, several round trips, may have no request. It gives way only if another one
-/// needs the place.
-constexpr Duration kSilentFor = std::chrono::seconds(1);
-/// A transfer in which nothing moved for this long may have lost its peer. It gives way only if another one needs the
-/// place.
-constexpr Duration kIdleFor = std::chrono::seconds(15);
-
-/// The least number of connections. If the descriptors do not suffice even for these, a client gets an error.
-constexpr std::size_t kLeastConnections = 4;
-
-/// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/inside/transfer-protocol.md).
-constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
-
-bool may_give_way(const ServedState& connection) {
-    return !connection.leaves() && connection.idle() >= (connection.is_silent() ? kSilentFor : kIdleFor);
-}
-
-/// Makes the longest idle connection of `owner` give way, if one may. `owner` 0: that of the owner with the most
-/// connections among those with a connection that may give way.
-bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner) {
-    std::map<std::uint64_t, std::size_t> owned;
-    for (const auto& connection : connections) owned[connection->owner()] += connection->leaves() ? 0 : 1;
-    std::tuple<std::size_t, Duration> most;
-    ServedState* idlest = nullptr;
-    for (const auto& connection : connections) {
-        if ((owner != 0 && connection->owner() != owner) || !may_give_way(*connection)) continue;
-        const std::tuple rank(owned[connection->owner()], connection->idle());
-        if (idlest == nullptr || most < rank) std::tie(most, idlest) = std::tuple(rank, connection.get());
-    }
-    if (idlest == nullptr) return false;
-    idlest->give_way(ErrorCode::timeout,
-                     "nothing moved for " + elapsed_text(idlest->idle()) + ", and other clients are waiting");
-    return true;
-}
-
-}  // namespace
 
 ServerLimits default_limits() {
     static const std::uint64_t held = std::max(kLeastHeld, memory_of_process() / 4);

@@ -217,8 +217,7 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
 
 Result<void> JobFile::check(ConfinedDir root, const JobShard& shard, HashAlgorithm hash) {
     JobFile job(std::move(root), shard, hash);
-    int error = 0;
-    UniqueFd fd = job.root_.open_at(job_file_name(shard.job), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, error);
+    auto [fd, error] = job.root_.open_at(job_file_name(shard.job), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st = {};
     if (fd) error = ::fstat(fd.get(), &st) == 0 ? unlike_own(st) : errno;
     // open() gives its owner the rights that an own file may lack.

@@ -31,32 +31,6 @@ bool is_before(std::string_view path, std::uint64_t offset, std::string_view oth
     return order < 0 || (order == 0 && offset < other_offset);
 }
 
-}  // namespace
-
-bool PathRange::contains(std::string_view path) const noexcept {
-    return (from.empty() || !is_before(path, 0, from, from_offset)) &&
-           (to.empty() || is_before(path, 0, to, to_offset));
-}
-
-std::optional<FileRange> PathRange::bytes_of(std::string_view path, std::uint64_t size) const noexcept {
-    const std::uint64_t begin = from_offset > 0 && path == from ? from_offset : 0;
-    const std::uint64_t end = to_offset > 0 && path == to ? std::min(to_offset, size) : size;
-    if (begin == 0) return contains(path) ? std::optional(FileRange{0, end}) : std::nullopt;
-    if (begin >= end || (!to.empty() && !is_before(path, begin, to, to_offset))) return std::nullopt;
-    return FileRange{begin, end - begin};
-}
-
-bool PathRange::meets(std::string_view path) const noexcept {
-    if (!to.empty() && (!is_before(path, 0, to, to_offset) || !is_before(from, from_offset, to, to_offset))) {
-        return false;
-    }
-    // A path that starts before `from` also ends before it, unless `from` is below the path.
-    return contains(path) || path.empty() || path == from ||
-           (from.size() > path.size() && from.starts_with(path) && from[path.size()] == '/');
-}
-
-namespace {
-
 constexpr std::string_view kSplitHead = "udtx-plan 2 ";
 constexpr std::string_view kSplitEnd = "end";
 constexpr std::string_view kSelection = "selection ";
@@ -120,6 +94,28 @@ std::uint64_t number_of_all(std::initializer_list<std::string_view> parts) {
 }
 
 }  // namespace
+
+bool PathRange::contains(std::string_view path) const noexcept {
+    return (from.empty() || !is_before(path, 0, from, from_offset)) &&
+           (to.empty() || is_before(path, 0, to, to_offset));
+}
+
+std::optional<FileRange> PathRange::bytes_of(std::string_view path, std::uint64_t size) const noexcept {
+    const std::uint64_t begin = from_offset > 0 && path == from ? from_offset : 0;
+    const std::uint64_t end = to_offset > 0 && path == to ? std::min(to_offset, size) : size;
+    if (begin == 0) return contains(path) ? std::optional(FileRange{0, end}) : std::nullopt;
+    if (begin >= end || (!to.empty() && !is_before(path, begin, to, to_offset))) return std::nullopt;
+    return FileRange{begin, end - begin};
+}
+
+bool PathRange::meets(std::string_view path) const noexcept {
+    if (!to.empty() && (!is_before(path, 0, to, to_offset) || !is_before(from, from_offset, to, to_offset))) {
+        return false;
+    }
+    // A path that starts before `from` also ends before it, unless `from` is below the path.
+    return contains(path) || path.empty() || path == from ||
+           (from.size() > path.size() && from.starts_with(path) && from[path.size()] == '/');
+}
 
 Result<Split> Split::create(std::vector<Cut> cuts, std::vector<ShardContent> contents, std::uint64_t selection) {
     if (cuts.size() >= kMaxShards) return no_split("more than 4096 shards");

@@ -139,6 +139,9 @@ std::optional<Extents> sure_extents(int fd, const struct stat& st) {
     return std::nullopt;
 }
 
+// Enough digests to be worth a message's header, and few enough for the receiver to verify while data flows.
+constexpr std::size_t kDigestsPerMessage = 64;
+
 }  // namespace
 
 bool may_have_holes(const struct stat& st) noexcept { return allocated(st) < size_of(st); }
@@ -176,13 +179,6 @@ std::optional<Extent> ExtentCursor::next_read() {
 }
 
 std::uint64_t ExtentCursor::block() const { return piece_length(at_, end_ - at_); }
-
-namespace {
-
-// Enough digests to be worth a message's header, and few enough for the receiver to verify while data flows.
-constexpr std::size_t kDigestsPerMessage = 64;
-
-}  // namespace
 
 void FileSender::begin(SourceFile file) {
     const std::uint64_t size = file.size();

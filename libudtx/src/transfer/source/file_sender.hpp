@@ -13,6 +13,7 @@
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "transfer/source/inquiries.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/source/scanner.hpp"

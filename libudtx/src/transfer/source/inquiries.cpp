@@ -9,6 +9,14 @@ namespace {
 // The number of records in a journal of the largest size.
 constexpr std::uint64_t kMaxPieces = 4U << 20U;
 
+// Pieces compared in one call, so that other tasks get their turn.
+constexpr std::size_t kComparedAtOnce = 16;
+
+// Most files with an open query: at a round-trip time of 0.1 s, 160,000 of them a second.
+constexpr std::size_t kAskAhead = 16384;
+// Most bytes of those files: the receiver hashes the ones that changed, and must remember the digests.
+constexpr std::uint64_t kAskAheadBytes = 64ULL << 30U;
+
 }  // namespace
 
 bool ResumeAnswers::announce_all() const {
@@ -93,13 +101,6 @@ RemoteHolding ResumeAnswers::take(std::uint64_t number) {
     return holding;
 }
 
-namespace {
-
-// Pieces compared in one call, so that other tasks get their turn.
-constexpr std::size_t kComparedAtOnce = 16;
-
-}  // namespace
-
 // A piece that cannot be read counts as different; the error is reported when the piece is to be sent.
 
 std::optional<bool> KeptPieces::compare(int fd, std::uint64_t size) {
@@ -139,15 +140,6 @@ std::uint64_t KeptPieces::fresh_run(const Extent& range) const {
     }
     return length;
 }
-
-namespace {
-
-// Most files with an open query: at a round-trip time of 0.1 s, 160,000 of them a second.
-constexpr std::size_t kAskAhead = 16384;
-// Most bytes of those files: the receiver hashes the ones that changed, and must remember the digests.
-constexpr std::uint64_t kAskAheadBytes = 64ULL << 30U;
-
-}  // namespace
 
 std::optional<Inquiries::Candidate> Inquiries::next() {
     look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskedEarly);

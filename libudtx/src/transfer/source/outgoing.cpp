@@ -83,9 +83,8 @@ void Announcer::announce_unread(const ScannedEntry& entry) {
 }
 
 void Announcer::send_meta_of(const ScannedEntry& entry) {
-    int error = 0;
     const int flags = entry.type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY;
-    const UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, flags, 0, error);
+    auto [fd, error] = roots_[entry.root].directory.open_at(entry.path, flags);
     send_meta(entry, fd.get(), Others::go, error);
 }
 
@@ -162,9 +161,7 @@ void Announcer::add_belongings(const ScannedEntry& entry, message::Query& query)
     query.user = entry.user;
     query.group = entry.group;
     if (!what_.attributes) return;
-    int error = 0;
-    const UniqueFd fd =
-        roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
+    auto [fd, error] = roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY);
     std::vector<message::Attribute> attributes;
     const AttributesLeft left = fd ? read_attributes(fd.get(), attributes) : AttributesLeft{false, error};
     if (fd) note_lost(entry, left);

@@ -17,6 +17,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/pieces.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/file_sender.hpp"
@@ -253,8 +254,7 @@ class TreeReader final : public Reader {
     /// Opens the file. If the receiver may have all of it, the pieces are compared first. `settled`: as Fresh says.
     void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query,
                     bool settled = false) {
-        int error = 0;
-        UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+        auto [fd, error] = roots_[entry.root].directory.open_at(entry.path, O_RDONLY);
         if (what_.dry_run && error == 0 && holding.has != Holding::all_pieces) {
             return announcer_.plan_changed(entry, holding.changes);
         }
@@ -287,8 +287,7 @@ class TreeReader final : public Reader {
 
     [[nodiscard]] Error why_unreadable(const ScannedEntry& entry, int error_number) const {
         const SplitName split = split_leaf(entry.path);
-        int ignored = 0;
-        const UniqueFd parent = roots_[entry.root].directory.open_directory(split.directory, ignored);
+        const UniqueFd parent = roots_[entry.root].directory.open_directory(split.directory).fd;
         return unreadable(parent.get(), split.leaf, entry.path, S_IFREG, error_number);
     }
 

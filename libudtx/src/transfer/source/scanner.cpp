@@ -10,6 +10,7 @@
 
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/file/quirks/same_file.hpp"
 #include "udtx/transfer/shard.hpp"
 
 namespace udtx::transfer {
@@ -172,9 +173,8 @@ void Scanner::begin_name(const Asked& asked) {
         return descend(roots_[root_].directory.fd(), ".", "", into);
     }
     const SplitName split = split_leaf(path);
-    int error = 0;
     struct stat st = {};
-    const UniqueFd parent = roots_[root_].directory.open_directory(split.directory, error);
+    auto [parent, error] = roots_[root_].directory.open_directory(split.directory);
     const bool found = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     // The directories that lead to an excluded name are not sent either, as in rsync.
     if (found && what_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
@@ -190,8 +190,7 @@ bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& co
         path = path_in(path, components[i]);
         const auto [known, added] = parents_.try_emplace(path, false);
         if (added) {
-            int error = 0;
-            const UniqueFd fd = roots_[root].directory.open_directory(directory, error);
+            auto [fd, error] = roots_[root].directory.open_directory(directory);
             if (fd) {
                 visit(root, fd.get(), components[i], path, Into::way);
             } else {
@@ -308,9 +307,8 @@ void Scanner::choose_link(const FirstName& first, bool added, bool proven, Scann
 }
 
 bool Scanner::has_content_of(const FirstName& first, const ScannedEntry& entry) const {
-    int error = 0;
-    const UniqueFd one = roots_[first.root].directory.open_at(first.path, O_RDONLY, 0, error);
-    const UniqueFd other = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+    const UniqueFd one = roots_[first.root].directory.open_at(first.path, O_RDONLY).fd;
+    const UniqueFd other = roots_[entry.root].directory.open_at(entry.path, O_RDONLY).fd;
     return one && other && same_bytes(one.get(), other.get(), entry.size);
 }
 

@@ -20,43 +20,11 @@ std::string without_trailing_slashes(std::string path) {
     return path;
 }
 
-}  // namespace
-
-const char* special_kind(mode_t mode) noexcept {
-    if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
-    if (S_ISFIFO(mode)) return "FIFO";
-    if (S_ISSOCK(mode)) return "socket";
-    return "device";
-}
-
-Error too_large(const std::string& path, std::uint64_t size) {
-    return {ErrorCode::refused, "'" + escape_name(path) + "' has " + std::to_string(size) +
-                                    " bytes; udtx sends files of at most " + std::to_string(kMaxNumber) + " bytes"};
-}
-
-namespace {
-
 const char* kind_of(mode_t mode) noexcept {
     if (S_ISREG(mode)) return "file";
     if (S_ISDIR(mode)) return "directory";
     return S_ISLNK(mode) ? "symbolic link" : special_kind(mode);
 }
-
-}  // namespace
-
-Error unreadable(const std::string& path, mode_t found, mode_t now, int error_number) {
-    if ((found & S_IFMT) == (now & S_IFMT)) return io_error("cannot read", path, error_number);
-    return {ErrorCode::changed, "'" + escape_name(path) + "' was a " + kind_of(found) +
-                                    " when it was found, and is a " + kind_of(now) + " now: send it again"};
-}
-
-Error unreadable(int directory, const std::string& name, const std::string& path, mode_t found, int error_number) {
-    struct stat now = {};
-    const bool there = ::fstatat(directory, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0;
-    return unreadable(path, found, there ? now.st_mode : found, error_number);
-}
-
-namespace {
 
 Result<SourceRoot> open_source(const std::string& given) {
     const std::string path = without_trailing_slashes(given);
@@ -77,28 +45,11 @@ Result<SourceRoot> open_source(const std::string& given) {
                                              "; send its data from standard input instead ('-')"};
     }
     if (S_ISREG(st.st_mode)) {
-        int error = 0;
-        if (!root.directory.open_at(leaf, O_RDONLY, 0, error)) return io_error("cannot open source", given, error);
+        const int error = root.directory.open_at(leaf, O_RDONLY).error;
+        if (error != 0) return io_error("cannot open source", given, error);
     }
     return root;
 }
-
-}  // namespace
-
-Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources, bool contents) {
-    if (sources.empty()) return Error{ErrorCode::invalid_argument, "nothing to send"};
-    std::vector<SourceRoot> roots;
-    for (std::string source : sources) {
-        if (source.ends_with('/')) source += '.';
-        if (std::exchange(contents, false) && !source.ends_with("/.")) source += "/.";
-        auto root = open_source(source);
-        if (!root) return root.error();
-        roots.push_back(std::move(root).value());
-    }
-    return roots;
-}
-
-namespace {
 
 std::string reason_for(int error) {
     if (error == ELOOP || error == EXDEV) return "its path has a symbolic link, which is not followed";
@@ -111,10 +62,7 @@ Error not_there(int error) { return {ErrorCode::file_io, reason_for(error), erro
 /// 0: it can be read; else an errno.
 int check_readable(const SourceRoot& root, const struct stat& st) {
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return 0;
-    int error = 0;
-    const int flags = S_ISDIR(st.st_mode) ? O_RDONLY | O_DIRECTORY : O_RDONLY;
-    static_cast<void>(root.directory.open_at(root.leaf, flags, 0, error));
-    return error;
+    return root.directory.open_at(root.leaf, S_ISDIR(st.st_mode) ? O_RDONLY | O_DIRECTORY : O_RDONLY).error;
 }
 
 /// Sets `shape` to that of this source. file_io: why it does not exist, without its name.
@@ -132,10 +80,8 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
         leaf = std::move(parts.back());
         parts.pop_back();
     }
-    int error = 0;
-    if (!base.open_directory(join_path(parts), error)) return not_there(error);
     auto directory = base.subdirectory(join_path(parts));
-    if (!directory) return directory.error();
+    if (!directory) return not_there(directory.error().system_error);
     SourceRoot root{std::move(directory).value(), std::move(leaf), join_path(parts)};
     shape = SourceShape::contents;
     if (contents) return root;
@@ -150,9 +96,9 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
 }
 
 Result<void> make_stream(ConfinedSources& found) {
-    int error = ENOENT;
     if (found.roots.size() == 1 && found.shape == SourceShape::file) {
-        found.stream = found.roots.front().directory.open_at(found.roots.front().leaf, O_RDONLY, 0, error);
+        auto [fd, error] = found.roots.front().directory.open_at(found.roots.front().leaf, O_RDONLY);
+        found.stream = std::move(fd);
         if (!found.stream) return Error{ErrorCode::file_io, found.roots.front().leaf + ": " + reason_for(error), error};
     }
     if (!found.stream) return Error{ErrorCode::file_io, "standard output takes one file"};
@@ -161,6 +107,43 @@ Result<void> make_stream(ConfinedSources& found) {
 }
 
 }  // namespace
+
+const char* special_kind(mode_t mode) noexcept {
+    if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
+    if (S_ISFIFO(mode)) return "FIFO";
+    if (S_ISSOCK(mode)) return "socket";
+    return "device";
+}
+
+Error too_large(const std::string& path, std::uint64_t size) {
+    return {ErrorCode::refused, "'" + escape_name(path) + "' has " + std::to_string(size) +
+                                    " bytes; udtx sends files of at most " + std::to_string(kMaxNumber) + " bytes"};
+}
+
+Error unreadable(const std::string& path, mode_t found, mode_t now, int error_number) {
+    if ((found & S_IFMT) == (now & S_IFMT)) return io_error("cannot read", path, error_number);
+    return {ErrorCode::changed, "'" + escape_name(path) + "' was a " + kind_of(found) +
+                                    " when it was found, and is a " + kind_of(now) + " now: send it again"};
+}
+
+Error unreadable(int directory, const std::string& name, const std::string& path, mode_t found, int error_number) {
+    struct stat now = {};
+    const bool there = ::fstatat(directory, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0;
+    return unreadable(path, found, there ? now.st_mode : found, error_number);
+}
+
+Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources, bool contents) {
+    if (sources.empty()) return Error{ErrorCode::invalid_argument, "nothing to send"};
+    std::vector<SourceRoot> roots;
+    for (std::string source : sources) {
+        if (source.ends_with('/')) source += '.';
+        if (std::exchange(contents, false) && !source.ends_with("/.")) source += "/.";
+        auto root = open_source(source);
+        if (!root) return root.error();
+        roots.push_back(std::move(root).value());
+    }
+    return roots;
+}
 
 Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::vector<std::string>& sources,
                                            bool stream) {

@@ -61,6 +61,32 @@ bool is_accent(std::string_view rest) {
     return first == 0xCC || (first == 0xCD && second <= 0xAF);
 }
 
+constexpr std::size_t kMaxBytes = 64U << 20U;
+
+bool is_listed(const std::vector<ListedEntry>& listed, const std::string& name) {
+    const auto at = std::lower_bound(listed.begin(), listed.end(), name,
+                                     [](const ListedEntry& entry, const std::string& n) { return entry.name < n; });
+    return at != listed.end() && at->name == name;
+}
+
+std::uint64_t inode_key(const EntryFacts& facts) { return key_of({facts.device, facts.inode}); }
+
+std::uint64_t looks_key(const std::string& leaf, const EntryFacts& facts) {
+    return key_of(
+        {rough_name(leaf), facts.type, facts.size, static_cast<std::uint64_t>(facts.seconds), facts.nanoseconds});
+}
+
+// Together about 200 MB.
+constexpr std::size_t kMaxClaims = 2U << 20U;
+constexpr std::size_t kMaxSpots = 2U << 20U;
+constexpr std::uint64_t kMaxNameBytes = 64U << 20U;  // for the names of directories that are stored
+constexpr std::uint64_t kNodeBytes = 128;            // memory of a name besides its letters
+constexpr std::size_t kMaxAlike = 256;               // the most look-alikes among which an entry is searched
+constexpr std::size_t kMaxLooked = 1U << 18U;        // entries examined in such searches: some seconds of work
+constexpr int kMaxAliasProbes = 64;                  // probes for one directory
+
+std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return key_of({directory, path_key(leaf)}); }
+
 }  // namespace
 
 bool keeps_names(int directory) {
@@ -118,25 +144,6 @@ std::uint64_t rough_name(std::string_view name) {
     return path_key(rough);
 }
 
-namespace {
-
-constexpr std::size_t kMaxBytes = 64U << 20U;
-
-bool is_listed(const std::vector<ListedEntry>& listed, const std::string& name) {
-    const auto at = std::lower_bound(listed.begin(), listed.end(), name,
-                                     [](const ListedEntry& entry, const std::string& n) { return entry.name < n; });
-    return at != listed.end() && at->name == name;
-}
-
-std::uint64_t inode_key(const EntryFacts& facts) { return key_of({facts.device, facts.inode}); }
-
-std::uint64_t looks_key(const std::string& leaf, const EntryFacts& facts) {
-    return key_of(
-        {rough_name(leaf), facts.type, facts.size, static_cast<std::uint64_t>(facts.seconds), facts.nanoseconds});
-}
-
-}  // namespace
-
 OtherwiseRead::OtherwiseRead(const std::vector<ListedEntry>& listed) {
     for (const ListedEntry& entry : listed) {
         inodes_.insert(inode_key(entry.facts));
@@ -188,21 +195,6 @@ OtherwiseRead FoldedNames::read_otherwise(int fd, const std::vector<std::string>
     return out;
 }
 
-namespace {
-
-// Together about 200 MB.
-constexpr std::size_t kMaxClaims = 2U << 20U;
-constexpr std::size_t kMaxSpots = 2U << 20U;
-constexpr std::uint64_t kMaxNameBytes = 64U << 20U;  // for the names of directories that are stored
-constexpr std::uint64_t kNodeBytes = 128;            // memory of a name besides its letters
-constexpr std::size_t kMaxAlike = 256;               // the most look-alikes among which an entry is searched
-constexpr std::size_t kMaxLooked = 1U << 18U;        // entries examined in such searches: some seconds of work
-constexpr int kMaxAliasProbes = 64;                  // probes for one directory
-
-std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return key_of({directory, path_key(leaf)}); }
-
-}  // namespace
-
 Error falls_together(const std::string& path) {
     return {ErrorCode::refused,
             "'" + escape_name(path) +
@@ -226,8 +218,7 @@ bool EntryClaims::may_fold(const std::string& directory) {
         const auto known = folding_.find(path_key(directory));
         if (known != folding_.end()) return known->second;
     }
-    int error = 0;
-    const UniqueFd fd = root_.open_directory(directory, error);
+    const UniqueFd fd = root_.open_directory(directory).fd;
     return fd && may_fold(fd.get(), directory);
 }
 
@@ -242,10 +233,9 @@ bool EntryClaims::may_fold(int parent, const std::string& directory) {
 }
 
 std::uint64_t EntryClaims::identity(int parent, const std::string& directory) const {
-    int ignored = 0;
     EntryFacts facts;
     const auto alias = aliases_.find(directory);
-    const UniqueFd first = alias == aliases_.end() ? UniqueFd() : root_.open_directory(alias->second, ignored);
+    const UniqueFd first = alias == aliases_.end() ? UniqueFd() : root_.open_directory(alias->second).fd;
     static_cast<void>(look_at_entry(first ? first.get() : parent, ".", facts));
     return by_inode(facts);
 }
@@ -368,8 +358,7 @@ void EntryClaims::record(const Place& place, const std::string& leaf, How how) {
 Result<bool> EntryClaims::take(const std::string& path, For use) {
     const SplitName split = split_leaf(path);
     if (!may_fold(split.directory)) return false;
-    int error = 0;
-    const UniqueFd parent = root_.open_directory(split.directory, error);
+    const UniqueFd parent = root_.open_directory(split.directory).fd;
     return parent ? take(parent.get(), split.directory, split.leaf, use) : Result<bool>(false);
 }
 
@@ -389,8 +378,7 @@ Result<bool> EntryClaims::take(int parent, const std::string& directory, const s
 void EntryClaims::note_kept(const std::string& path) {
     const SplitName split = split_leaf(path);
     if (!may_fold(split.directory)) return;
-    int error = 0;
-    const UniqueFd parent = root_.open_directory(split.directory, error);
+    const UniqueFd parent = root_.open_directory(split.directory).fd;
     const Lock lock(mutex_);
     Place place;
     if (parent && look(parent.get(), split.directory, split.leaf, place)) record(place, split.leaf, How::kept);
@@ -462,8 +450,7 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
         (known.rough == rough ? likely : others).push_back(&known);
     }
     if (likely.empty() && others.empty()) return nullptr;
-    int error = 0;
-    const UniqueFd here = root_.open_directory(path, error);
+    const UniqueFd here = root_.open_directory(path).fd;
     if (!here) return nullptr;
     // A file that is made in one directory appears in the other if both are the same.
     const std::string name = temp_name(key_of({static_cast<std::uint64_t>(::getpid()), path_key(path)}));
@@ -474,7 +461,7 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
     if (likely.size() > kMaxAliasProbes) likely.resize(kMaxAliasProbes);
     const auto shows = [&](const Directory* known) {
         EntryFacts facts;
-        const UniqueFd other = root_.open_directory(known->path, error);
+        const UniqueFd other = root_.open_directory(known->path).fd;
         return other && look_at_entry(other.get(), name.c_str(), facts) == 0;
     };
     const auto found = std::find_if(likely.begin(), likely.end(), shows);

@@ -1,4 +1,4 @@
-#include "transfer/landing/disk_quota.hpp"
+#include "transfer/file/quirks/disk_quota.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "transfer/file/file_io.hpp"
-#include "transfer/landing/lent_rights.hpp"
+#include "transfer/file/quirks/lent_rights.hpp"
 
 namespace udtx::transfer {
 
@@ -90,8 +90,8 @@ Result<bool> DiskQuota::Look::walk(const DiskSlice& slice) {
 }
 
 Result<void> DiskQuota::Look::enter() {
-    int error = 0;
-    walk_->fd = walk_->top.open_at(walk_->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
+    auto [fd, error] = walk_->top.open_at(walk_->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    walk_->fd = std::move(fd);
     struct stat st = {};
     // Reading a directory and looking up its entries are two different rights.
     if (walk_->fd && ::fstatat(walk_->fd.get(), ".", &st, 0) != 0) error = errno;

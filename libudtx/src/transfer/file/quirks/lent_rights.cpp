@@ -1,4 +1,4 @@
-#include "transfer/landing/lent_rights.hpp"
+#include "transfer/file/quirks/lent_rights.hpp"
 
 #include <cerrno>
 
@@ -22,10 +22,9 @@ bool LentRights::lend(const std::string& directory) {
         return before.has_value();
     }
     const SplitName split = split_leaf(directory);
-    int error = 0;
-    UniqueFd parent = root_.open_directory(split.directory, error);
+    auto [parent, error] = root_.open_directory(split.directory);
     const bool opened_above = !parent && error == EACCES && lend(split.directory);
-    if (opened_above) parent = root_.open_directory(split.directory, error);
+    if (opened_above) parent = root_.open_directory(split.directory).fd;
     if (!parent) return false;
     bool opened = false;
     std::uint32_t before = 0;
@@ -57,8 +56,7 @@ void LentRights::settled(const std::string& directory) {
 void LentRights::give_back(const std::function<void(const std::string&, int)>& failed) {
     while (!owed_.empty()) {
         const auto [directory, mode] = *owed_.begin();
-        int error = 0;
-        const UniqueFd fd = root_.open_directory(directory, error);
+        auto [fd, error] = root_.open_directory(directory);
         if (fd) error = set_mode(fd.get(), mode);
         // A directory that was deleted or replaced meanwhile needs nothing.
         if (error != 0 && error != ENOENT && !is_barrier(error)) failed(directory, error);
