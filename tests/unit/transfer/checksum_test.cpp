@@ -46,10 +46,10 @@ TEST_CASE("a file is verified whichever of piece and digest comes first") {
     sender.add(0, 10, hash(algorithm, "one"));
     sender.add(20, 10, hash(algorithm, "two"));
     FileVerifier receiver(algorithm, 30);
-    receiver.computed(1, 20, 10, hash(algorithm, "two"));
+    receiver.computed(1, {20, 10, hash(algorithm, "two")});
     receiver.expected(0, hash(algorithm, "one"));
     CHECK(receiver.verified() == 0);
-    receiver.computed(0, 0, 10, hash(algorithm, "one"));
+    receiver.computed(0, {0, 10, hash(algorithm, "one")});
     CHECK(receiver.verified() == 1);
     receiver.expected(1, hash(algorithm, "two"));
     CHECK(receiver.verified() == 2);
@@ -60,7 +60,7 @@ TEST_CASE("a file is verified whichever of piece and digest comes first") {
 TEST_CASE("an altered piece, another place and another size are noticed") {
     const auto algorithm = HashAlgorithm::xxh3_128;
     FileVerifier altered(algorithm, 10);
-    altered.computed(0, 0, 10, hash(algorithm, "x"));
+    altered.computed(0, {0, 10, hash(algorithm, "x")});
     altered.expected(0, hash(algorithm, "y"));
     CHECK(altered.mismatch());
 

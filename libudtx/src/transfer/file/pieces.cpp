@@ -91,11 +91,8 @@ std::optional<bool> PieceHasher::is_zero(int fd, std::uint64_t offset, std::uint
     return true;
 }
 
-void FileVerifier::computed(std::uint64_t ordinal, std::uint64_t offset, std::uint64_t length, const Digest& digest) {
-    Slot& slot = slots_[ordinal];
-    slot.offset = offset;
-    slot.length = length;
-    slot.computed = digest;
+void FileVerifier::computed(std::uint64_t ordinal, const ProvenPiece& piece) {
+    slots_[ordinal].computed = piece;
     advance();
 }
 
@@ -109,8 +106,9 @@ void FileVerifier::advance() {
     while (!slots_.empty() && slots_.begin()->first == next_) {
         const Slot& slot = slots_.begin()->second;
         if (!slot.computed || !slot.expected) return;
-        if (*slot.computed != *slot.expected) mismatch_ = true;
-        digest_.add(slot.offset, slot.length, *slot.computed);
+        const auto& [offset, length, digest] = *slot.computed;
+        if (digest != *slot.expected) mismatch_ = true;
+        digest_.add(offset, length, digest);
         slots_.erase(slots_.begin());
         ++next_;
     }

@@ -115,7 +115,7 @@ class FileVerifier {
     FileVerifier(HashAlgorithm algorithm, std::uint64_t size) : digest_(algorithm, size) {}
 
     /// A piece that was received and hashed.
-    void computed(std::uint64_t ordinal, std::uint64_t offset, std::uint64_t length, const Digest& digest);
+    void computed(std::uint64_t ordinal, const ProvenPiece& piece);
     /// The sender's digest of the piece.
     void expected(std::uint64_t ordinal, const Digest& digest);
     /// True if a piece differs; it stays true.
@@ -129,9 +129,7 @@ class FileVerifier {
 
   private:
     struct Slot {
-        std::uint64_t offset = 0;
-        std::uint64_t length = 0;
-        std::optional<Digest> computed;
+        std::optional<ProvenPiece> computed;
         std::optional<Digest> expected;
     };
     void advance();

@@ -250,10 +250,6 @@ bool AskedFor::names(const Top& top, const std::string& name) const {
     return top.name == name || (patterns_ && ::fnmatch(top.name.c_str(), name.c_str(), FNM_PERIOD) == 0);
 }
 
-bool AskedFor::is_source(const std::string& name) const {
-    return std::ranges::any_of(tops_, [&](const Top& top) { return !top.name.empty() && names(top, name); });
-}
-
 bool AskedFor::is_home(const std::vector<std::string>& path, Kind kind) {
     const std::string& name = path.front();
     const bool itself = path.size() == 1;
@@ -312,7 +308,8 @@ Result<void> AskedFor::check_bytes(const std::vector<std::string>& path, std::ui
 }
 
 const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind) {
-    if (!contents_ && !is_source(path.front()) && !is_home(path, kind)) return "no source has that name";
+    const auto is_it = [&](const Top& top) { return !top.name.empty() && names(top, path.front()); };
+    if (!contents_ && std::ranges::none_of(tops_, is_it) && !is_home(path, kind)) return "no source has that name";
     const bool one = shape_ == SourceShape::file || shape_ == SourceShape::directory;
     if (one && top_.empty()) top_ = path.front();
     if (one && top_ != path.front()) return "the request has one source";

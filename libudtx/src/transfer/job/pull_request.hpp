@@ -120,7 +120,6 @@ class AskedFor {
     };
     enum class Kind { directory, other, unknown };
 
-    [[nodiscard]] bool is_source(const std::string& name) const;
     [[nodiscard]] bool names(const Top& top, const std::string& name) const;
     void note_missing(const std::string& path);
     void each_awaited(const std::vector<std::string>& path, const std::function<void(Awaited&)>& use);

@@ -63,7 +63,12 @@ DiskStep LandingTask::step() {
 
 DiskStep LandingTask::work() {
     const DiskSlice slice;
-    if (trouble_) tell_trouble();
+    if (trouble_) {
+        landing_.reset();
+        look_.reset();
+        if (!trouble_told_) report_.fatal(*trouble_);
+        trouble_told_ = true;
+    }
     // The protocol thread closes the queue when there is no more work.
     while (!queue_.over()) {
         if (trouble_) {
@@ -122,14 +127,6 @@ DiskStep LandingTask::keep_trouble(Error error) noexcept {
     return DiskStep::rest_for(kBeforeAnotherTry);
 }
 
-void LandingTask::tell_trouble() {
-    landing_.reset();
-    look_.reset();
-    if (trouble_told_) return;
-    report_.edit([this](LandingReport::News& news) { news.fatal = *trouble_; });
-    trouble_told_ = true;
-}
-
 Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(LandingOptions options, ReceiveRun run, DoneCallback done) {
     std::optional<ConfinedDir> base;
     const bool homeless = options.dry_run && options.directory.empty();
@@ -167,7 +164,8 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
         on_stream(now, connection, opened->id);
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
-        on_reset(now, connection, reset->code);
+        // Status and reason arrive with the sender's close, after it has read what was delivered.
+        wind_up(now, connection, Error{error_code_for(reset->code), "the sender ended the transfer"});
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
         waker_.wake();  // on_wake() sends what waits in the landing's report, then advances as after any other event
     } else {
@@ -335,7 +333,12 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
             auto next = reader_.next();
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
-            if (auto taken = incoming_.take(**next); !taken) return give_answer(now, connection, taken.error());
+            if (auto taken = incoming_.take(**next); !taken) {
+                const ErrorCode code = taken.error().code;
+                // A sender that breaks the protocol gets no orderly end.
+                const bool orderly = code == ErrorCode::refused || code == ErrorCode::file_io;
+                return orderly ? fail(now, connection, taken.error()) : end(now, connection, taken.error());
+            }
             if (incoming_.offer()) go_along(now, connection);
             if (!life_.goes_on()) return;
         }
@@ -360,12 +363,6 @@ void ReceiveJob::go_along(Instant now, proto::Connection& connection) {
         send(now, connection, message::Accept{});
     }
     if (cap_) set_cap(now, connection, *cap_);
-}
-
-void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
-    // A sender that breaks the protocol gets no orderly end.
-    if (error.code == ErrorCode::refused || error.code == ErrorCode::file_io) return fail(now, connection, error);
-    end(now, connection, error);
 }
 
 void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
@@ -401,11 +398,6 @@ void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode cod
 void ReceiveJob::fail(Instant now, proto::Connection& connection, const Error& cause) {
     set_status(cause);
     wind_up(now, connection, cause);
-}
-
-void ReceiveJob::on_reset(Instant now, proto::Connection& connection, std::uint64_t code) {
-    // Status and reason arrive with the sender's close, after it has read what was delivered.
-    wind_up(now, connection, Error{error_code_for(code), "the sender ended the transfer"});
 }
 
 void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error& cause) {

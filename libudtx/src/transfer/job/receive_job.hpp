@@ -60,7 +60,6 @@ class LandingTask {
     /// False: not finished, or another transfer measures at the moment; call it again.
     [[nodiscard]] Result<bool> measure_quota(const DiskSlice& slice);
     [[nodiscard]] DiskStep keep_trouble(Error error) noexcept;
-    void tell_trouble();
 
     const LandingOptions& options_;
     ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, Incoming the rest
@@ -136,8 +135,6 @@ class ReceiveJob final : public Job {
     void read_data(Instant now, proto::Connection& connection);
     /// After an accepted offer: starts the disk work and tells the sender.
     void go_along(Instant now, proto::Connection& connection);
-    /// Answers a message that was not accepted.
-    void give_answer(Instant now, proto::Connection& connection, const Error& error);
 
     /// True if the sender reads our answers, so that few of them wait.
     [[nodiscard]] bool takes_answers(proto::Connection& connection) const;
@@ -151,7 +148,6 @@ class ReceiveJob final : public Job {
 
     /// Ends the job for a cause on our side, in good order.
     void fail(Instant now, proto::Connection& connection, const Error& cause);
-    void on_reset(Instant now, proto::Connection& connection, std::uint64_t code);
     /// Makes the worker tidy up and reports the result to the sender, which then closes.
     void wind_up(Instant now, proto::Connection& connection, const Error& cause);
     /// Drops later data: it does not count, and unread data would stay in memory.

@@ -421,7 +421,9 @@ void Committer::submit(CommitOrder order) {
     while (!broken_ && is_full(order)) changed_.wait(mutex_);
     check_well();
     const bool few = pending_.size() < kFewFiles && pending_fds_ + 1 < descriptor_share();
-    if (order.size < kLargeFile && !order.fill && !few && is_synced_with_root(order)) {
+    // syncfs() covers one mount. Before Linux 5.8 it did not report failed writes, and those kernels have no mount
+    // numbers either.
+    if (order.size < kLargeFile && !order.fill && !few && order.fd && mount_ && mount_of(order.fd.get()) == mount_) {
         order.closing_error = order.fd.close();
     }
     if (order.fd) ++pending_fds_;
@@ -430,12 +432,6 @@ void Committer::submit(CommitOrder order) {
     pending_.push_back(std::move(order));
     if (pending_.size() == 1) first_pending_ = std::chrono::steady_clock::now();
     if (pending_.size() == 1 || batch_is_due()) task_.wake();
-}
-
-// syncfs() covers one mount. Before Linux 5.8 it did not report failed writes, and those kernels have no mount numbers
-// either.
-bool Committer::is_synced_with_root(const CommitOrder& order) const {
-    return order.fd && mount_ && mount_of(order.fd.get()) == mount_;
 }
 
 void Committer::flush() {

@@ -162,7 +162,6 @@ class Committer {
     [[nodiscard]] DiskStep step();
     [[nodiscard]] DiskStep give_up(Error error) noexcept;
     [[nodiscard]] bool batch_is_due() const REQUIRES(mutex_);
-    [[nodiscard]] bool is_synced_with_root(const CommitOrder& order) const;
     /// True if no more may be pending before `order`.
     [[nodiscard]] bool is_full(const CommitOrder& order) const REQUIRES(mutex_);
     void check_well() const REQUIRES(mutex_);

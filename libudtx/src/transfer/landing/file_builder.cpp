@@ -171,7 +171,7 @@ Result<void> FileBuilder::write(const WholePiece& piece) {
     files_.hasher.reset();
     files_.hasher.update(data.bytes());
     const ProvenPiece proven{where.file_offset, where.length, files_.hasher.finish()};
-    verifier_.computed(where.ordinal, where.file_offset, where.length, proven.digest);
+    verifier_.computed(where.ordinal, proven);
     if (auto open = ensure_open(); !open) return open;
     if (where.ordinal > 0) {
         if (auto reserved = reserve(where.length); !reserved) return reserved;
@@ -220,7 +220,7 @@ Result<void> FileBuilder::keep_piece(const Extent& piece, std::uint64_t ordinal)
         if (auto copied = tree_.old.copy(path_, piece, *temporary_); !copied) return copied;
         note_written(kept);
     }
-    verifier_.computed(ordinal, piece.offset, piece.length, kept.digest);
+    verifier_.computed(ordinal, kept);
     note_piece(kept);
     return {};
 }
