@@ -91,26 +91,28 @@ std::uint32_t rights_in(std::span<const unsigned char> list) {
 
 /// `get`: reads the attribute of that name into a buffer, as fgetxattr() does.
 template <class Get>
-std::uint32_t within_list(std::uint32_t mode, const Get& get) {
+ModeWithoutList within_list(std::uint32_t mode, const Get& get) {
     constexpr std::uint32_t kBits = 077;
-    if ((mode & kBits) == 0) return mode;
+    if ((mode & kBits) == 0) return {mode};
     std::array<unsigned char, 512> some{};
     ssize_t length = get(some.data(), some.size());
-    if (length >= 0) return mode & (~kBits | rights_in(std::span(some).first(static_cast<std::size_t>(length))));
-    if (errno != ERANGE) return errno == EACCES || errno == EIO ? mode & ~kBits : mode;
+    if (length >= 0) return {mode & (~kBits | rights_in(std::span(some).first(static_cast<std::size_t>(length))))};
+    const bool unreadable = errno == EACCES || errno == EIO;
+    if (unreadable) return {mode & ~kBits, errno};
+    if (errno != ERANGE) return {mode};
     std::vector<unsigned char> all(kMaxListBytes);
     length = get(all.data(), all.size());
-    if (length < 0) return mode & ~kBits;
-    return mode & (~kBits | rights_in(std::span(all).first(static_cast<std::size_t>(length))));
+    if (length < 0) return {mode & ~kBits, errno};
+    return {mode & (~kBits | rights_in(std::span(all).first(static_cast<std::size_t>(length))))};
 }
 
 }  // namespace
 
-std::uint32_t mode_without_list(int fd, std::uint32_t mode) {
+ModeWithoutList mode_without_list(int fd, std::uint32_t mode) {
     return within_list(mode, [fd](void* to, std::size_t room) { return ::fgetxattr(fd, kList, to, room); });
 }
 
-std::uint32_t mode_without_list(int directory, const std::string& name, std::uint32_t mode) {
+ModeWithoutList mode_without_list(int directory, const std::string& name, std::uint32_t mode) {
     // No older system call takes a directory and a name.
     const std::string path = "/proc/self/fd/" + std::to_string(directory) + '/' + name;
     return within_list(mode, [&](void* to, std::size_t room) { return ::lgetxattr(path.c_str(), kList, to, room); });
@@ -168,8 +170,8 @@ bool attributes_differ(int fd, const std::vector<message::Attribute>& attributes
 
 #else
 
-std::uint32_t mode_without_list(int /*fd*/, std::uint32_t mode) { return mode; }
-std::uint32_t mode_without_list(int /*directory*/, const std::string& /*name*/, std::uint32_t mode) { return mode; }
+ModeWithoutList mode_without_list(int /*fd*/, std::uint32_t mode) { return {mode}; }
+ModeWithoutList mode_without_list(int /*directory*/, const std::string& /*name*/, std::uint32_t mode) { return {mode}; }
 bool attributes_differ(int /*fd*/, const std::vector<message::Attribute>& attributes, bool /*all*/) {
     return !attributes.empty();
 }

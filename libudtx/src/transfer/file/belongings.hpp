@@ -24,8 +24,12 @@ struct OtherAttributes {
 
 /// The mode of an entry that may have an access control list, which is not sent: nobody gets more rights by the mode
 /// than by the list. With a list, the group's bits in `mode` are only an upper limit for all of its entries.
-[[nodiscard]] std::uint32_t mode_without_list(int fd, std::uint32_t mode);
-[[nodiscard]] std::uint32_t mode_without_list(int directory, const std::string& name, std::uint32_t mode);
+struct ModeWithoutList {
+    std::uint32_t mode = 0;
+    int error_number = 0;  ///< errno of reading the list: nobody but the owner gets a right; 0: none
+};
+[[nodiscard]] ModeWithoutList mode_without_list(int fd, std::uint32_t mode);
+[[nodiscard]] ModeWithoutList mode_without_list(int directory, const std::string& name, std::uint32_t mode);
 
 /// Why some attributes were not read.
 struct AttributesLeft {

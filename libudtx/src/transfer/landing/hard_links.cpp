@@ -240,7 +240,9 @@ void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int e
     if (tree_.offer.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
     auto [from, error] = tree_.root.open_at(join_path(split_path(link.target)), O_RDONLY);
     if (!from) return tree_.fail(link.index, path, io_error("cannot read for a hard link", path, error));
-    attributes.mode = mode_without_list(from.get(), attributes.mode);
+    const ModeWithoutList limited = mode_without_list(from.get(), attributes.mode);
+    attributes.mode = limited.mode;
+    if (limited.error_number != 0) tree_.report.lacks(EntryType::file, Belonging::mode, path, limited.error_number);
     const std::uint64_t unique = tree_.unique_of_link(link.index, path);
     auto file = tree_.create_temporary(path, unique, attributes);
     if (!file) return tree_.fail(link.index, path, file.error());

@@ -354,7 +354,10 @@ void SharedInodes::set(EntryType type, const std::string& path, int fd, const st
 Result<void> SharedInodes::replace(const std::string& path, const Change& change, int fd, const struct stat& st) {
     FileAttributes attributes;
     const std::uint32_t bits = tree_.offer.preserve ? bits_to_set(tree_.offer) : mode_bits::kPermissions;
-    attributes.mode = change.mode.value_or(mode_without_list(fd, st.st_mode & bits));
+    const ModeWithoutList limited =
+        change.mode ? ModeWithoutList{*change.mode} : mode_without_list(fd, st.st_mode & bits);
+    attributes.mode = limited.mode;
+    if (limited.error_number != 0) tree_.report.lacks(EntryType::file, Belonging::mode, path, limited.error_number);
     attributes.exact_mode = attributes.set_mtime = true;
     attributes.mtime = change.mtime.value_or(mtime_of(st));
     if (::geteuid() == 0) attributes.owner = Owner{st.st_uid, st.st_gid};

@@ -190,13 +190,15 @@ void FileSender::begin(SourceFile file) {
         .source = std::move(file), .digest = FileDigest(hash_, size), .cursor = std::move(cursor), .whole = whole});
     const SourceFile& source = file_->source;
     message::Entry m;
-    m.mode = mode_without_list(fd, static_cast<std::uint32_t>(source.before.st_mode) & mode_bits::kAll);
+    const auto limited = mode_without_list(fd, static_cast<std::uint32_t>(source.before.st_mode) & mode_bits::kAll);
+    m.mode = limited.mode;
     m.mtime = mtime_of(source.before);
     m.size = size;
     m.sparse = sparse;
     m.whole = whole;
     m.part = source.entry.part;
     file_->index = announcer_.announce(std::move(m), source.entry.path);
+    announcer_.note_limited(source.entry, source.entry.mode_error == 0 ? limited.error_number : 0);
     if (announcer_.tells_meta()) announcer_.send_meta(source.entry, fd, Announcer::Others::none);
     announcer_.begin(source.entry);
     if (!sparse && size > kPieceBytes) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);

@@ -95,7 +95,10 @@ void Announcer::announce_top() {
     ScannedEntry entry;
     entry.root = static_cast<std::size_t>(source - roots_.begin());
     entry.type = EntryType::directory;
-    entry.mode = mode_without_list(source->directory.fd(), static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll);
+    const ModeWithoutList limited =
+        mode_without_list(source->directory.fd(), static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll);
+    entry.mode = limited.mode;
+    note_limited(entry, limited.error_number);
     entry.mtime = mtime_of(st);
     entry.user = st.st_uid;
     entry.group = st.st_gid;
@@ -142,6 +145,13 @@ void Announcer::send_meta(const ScannedEntry& entry, int fd, Others others, int 
     }
     const bool news = !m.attributes.empty() || (what_.attributes && others == Others::go);
     if (m.has_owner || news) packer_.message(std::move(m));
+}
+
+void Announcer::note_limited(const ScannedEntry& entry, int error_number) {
+    if (error_number == 0) return;
+    const bool directory = entry.type == EntryType::directory;
+    report_.lacks({Belonging::mode, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path.empty() ? "." : entry.path,
+                   "its access control list cannot be read: " + std::generic_category().message(error_number)});
 }
 
 void Announcer::note_lost(const ScannedEntry& entry, const AttributesLeft& left) {
@@ -245,6 +255,7 @@ void Announcer::plan_changed(const ScannedEntry& entry, std::uint8_t changes) {
 void Announcer::meet(const ScannedEntry& entry) {
     const bool asks = what_.preserve && !what_.set_id;
     if (asks && loses_bits(entry, what_.owner)) special_bits_.add(entry.path);
+    note_limited(entry, entry.mode_error);
     if (entry.type != EntryType::file || sent_ == nullptr || !sent_->earlier(entry.path)) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.files;

@@ -191,6 +191,9 @@ class Announcer {
     // --- in the report of this end
     /// The entry is the next one. Special bits of its mode may be left out.
     void meet(const ScannedEntry& entry);
+    /// Reports that the mode of the entry is sent without rights of others, as its access control list cannot be read.
+    /// `error_number`: why; 0: it was read.
+    void note_limited(const ScannedEntry& entry, int error_number);
     /// The file is being sent.
     void begin(const ScannedEntry& entry);
     /// The file is done, with `sent` bytes of the stream.

@@ -223,7 +223,9 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.path = path;
     entry.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
     if (S_ISDIR(st.st_mode) || (what_.preserve && S_ISREG(st.st_mode))) {
-        entry.mode = mode_without_list(directory, name, entry.mode);
+        const ModeWithoutList limited = mode_without_list(directory, name, entry.mode);
+        entry.mode = limited.mode;
+        entry.mode_error = limited.error_number;
     }
     entry.mtime = mtime_of(st);
     entry.user = st.st_uid;

@@ -86,6 +86,7 @@ struct ScannedEntry {
     std::string path;  ///< below the root's directory; also the name that is sent
     EntryType type = EntryType::file;
     std::uint32_t mode = 0;
+    int mode_error = 0;  ///< errno of reading the access control list that limits the mode; 0: none
     FileTime mtime{};
     std::uint64_t size = 0;
     std::uint64_t data_bytes = 0;  ///< counted in Progress::bytes_total
