@@ -225,8 +225,7 @@ Result<void> Log::add_file(const std::filesystem::path& path, std::string_view f
 
 Result<void> Log::file_status() const {
     if (!file_ || file_->error == 0) return {};
-    return Error{ErrorCode::file_io, "--log: cannot write the log " + file_->path.string() + ": " +
-                                         std::generic_category().message(file_->error)};
+    return failed_call(ErrorCode::file_io, "--log: cannot write the log " + file_->path.string(), file_->error);
 }
 
 std::string Log::printable(std::string_view message) const {

@@ -29,6 +29,10 @@
 
 namespace udtx::apps {
 
+Error failed_call(ErrorCode code, const std::string& what, int error_number) {
+    return {code, what + ": " + std::generic_category().message(error_number), error_number};
+}
+
 StandardDescriptors::StandardDescriptors() noexcept {
     for (int fd = 0; fd < 3; ++fd) {
         if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
@@ -207,8 +211,7 @@ Result<std::string> runtime_directory() {
     struct stat info {};
     const int looked = ::lstat(path.c_str(), &info) == 0 ? 0 : errno;
     if (looked != 0) {
-        return Error{ErrorCode::file_io,
-                     "cannot make " + path + ": " + std::generic_category().message(made != 0 ? made : looked)};
+        return failed_call(ErrorCode::file_io, "cannot make " + path, made != 0 ? made : looked);
     }
     // Any user can create this name below /tmp first.
     if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0077U) != 0) {
@@ -237,7 +240,7 @@ std::optional<LocalInterface> interface_of(const Address& local) {
 
 Result<std::string> read_file(const std::string& path) {
     const auto failed = [&] {
-        return Error{ErrorCode::file_io, "cannot read '" + escape_for_terminal(path) + "': " + std::strerror(errno)};
+        return failed_call(ErrorCode::file_io, "cannot read '" + escape_for_terminal(path) + '\'', errno);
     };
     const UniqueFd file(open_file(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return failed();

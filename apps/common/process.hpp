@@ -16,6 +16,9 @@
 
 namespace udtx::apps {
 
+/// The error of a failed system call: "WHAT: Permission denied", with the errno.
+[[nodiscard]] Error failed_call(ErrorCode code, const std::string& what, int error_number);
+
 // File descriptors of the process: opens 0, 1 and 2 if they are closed, raises the limit on descriptors, writes a whole
 // text.
 

@@ -106,15 +106,17 @@ Result<std::optional<ConfigFile>> read_config(const std::string& path, std::stri
         return std::optional<ConfigFile>();
     };
     struct stat status {};
-    const auto closed = [&] { return "cannot read '" + escape_for_terminal(path) + "': " + std::strerror(errno); };
+    const auto closed = [&] {
+        return failed_call(ErrorCode::file_io, "cannot read '" + escape_for_terminal(path) + '\'', errno);
+    };
     if (::stat(path.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<ConfigFile>();
-        if (errno == EACCES && foreign != nullptr) return left_out(closed());
-        return Error{ErrorCode::file_io, closed()};
+        if (errno == EACCES && foreign != nullptr) return left_out(closed().message);
+        return closed();
     }
     const bool theirs = status.st_uid != 0 && status.st_uid != ::geteuid();
     if (theirs && foreign != nullptr) return left_out(path + " belongs to another user and is not read");
-    if (foreign != nullptr && ::access(path.c_str(), R_OK) != 0 && errno == EACCES) return left_out(closed());
+    if (foreign != nullptr && ::access(path.c_str(), R_OK) != 0 && errno == EACCES) return left_out(closed().message);
     if (theirs || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return Error{
             ErrorCode::invalid_argument,

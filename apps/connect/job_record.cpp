@@ -73,7 +73,8 @@ Error JobRecord::cannot(const char* what, int error) const {
             std::string("cannot ") + what + " the record of this job, '" + path_ +
                 "': " + std::generic_category().message(error) +
                 ": set XDG_STATE_HOME to a directory that all shards share, or give each a --receipt "
-                "and merge the receipts"};
+                "and merge the receipts",
+            error};
 }
 
 Result<JobRecord> JobRecord::open(const Job& job, const transfer::JobShard& shard, bool has_receipt) {

@@ -81,7 +81,7 @@ Result<std::unique_ptr<HostShare>> HostShare::join(const std::string& directory)
         if (there) return std::unique_ptr<HostShare>(new HostShare(directory, name, std::move(fd)));
         error = EAGAIN;
     }
-    return Error{ErrorCode::file_io, "cannot make " + path + ": " + std::generic_category().message(error)};
+    return failed_call(ErrorCode::file_io, "cannot make " + path, error);
 }
 
 std::size_t HostShare::count() const {

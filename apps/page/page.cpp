@@ -393,7 +393,7 @@ Error file_error(const std::string& path, const std::string& why) {
     return {ErrorCode::file_io, "--report: cannot write " + path + ": " + why};
 }
 Error file_error(const std::string& path, int error) {
-    return file_error(path, std::generic_category().message(error));
+    return failed_call(ErrorCode::file_io, "--report: cannot write " + path, error);
 }
 
 std::string directory_of(const std::string& path) {

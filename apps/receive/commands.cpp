@@ -65,6 +65,9 @@ namespace {
 Error cannot_write(const std::string& path, const std::string& why) {
     return {ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
 }
+Error cannot_write(const std::string& path, int error) {
+    return failed_call(ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + '\'', error);
+}
 
 /// Returns 0 or an errno. Some file systems do not support fsync(), which is not an error.
 int sync_merged(int fd) {
@@ -83,7 +86,7 @@ Result<void> replace_file(const std::string& path, const std::string& text) {
     int error = write_all(file->fd(), text);
     if (error == 0) error = sync_merged(file->fd());
     if (error == 0) error = file->commit(text.size());
-    return error == 0 ? Result<void>() : cannot_write(path, std::strerror(error));
+    return error == 0 ? Result<void>() : cannot_write(path, error);
 }
 
 /// True if OUT is also an input. Then that shard's receipt would be lost, and the merge could not be repeated.
@@ -130,7 +133,7 @@ Result<void> write_list(const std::string& path, const std::string& names) {
     if (!out) return cannot_write(path, out.error().message);
     int error = write_all(out->get(), names);
     if (const int closing = out->close(); error == 0) error = closing;
-    return error == 0 ? Result<void>() : cannot_write(path, std::strerror(error));
+    return error == 0 ? Result<void>() : cannot_write(path, error);
 }
 
 std::string summary(const transfer::CheckCounts& counts) {

@@ -226,7 +226,7 @@ Result<void> open_stream(Assignment& assignment) {
     }
     assignment.stream.reset(open_file(usable.front().c_str(), O_RDONLY | O_CLOEXEC));
     if (!assignment.stream) {
-        return Error{ErrorCode::file_io, usable.front() + ": " + std::generic_category().message(errno)};
+        return failed_call(ErrorCode::file_io, usable.front(), errno);
     }
     assignment.shape = SourceShape::stream;
     assignment.what.what.sources = {"-"};

@@ -82,15 +82,11 @@ constexpr std::size_t kMaxSaid = 4U << 20U;
 constexpr auto kKillAfter = std::chrono::seconds(2);
 constexpr int kUnknownStatus = kSshFailed;
 
-Error system_error(const std::string& what, int error) {
-    return {ErrorCode::network, what + ": " + std::generic_category().message(error)};
-}
-
 struct Pipe {
     UniqueFd read, write;
     static Result<Pipe> make() {
         std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("pipe", errno);
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed_call(ErrorCode::network, "pipe", errno);
         return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
     }
 };
@@ -132,7 +128,7 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, con
     const int failed = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    if (failed != 0) return system_error("cannot start '" + command.front() + "'", failed);
+    if (failed != 0) return failed_call(ErrorCode::network, "cannot start '" + command.front() + "'", failed);
     return pid;
 }
 
@@ -165,7 +161,8 @@ SshChild::SshChild(pid_t pid, Pipes pipes, UniqueFd stop_read, UniqueFd stop_wri
 SshChild::~SshChild() { static_cast<void>(finish(std::chrono::milliseconds(0))); }
 
 Result<void> SshChild::write(std::string_view text) {
-    if (const int failed = write_all(pipes_.in.get(), text); failed != 0) return system_error("ssh", failed);
+    if (const int failed = write_all(pipes_.in.get(), text); failed != 0)
+        return failed_call(ErrorCode::network, "ssh", failed);
     return {};
 }
 
