@@ -53,10 +53,10 @@ struct LineEstimate {
     /// because interrupt coalescing of the receiver's network card hides their length.
     bool only_least = false;
     /// Relative error of `capacity`: half the width of its uncertainty interval, divided by `capacity`, 0 to 1. If it
-    /// is 1 and `granularity` is zero, the path delays packets in an irregular way: the clumps of a train do not lie on
+    /// is 1 and `granularity` is zero, the path delays packets in an irregular way: the bursts of a train do not lie on
     /// a straight line of bytes over time.
     double error = 0.0;
-    /// Mean time between clumps, that is, groups of packets with a common receive time stamp. Zero: each packet has its
+    /// Mean time between bursts, that is, groups of packets with a common receive time stamp. Zero: each packet has its
     /// own stamp.
     Duration granularity{};
     Rate pair_capacity{};      ///< UDT's capacity: mean of the pairs near their median; zero: unknown

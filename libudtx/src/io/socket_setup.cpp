@@ -166,10 +166,10 @@ std::string SocketBuffers::commands() const {
 }
 
 std::string SocketBuffers::advice() const {
-    const std::string mended_by = commands();
-    if (mended_by.empty()) return {};
+    const std::string remedy = commands();
+    if (remedy.empty()) return {};
     return "the system caps UDP buffers (receive " + std::to_string(receive / 1024) + " KiB, send " +
-           std::to_string(send / 1024) + " KiB); fast paths may lose packets; fix with: " + mended_by;
+           std::to_string(send / 1024) + " KiB); fast paths may lose packets; fix with: " + remedy;
 }
 
 Address BoundSocket::reply_from() const noexcept {

@@ -12,7 +12,7 @@ namespace udtx::probing {
 void TrainMeter::on_first(Instant time, bool spoilt) {
     finish();
     train_ = Train{
-        .first = time, .newest = {.time = time, .bytes = 0, .packets = 1}, .packets = 1, .clumps = 1, .spoilt = spoilt};
+        .first = time, .newest = {.time = time, .bytes = 0, .packets = 1}, .packets = 1, .bursts = 1, .spoilt = spoilt};
 }
 
 void TrainMeter::on_next(Instant time, std::uint32_t bytes, bool spoilt) {
@@ -22,8 +22,8 @@ void TrainMeter::on_next(Instant time, std::uint32_t bytes, bool spoilt) {
         return;
     }
     if (time - train_.newest.time >= min_gap_) {
-        ends_[train_.clumps - 1] = train_.newest;
-        ++train_.clumps;
+        ends_[train_.bursts - 1] = train_.newest;
+        ++train_.bursts;
     }
     ++train_.packets;
     train_.newest = {.time = time, .bytes = train_.newest.bytes + bytes, .packets = train_.packets};
@@ -35,14 +35,14 @@ void TrainMeter::finish() {
     if (train.spoilt) return;
     seen_ = true;
     seen_at_ = train.newest.time;
-    if (train.clumps > 2 && train.clumps < train.packets && !straight(train.clumps - 1)) bent_at_ = train.newest.time;
+    if (train.bursts > 2 && train.bursts < train.packets && !straight(train.bursts - 1)) bent_at_ = train.newest.time;
     if (bent_at_ && train.newest.time - *bent_at_ <= kTrainLife) {
         take_whole(train, 1.0);
-    } else if (train.clumps == train.packets) {
+    } else if (train.bursts == train.packets) {
         granularity_ = Duration::zero();
         take_whole(train, 0.0);
     } else {
-        take_clumps(train);
+        take_bursts(train);
     }
 }
 
@@ -51,23 +51,23 @@ void TrainMeter::take_whole(const Train& train, double error) {
     keep(train.newest.time, {.time_of_byte = static_cast<double>(length.count()) / train.newest.bytes, .error = error});
 }
 
-void TrainMeter::take_clumps(const Train& train) {
-    if (train.clumps <= 2) {
+void TrainMeter::take_bursts(const Train& train) {
+    if (train.bursts <= 2) {
         const bool resolved = count_ > 0 && train.newest.time - last_ <= kTrainLife && agreed_.error < 1.0;
         if (resolved) return;
         granularity_ = std::max(granularity_, kTrainTime);  // a guess, so that the next train is longer
-        if (train.clumps == 2) take_whole(train, 1.0);      // one clump gives no bound at all
+        if (train.bursts == 2) take_whole(train, 1.0);      // one burst gives no bound at all
         return;
     }
     const Mark& from = ends_[0];
-    const Mark& to = ends_[train.clumps - 2];
+    const Mark& to = ends_[train.bursts - 2];
     const Duration length = to.time - from.time;
-    granularity_ = length / (train.clumps - 2);
+    granularity_ = length / (train.bursts - 2);
     keep(train.newest.time, {.time_of_byte = static_cast<double>(length.count()) / (to.bytes - from.bytes),
                              .error = 1.0 / (to.packets - from.packets)});
 }
 
-// At each end of a clump, the link may have sent up to one packet more than arrived.
+// At each end of a burst, the link may have sent up to one packet more than arrived.
 bool TrainMeter::straight(std::size_t ends) const {
     const Mark& from = ends_[0];
     const Mark& to = ends_[ends - 1];

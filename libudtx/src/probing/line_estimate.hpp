@@ -21,10 +21,10 @@ namespace udtx::probing {
 // scheduler that suspends this process only lengthen a train. So the shortest train counts that another one confirms,
 // with those that agree with it.
 //
-// A card that coalesces interrupts delivers packets in clumps, each with one timestamp. The last packet of a clump
-// arrived at that time, or at most one packet time before. So the straight line through the ends of clumps is right at
-// any granularity. The end of the train cuts its last clump short, so that clump does not count. Two clumps give no
-// straight line, only a lower bound of the rate. If clump ends are off a straight line, jitter made the clumps, not a
+// A card that coalesces interrupts delivers packets in bursts, each with one timestamp. The last packet of a burst
+// arrived at that time, or at most one packet time before. So the straight line through the ends of bursts is right at
+// any granularity. The end of the train cuts its last burst short, so that burst does not count. Two bursts give no
+// straight line, only a lower bound of the rate. If burst ends are off a straight line, jitter made the bursts, not a
 // card.
 
 class TrainMeter {
@@ -35,7 +35,7 @@ class TrainMeter {
         double error = 0.0;         ///< relative error of `time_of_byte`; 1: only an upper bound is known
     };
 
-    /// Packets closer than `min_gap` count as one clump: timestamps do not resolve less.
+    /// Packets closer than `min_gap` count as one burst: timestamps do not resolve less.
     explicit TrainMeter(Duration min_gap = Duration(1)) : min_gap_(min_gap) {}
 
     void on_first(Instant time, bool spoilt = false);
@@ -47,7 +47,7 @@ class TrainMeter {
     [[nodiscard]] Told told(Instant now) const;
     /// Whether a train came within kTrainLife, even one without a result.
     [[nodiscard]] bool recent(Instant now) const { return seen_ && now - seen_at_ <= kTrainLife; }
-    /// Time between clumps; kTrainTime if no train has spanned three; zero: each packet has its own timestamp.
+    /// Time between bursts; kTrainTime if no train has spanned three; zero: each packet has its own timestamp.
     [[nodiscard]] Duration granularity() const noexcept { return granularity_; }
 
   private:
@@ -61,7 +61,7 @@ class TrainMeter {
         Instant first;
         Mark newest;
         std::uint32_t packets = 0;
-        std::uint32_t clumps = 0;
+        std::uint32_t bursts = 0;
         bool spoilt = false;
     };
     struct Pass {
@@ -71,20 +71,20 @@ class TrainMeter {
 
     void keep(Instant time, const Pass& pass);
     void take_whole(const Train& train, double error);
-    void take_clumps(const Train& train);
+    void take_bursts(const Train& train);
     [[nodiscard]] bool straight(std::size_t ends) const;
     void agree();
 
     Duration min_gap_;
     Train train_;
-    std::array<Mark, kMostTrainPackets> ends_{};  // of the clumps of the current train
+    std::array<Mark, kMostTrainPackets> ends_{};  // of the bursts of the current train
     std::array<Pass, kTrains> passes_{};          // ring buffer
     std::size_t count_ = 0;
     Told agreed_;
     Instant last_;
     bool seen_ = false;
     Instant seen_at_;
-    std::optional<Instant> bent_at_;  // when clump ends were last off a straight line
+    std::optional<Instant> bent_at_;  // when burst ends were last off a straight line
     Duration granularity_{};
 };
 

@@ -39,7 +39,7 @@ inline constexpr double kNearMedian = 8.0;   // UDT4: values within this factor 
 inline constexpr std::size_t kTrains = 6;                        // the newest ones count
 inline constexpr Duration kTrainLife = std::chrono::seconds(2);  // the result expires without newer trains
 inline constexpr double kTrainsAgree = 1.1;                      // timestamps blur a train by up to this factor
-inline constexpr double kOffLine = 2.0;     // packets by which a clump's end may be off the straight line
+inline constexpr double kOffLine = 2.0;     // packets by which a burst's end may be off the straight line
 inline constexpr double kAsTheyLeft = 0.8;  // of the rate at which trains leave; from here on they arrive as they left
 
 // Arrival speed.

@@ -22,7 +22,7 @@ void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, do
     if (feedback.arrivals.empty() || feedback.acked_packets == 0 || line <= 0.0) return;
     count(feedback.now, longest_burst(feedback, line));
     const double usual = usual_burst();
-    // Burst ends are off a straight line (probing/train_meter.hpp).
+    // Burst ends are off a straight line (probing/line_estimate.hpp).
     const bool held_up = feedback.line && !feedback.line->capacity.is_zero() && feedback.line->error >= 1.0 &&
                          feedback.line->granularity == Duration::zero();
     if (usual > least || held_up) {
