@@ -62,14 +62,15 @@ std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_
         const Range r = lost_.front();
         const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(r.size(), room));
         const bool fin = state_ == SendState::finished && r.begin + length == written_;
-        return length == 0 ? std::nullopt : std::optional(Piece{r.begin, length, fin, true});
+        return length == 0 ? std::nullopt
+                           : std::optional(Piece{.offset = r.begin, .length = length, .fin = fin, .again = true});
     }
     const Range r = unsent(from, new_credit);
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(r.size(), room));
     const bool fin = state_ == SendState::finished && r.begin + length == written_;
     if (length == 0 && !(fin && sent_ == written_)) return std::nullopt;
     const std::uint64_t end = r.begin + length;
-    return Piece{r.begin, length, fin, false, end > highest() ? end - highest() : 0};
+    return Piece{.offset = r.begin, .length = length, .fin = fin, .growth = end > highest() ? end - highest() : 0};
 }
 
 std::size_t SendStream::block_at(std::uint64_t offset) const {

@@ -510,7 +510,7 @@ Result<void> Incoming::handle(const message::FileEnd& m) {
     if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
     const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
-    if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (SourceReader::end_file)
+    if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (FileSender)
         announced_.bytes -= current_->announced;
         tell_totals();
     }

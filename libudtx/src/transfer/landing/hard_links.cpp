@@ -250,7 +250,13 @@ void HardLinks::begin_copy(const WaitingLink& link, const struct stat& of, int e
         file->remove(tree_.root);
         return tree_.fail(link.index, path, room.error());
     }
-    copying_.emplace(Copy{link.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
+    copying_.emplace(Copy{.index = link.index,
+                          .path = path,
+                          .attributes = attributes,
+                          .size = size,
+                          .error_number = error_number,
+                          .from = std::move(from),
+                          .file = std::move(file).value()});
 }
 
 void HardLinks::copy_more() {

@@ -328,9 +328,9 @@ class ServerState {
     Address local_;
     mutable Mutex asking_;  // locked while the program's callbacks run, by one protocol thread at a time
     Mutex logging_;
-    std::uint64_t next_number_ = 1;  // guarded by asking_
-    Mutex keying_;                   // locked while keys are replaced, so that all threads get them in one order
-    Mutex starting_;                 // locked during start and stop
+    std::uint64_t next_number_ GUARDED_BY(asking_) = 1;
+    Mutex keying_;    // locked while keys are replaced, so that all threads get them in one order
+    Mutex starting_;  // locked during start and stop
 
     mutable Mutex mutex_;
     mutable Condition changed_;

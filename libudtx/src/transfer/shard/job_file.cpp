@@ -206,7 +206,12 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
     if (locked.error() != 0) return cannot_use(shard.job, locked.error());
     if (auto fitting = job->fits(); !fitting) return fitting.error();
     if (!job->image_.has_head) {
-        locked.add(job_record::Head{kJobFileVersion, shard.job, shard.count, shard.split, hash, shard.selection, run});
+        locked.add(job_record::Head{.job = shard.job,
+                                    .count = shard.count,
+                                    .split = shard.split,
+                                    .hash = hash,
+                                    .selection = shard.selection,
+                                    .run = run});
     }
     using State = job_record::ShardState::State;
     job->may_find_ = !job->image_.has_head || job->image_.shards[shard.index].value_or(State::found) == State::found;
@@ -462,7 +467,8 @@ Result<JobState> JobFile::finish(bool unchanged, std::chrono::milliseconds wait)
             if (!told) locked.add(job_record::ShardState{shard_.index, ended});
             if (const int error = told ? 0 : locked.write(); error != 0) return cannot_use(shard_.job, error);
             if (ended == State::found && !image_.any_delivered()) {
-                return JobState{shard_.delivered_run, shard_.index, shard_.count, image_.done(), 0};
+                return JobState{
+                    .run = shard_.delivered_run, .index = shard_.index, .count = shard_.count, .done = image_.done()};
             }
             if (!image_.all_done() || image_.files.empty()) return state_of_image();
             if (std::chrono::steady_clock::now() >= until) {

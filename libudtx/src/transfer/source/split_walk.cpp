@@ -150,7 +150,8 @@ Result<SplitPlan> make_split(const Selection& what, std::size_t shards) {
     // If there are fewer files than shards, the first shards get nothing: their cuts precede all entries.
     const std::size_t idle = shards - 1 - cuts.size();
     cuts.insert(cuts.begin(), idle, Cut{found->empty() ? "0" : found->front().path, 0});
-    std::ranges::rotate(out.shard_costs, out.shard_costs.end() - static_cast<std::ptrdiff_t>(idle));
+    std::rotate(out.shard_costs.begin(), out.shard_costs.end() - static_cast<std::ptrdiff_t>(idle),
+                out.shard_costs.end());
     auto split = Split::create(cuts);
     if (!split) return split.error();
     auto contents = contents_of(what, *found, *split, cuts);
