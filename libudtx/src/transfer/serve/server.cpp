@@ -212,7 +212,7 @@ class ServerState {
         return admission;
     }
 
-    Client client_of(const proto::Connection& connection) {
+    Client client_of(const proto::Connection& connection) REQUIRES(asking_) {
         Client client{.number = next_number_++, .address = connection.remote()};
         const auto key = connection.peer_key();
         if (key.empty()) return client;
