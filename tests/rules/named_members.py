@@ -66,7 +66,7 @@ def unnamed(texts):
     for text in quiet.values():
         for found in STRUCT.finditer(text):
             name, at = found.group(1), found.end() - 1
-            sizes[name] = min(sizes.get(name, 99), members(name, text[at + 1:closing(text, at)]))
+            sizes[name] = max(sizes.get(name, 0), members(name, text[at + 1:closing(text, at)]))
     for path, text in sorted(quiet.items()):
         returns = [(f.group(1), f.end() - 1, closing(text, f.end() - 1)) for f in FUNCTION.finditer(text)]
         for found in re.finditer(r"\b(?:(struct|class|enum|namespace) )?(?:UDTX_EXPORT )?(\w+)(?: \w+)? ?\{", text):
