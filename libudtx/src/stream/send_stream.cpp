@@ -44,13 +44,6 @@ void SendStream::on_reset_acked() {
 
 void SendStream::raise_limit(std::uint64_t limit) { limit_ = std::max(limit_, limit); }
 
-bool SendStream::pending(std::uint64_t new_credit) const {
-    if (is_reset()) return false;
-    if (!lost_.empty()) return true;
-    if (sent_ < std::min({written_, limit_, highest() + new_credit})) return true;
-    return state_ == SendState::finished && sent_ == written_;
-}
-
 Range SendStream::unsent(std::uint64_t from, std::uint64_t new_credit) const {
     return ahead_.first_gap(std::max(from, sent_), std::min({written_, limit_, highest() + new_credit}));
 }

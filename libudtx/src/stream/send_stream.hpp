@@ -118,7 +118,13 @@ class SendStream {
     /// or beyond `from`, as many as raise highest() by at most `new_credit` (connection-level flow control). Does not
     /// change the state.
     [[nodiscard]] std::optional<Piece> next(std::size_t room, std::uint64_t new_credit, std::uint64_t from = 0) const;
-    [[nodiscard]] bool pending(std::uint64_t new_credit) const;
+    /// Each packet asks all streams. Most streams of a receiver cannot send.
+    [[nodiscard]] bool pending(std::uint64_t new_credit) const {
+        if (state_ == SendState::none || is_reset()) return false;
+        if (!lost_.empty()) return true;
+        if (sent_ < std::min({written_, limit_, highest() + new_credit})) return true;
+        return state_ == SendState::finished && sent_ == written_;
+    }
     void copy(std::uint64_t offset, std::span<std::byte> out) const;
     void on_sent(const Piece& piece);
     /// Returns true if everything is acknowledged now, and was not before.
