@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "common/lifecycle.hpp"
 #include "connect/job_record.hpp"
 #include "connect/transfer_observers.hpp"
 #include "observe/final_report.hpp"
@@ -17,6 +16,7 @@
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/receipt.hpp"

@@ -29,7 +29,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "common/lifecycle.hpp"
+#include "udtx/lifecycle.hpp"
 
 namespace udtx::apps {
 namespace {

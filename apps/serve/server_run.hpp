@@ -7,7 +7,6 @@
 #include <string>
 
 #include "common/guarded.hpp"
-#include "common/lifecycle.hpp"
 #include "common/log.hpp"
 #include "common/process.hpp"
 #include "observe/final_report.hpp"
@@ -16,6 +15,7 @@
 #include "serve/access.hpp"
 #include "serve/transfers.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/server.hpp"

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/lifecycle.hpp"
 #include "common/locations.hpp"
 #include "common/log.hpp"
 #include "common/process.hpp"
@@ -20,6 +19,7 @@
 #include "ssh/ssh_child.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

@@ -54,7 +54,7 @@ grep -E '^libudtx/include/[^:]+:[0-9]+: *# *include ("|<[^>]*[/.])' "$work/code"
     grep -vE '^libudtx/include/udtx/(transfer/)?async\.hpp:[0-9]+: *# *include <boost/' |
     sed 's/$/    [public headers include udtx\/... and the standard library]/' >>"$work/breaches"
 # The core's headers must be usable without the layers above it.
-below='udtx/(core/[a-z_]+|address|config|congestion|export|ids|log|path|rate|result|scheduler|stats|version)\.hpp'
+below='udtx/(core/[a-z_]+|address|config|congestion|export|ids|lifecycle|log|path|rate|result|scheduler|stats|version)\.hpp'
 grep -E '^libudtx/include/udtx/core/[^:]+:[0-9]+: *# *include "udtx/' "$work/code" | grep -vE "\"$below\"" |
     sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 

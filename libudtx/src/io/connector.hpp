@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "base/thread_safety.hpp"
 #include "io/driver.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"
 #include "udtx/core/connection.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/log.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/stats.hpp"

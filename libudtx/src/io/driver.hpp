@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "base/thread_safety.hpp"
 #include "io/event_loop.hpp"
 #include "io/handled_connections.hpp"
@@ -22,6 +21,7 @@
 #include "udtx/config.hpp"
 #include "udtx/core/endpoint.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "base/thread_safety.hpp"
 #include "io/waiting_calls.hpp"
 #include "proto/application.hpp"
@@ -23,6 +22,7 @@
 #include "udtx/core/chunk.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/log.hpp"
 #include "udtx/path.hpp"
 #include "udtx/rate.hpp"

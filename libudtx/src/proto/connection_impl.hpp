@@ -13,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include "base/lifecycle.hpp"
 #include "congestion/coupling.hpp"
 #include "crypto/packet_protection.hpp"
 #include "proto/close_reason.hpp"
@@ -28,6 +27,7 @@
 #include "udtx/core/connection.hpp"
 #include "udtx/core/datagram.hpp"
 #include "udtx/core/endpoint.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/scheduler.hpp"
 #include "udtx/stats.hpp"

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "crypto/packet_protection.hpp"
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
@@ -18,6 +17,7 @@
 #include "stream/send_stream.hpp"
 #include "udtx/core/connection.hpp"
 #include "udtx/core/crypto.hpp"
+#include "udtx/lifecycle.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 

@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "congestion/ack_interval.hpp"
 #include "congestion/pacer.hpp"
 #include "crypto/packet_protection.hpp"
@@ -25,6 +24,7 @@
 #include "udtx/congestion.hpp"
 #include "udtx/core/connection.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/stats.hpp"
 

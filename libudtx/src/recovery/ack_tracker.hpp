@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/containers.hpp"
-#include "base/lifecycle.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "wire/frame.hpp"
 

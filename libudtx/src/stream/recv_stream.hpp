@@ -10,9 +10,9 @@
 #include <span>
 
 #include "base/containers.hpp"
-#include "base/lifecycle.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::stream {

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "base/containers.hpp"
-#include "base/lifecycle.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/lifecycle.hpp"
 
 namespace udtx::stream {
 

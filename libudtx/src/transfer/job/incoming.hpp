@@ -14,7 +14,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/job/pull_request.hpp"
@@ -22,6 +21,7 @@
 #include "transfer/landing/landing.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/core/chunk.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/options.hpp"
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "base/lifecycle.hpp"
 #include "os/system.hpp"
 #include "proto/application.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/core/connection.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/outcome.hpp"

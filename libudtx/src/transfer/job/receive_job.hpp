@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "base/thread_safety.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
@@ -21,6 +20,7 @@
 #include "transfer/message/message_codec.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/options.hpp"
 

@@ -11,11 +11,11 @@
 #include <system_error>
 #include <utility>
 
-#include "base/lifecycle.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
+#include "udtx/lifecycle.hpp"
 
 namespace udtx::transfer {
 

@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/landing/old_content.hpp"
 #include "transfer/landing/target_tree.hpp"
+#include "udtx/lifecycle.hpp"
 
 namespace udtx::transfer {
 

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/lifecycle.hpp"
 #include "base/state_access.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/belongings.hpp"
@@ -25,6 +24,7 @@
 #include "transfer/old/leftovers.hpp"
 #include "transfer/shard/job_file.hpp"
 #include "transfer/shard/job_rate.hpp"
+#include "udtx/lifecycle.hpp"
 
 namespace udtx::transfer {
 
