@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/scenario.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
 
@@ -23,8 +24,17 @@ inline LinkParams line(double loss) {
     return out;
 }
 
-/// Runs a job on a simulated host. Virtual time passes at once, but disks take real time. Therefore an active job gives
-/// the real threads a moment after every few virtual milliseconds.
+/// Waits until the disk threads have nothing to do. A thread that waits in a call of the system keeps it at most 10 s.
+inline void await_disk() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto idle = [&pools = transfer::disk_pools()] { return pools.work.idle() && pools.sync.idle(); };
+    while (!idle() && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+}
+
+/// Runs a job on a simulated host. Disk work takes real time and no virtual time: each wait for its results begins with
+/// await_disk().
 template <class Job>
 class JobApp final : public App {
   public:
@@ -34,20 +44,16 @@ class JobApp final : public App {
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         if (std::holds_alternative<proto::event::Closed>(event)) closed_ = true;
         job_->on_event(now, connection, event);
-        busy();
         arm(now);
     }
     void on_wake(Instant now, proto::Connection& connection) override {
         armed_ = false;
-        for (; !*woken_ && grace_ > grace_.zero(); --grace_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        await_disk();
         if (*woken_ && !heard_at_) heard_at_ = now + late_;
         if (heard_at_ && now >= *heard_at_) {
             heard_at_.reset();
             *woken_ = false;
             job_->on_wake(now, connection);
-            busy();
-        } else {
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
         if (abort_at_ && now >= *abort_at_) {
             abort_at_.reset();
@@ -57,18 +63,13 @@ class JobApp final : public App {
     }
     void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
         job_->on_piece(id, offset, bytes);
-        busy();
     }
     void abort_at(Instant when) { abort_at_ = when; }
     /// Delays the results of the disk threads by this time: models a slow disk.
     void slow_disk(Duration late) { late_ = late; }
-    /// Whenever the disk threads may have got work, they get up to so much real time for it, in which no virtual time
-    /// passes.
-    void swift_disk(std::chrono::milliseconds most) { most_grace_ = grace_ = most; }
     [[nodiscard]] Job& job() noexcept { return *job_; }
 
   private:
-    void busy() { grace_ = most_grace_; }
     void arm(Instant now) {
         if (closed_ || std::exchange(armed_, true)) return;
         wake_at(now + std::chrono::milliseconds(2));
@@ -79,8 +80,6 @@ class JobApp final : public App {
     std::optional<Instant> abort_at_;
     std::optional<Instant> heard_at_;
     Duration late_{};
-    std::chrono::milliseconds most_grace_{};
-    std::chrono::milliseconds grace_{};
     bool armed_ = false;
     bool closed_ = false;
 };

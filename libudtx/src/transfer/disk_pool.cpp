@@ -93,6 +93,11 @@ std::size_t DiskPool::threads() const {
     return threads_.size();
 }
 
+bool DiskPool::idle() const {
+    const Lock lock(mutex_);
+    return ready_.empty() && running_ == 0;
+}
+
 void DiskPool::add_threads(std::size_t threads) noexcept {
     try {
         while (threads_.size() < threads) add_thread();
@@ -168,6 +173,7 @@ DiskTask* DiskPool::next() {
     task->place_.splice(task->place_.end(), ready_, ready_.begin());
     task->enter(DiskTask::State::running);
     ++begun_;
+    ++running_;
     if (!sleeping_.empty() && !watched_) changed_.notify_one();
     return task;
 }
@@ -180,6 +186,7 @@ void DiskPool::run() {
             const Unlock unlocked(mutex_);
             step = task->step();
         }
+        --running_;
         if (task->state_ == DiskTask::State::ending || step.then == DiskStep::Then::over) {
             task->enter(DiskTask::State::over);
         } else if (task->state_ == DiskTask::State::woken || step.then == DiskStep::Then::again) {

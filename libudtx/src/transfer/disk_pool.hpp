@@ -92,6 +92,8 @@ class DiskPool {
     /// started for `after`. All threads are then blocked in disk calls, perhaps on one disk that hangs.
     void relieve(std::size_t threads, std::chrono::milliseconds after = std::chrono::seconds(2)) noexcept;
     [[nodiscard]] std::size_t threads() const;
+    /// True if no task is ready or runs. A simulation waits for it before its time goes on.
+    [[nodiscard]] bool idle() const;
     /// True on a thread of a pool, which may wait for what other jobs will give back.
     [[nodiscard]] static bool is_this_thread() noexcept;
 
@@ -109,13 +111,14 @@ class DiskPool {
     void wake_sleepers(Time now) REQUIRES(mutex_);
     void enqueue(DiskTask& task) REQUIRES(mutex_);
 
-    Mutex mutex_;  // also guards the state of the tasks
+    mutable Mutex mutex_;  // also guards the state of the tasks
     Condition changed_;
     std::list<DiskTask*> ready_ GUARDED_BY(mutex_);
     std::set<std::pair<Time, DiskTask*>> sleeping_ GUARDED_BY(mutex_);
     bool watched_ GUARDED_BY(mutex_) = false;  // a thread waits for the first of sleeping_
     bool ended_ GUARDED_BY(mutex_) = false;
     std::uint64_t begun_ GUARDED_BY(mutex_) = 0;  // steps started so far
+    std::size_t running_ GUARDED_BY(mutex_) = 0;  // steps that have not ended
 
     mutable Mutex growing_;  // lock it before mutex_
     std::vector<std::thread> threads_ GUARDED_BY(growing_);
