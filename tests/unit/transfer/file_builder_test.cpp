@@ -1,11 +1,16 @@
 #include "transfer/landing/file_builder.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
 #include "target_tree_rig.hpp"
 #include "test/catch.hpp"
 #include "transfer/checksum.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/pieces.hpp"
 
 using namespace udtx;
@@ -72,6 +77,36 @@ TEST_CASE("pieces, digests and the end of a file come in any order, and it has i
     CHECK(rig.files.held() == 0);
     CHECK(rig.files.written() == first.size() + second.size());
     CHECK_FALSE(rig.files.fail_next());
+}
+
+TEST_CASE("owner and attributes that come after the only piece of a file are set") {
+    BuilderRig rig({.offer = {.preserve = true, .destination = {}, .owner = true}});
+    const std::string content = "x";
+    message::Entry m = rig.entry(EntryType::file, "f");
+    m.size = content.size();
+    m.mode = 0400;  // an ordinary user could not set attributes once the file has it
+    m.whole = true;
+    rig.files.begin(m, "f");
+    rig.piece(m.index, 0, content);
+    // Only root may give a file away.
+    const Owner owner = ::geteuid() == 0 ? Owner{12345, 12346} : Owner{::geteuid(), ::getegid()};
+    rig.files.set_meta({.index = m.index,
+                        .has_owner = true,
+                        .has_attributes = true,
+                        .user = owner.user,
+                        .group = owner.group,
+                        .attributes = {{"user.note", "1"}}});
+    rig.files.check_digests({m.index, 0, {rig.hash(content)}});
+    rig.end(m.index, {content});
+    struct stat st = {};
+    REQUIRE(::stat((rig.temp / "f").c_str(), &st) == 0);
+    CHECK((st.st_uid == owner.user && st.st_gid == owner.group));
+    CHECK((st.st_mode & 0777) == 0400);
+    std::vector<message::Attribute> attributes;
+    const UniqueFd fd(::open((rig.temp / "f").c_str(), O_RDONLY | O_CLOEXEC));
+    static_cast<void>(read_attributes(fd.get(), attributes));
+    // Some file systems have none.
+    CHECK((attributes.size() == 1 || !rig.report.unset.empty()));
 }
 
 TEST_CASE("a file that is not what was sent fails, and what stood under its name stays") {

@@ -133,7 +133,6 @@ FileBuilder::FileBuilder(FilesUnderWay& files, const message::Entry& entry, std:
       path_(std::move(path)),
       size_(entry.size),
       sparse_(entry.sparse),
-      whole_(entry.whole),
       part_(entry.part),
       attributes_(attributes_of(entry, tree_.offer)),
       verifier_(tree_.offer.hash, entry.size) {
@@ -182,9 +181,6 @@ Result<void> FileBuilder::write(const WholePiece& piece) {
     if (!written) return written;
     // The sender may have begun the file before it knew that it exists here. Then it stops after the first piece.
     if (where.ordinal > 0 || where.length >= size_) go_on();
-    if (whole_ && where.length == size_) {
-        if (auto done = complete(); !done) return done;
-    }
     note_piece(proven);
     if (size_ > kPieceBytes) note_written(proven);
     (state_ == FileState::speculative ? first_written_ : files_.written) += where.length;
@@ -251,11 +247,10 @@ Result<void> FileBuilder::settle() {
     if (verifier_.finish() != end_->digest) {
         return Error{ErrorCode::integrity, "'" + escape_name(path_) + "': the file's digest differs"};
     }
-    if (state_ != FileState::complete) {
-        auto done = ensure_open();
-        if (done && !part_) done = complete();
-        if (!done) return done;
-    }
+    auto done = ensure_open();
+    // Not before: owner and attributes may come after the last piece. The last of the shards completes a part.
+    if (done && !part_) done = complete();
+    if (!done) return done;
     tree_.note_working_disk();
     // The content of a file with parts is the business of all shards: it is not tested here.
     const auto way = tree_.make_way(path_, [&] { return part_ ? Result<void>() : temporary_->try_commit(tree_.root); });
@@ -384,7 +379,6 @@ Result<void> FileBuilder::complete() {
         tree_.lost_times.look(st, path_, attributes_.mtime);
         had_ = mtime_of(st);
     }
-    state_.enter(FileState::complete);
     return {};
 }
 

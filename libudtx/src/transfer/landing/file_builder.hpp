@@ -23,15 +23,14 @@ class FileBuilder;
 enum class FileState : std::uint8_t {
     speculative,  ///< the sender may still find that the file exists here; at most its first piece has arrived
     building,     ///< the sender sends it to its end
-    complete,     ///< size, owner, mode and time are set; the digests may be missing
-    committing,   ///< everything matches: the committer gets it
+    committing,   ///< everything matches, and size, owner, mode and time are set: the committer gets it
     gone,         ///< it failed or turned out to exist; another run may continue its temporary file
 };
 inline constexpr Step<FileState> kFileSteps[] = {
-    {FileState::speculative, FileState::building}, {FileState::speculative, FileState::gone},
-    {FileState::building, FileState::complete},    {FileState::building, FileState::gone},
-    {FileState::complete, FileState::committing},  {FileState::complete, FileState::gone},
-    {FileState::building, FileState::committing},  // a part of a file, which the last of the shards completes
+    {FileState::speculative, FileState::building},
+    {FileState::speculative, FileState::gone},
+    {FileState::building, FileState::committing},
+    {FileState::building, FileState::gone},
 };
 
 /// What the files under construction of one tree share.
@@ -111,7 +110,6 @@ class FileBuilder {
     const std::string path_;
     const std::uint64_t size_;
     const bool sparse_;
-    const bool whole_;
     const std::optional<FileRange> part_;  // the part that is sent; other shards have the rest
     FileAttributes attributes_;
     Lifecycle<kFileSteps> state_{FileState::speculative};

@@ -201,7 +201,7 @@ Result<void> TempFile::try_name(const ConfinedDir& root) const {
 }
 
 Result<void> TempFile::try_commit(const ConfinedDir& root) const {
-    const int unsynced = fd_ ? sync_data(fd_.get()) : rest_error_;
+    const int unsynced = sync_data(fd_.get());
     if (unsynced != 0 && !knows_no_sync(unsynced)) return error("cannot write", unsynced);
     auto [directory, failed] = root.open_directory(directory_);
     if (directory) failed = try_rename(directory.get(), temporary_, "." + temporary_);
@@ -355,7 +355,6 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
         if (auto sized = set_size(fd_.get(), path_in(directory_, name_), size); !sized) return sized;
     }
     set_belongings(fd_.get(), attributes, content_ == Content::adopted ? lent_for(attributes) : lent_, unset);
-    complete_ = true;
     return {};
 }
 
@@ -380,10 +379,7 @@ void TempFile::rest() {
     if (!fd_) return;
     struct stat st = {};
     static_cast<void>(look(st));
-    // A complete file may have a mode that nobody can open it with again.
-    if (complete_) rest_error_ = sync_data(fd_.get());
-    if (knows_no_sync(rest_error_)) rest_error_ = 0;
-    if (const int closing = fd_.close(); rest_error_ == 0) rest_error_ = closing;
+    rest_error_ = fd_.close();
 }
 
 Result<void> TempFile::reopen(const ConfinedDir& root) {
@@ -412,7 +408,6 @@ CommitOrder TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool 
     commit.temporary = std::move(temporary_);
     commit.name = std::move(name_);
     commit.fd = std::move(fd_);
-    commit.closing_error = rest_error_;
     commit.size = commit.length = size;
     return commit;
 }

@@ -62,7 +62,8 @@ class TempFile {
     /// file_io with ENOSPC or EDQUOT: the disk or the limits have no room for a file of `bytes`, or for `more` than it
     /// holds. From then on, a quota is charged with the file.
     [[nodiscard]] Result<void> find_room(std::uint64_t bytes, const LandingOptions& limits, std::uint64_t more = 0);
-    /// Call it before something is removed for the file: syncs its content and tests whether it can be renamed.
+    /// Call it before something is removed for the file, and while it is open: syncs its content and tests whether it
+    /// can be renamed.
     Result<void> try_commit(const ConfinedDir& root) const;
     /// Reserves the space that is still missing up to `bytes`. Fails only if there is no space.
     Result<void> reserve(std::uint64_t bytes);
@@ -81,8 +82,7 @@ class TempFile {
     }
     /// Returns 0 or an errno.
     [[nodiscard]] int set_attributes(const std::vector<message::Attribute>& attributes);
-    /// Sets full size (the end may be a hole), owner, mode and time. The file is complete after that, whatever was
-    /// `unset`.
+    /// Sets full size (the end may be a hole), owner, mode and time. `unset`: what could not be set.
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset);
     /// As above, for a file of that name that is open as `fd`.
     static Result<void> complete(int fd, const std::string& path, std::uint64_t size, const FileAttributes& attributes,
@@ -92,7 +92,7 @@ class TempFile {
     /// Hands over the descriptor and the names. `holes`: part of its size may have no blocks on disk.
     [[nodiscard]] CommitOrder into_commit(std::uint64_t index, std::uint64_t size, bool holes);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
-    /// Closes the descriptor; the file stays. reopen() or the commit reports an error of that.
+    /// Closes the descriptor; the file stays. reopen() reports an error of that.
     void rest();
     /// Call it after rest(). file_io: the file cannot be opened, or is another file now.
     Result<void> reopen(const ConfinedDir& root);
@@ -129,8 +129,7 @@ class TempFile {
     std::string temporary_;
     std::string name_;
     std::uint64_t written_end_ = 0;
-    mode_t lent_ = 0;  // rights of the owner that the file loses when it is complete
-    bool complete_ = false;
+    mode_t lent_ = 0;     // rights of the owner that the file loses when it is complete
     int rest_error_ = 0;  // errno of rest()
     bool shared_ = false;
     Content content_ = Content::nothing;
