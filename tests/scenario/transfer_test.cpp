@@ -297,7 +297,7 @@ TEST_CASE("no flush is told of while bytes are on the way, and no verification w
     fs::create_directory(temp / "dst");
     Scenario s(symmetric("phases", line(0.01)));
     TransferRig rig(s, {.what = {.sources = {(temp / "f").string()}}}, {.directory = (temp / "dst").string()});
-    rig.receiver->slow_disk(30ms);
+    rig.receiver->slow_disk(100ms);
     std::uint64_t flushing = 0;
     bool early = false;
     const auto over = [&] {

@@ -47,10 +47,11 @@ Error out_of_memory() noexcept { return {ErrorCode::no_resources, "out of memory
 
 namespace {
 
-// With sixteen lanes, the protocol thread and the watching threads, a process has fewer than 32 threads.
+// With sixteen packet threads, the protocol thread and the watching threads, a process has fewer than 32 threads.
 constexpr std::size_t kWorkThreads = 8;
 constexpr std::size_t kSyncThreads = 4;
-// The most threads of each pool if disks hang. A server with up to four lanes then still has fewer than 32 threads.
+// The most threads of each pool if disks hang. A server with up to four packet threads then still has fewer than 32
+// threads.
 constexpr std::size_t kMostThreads = 12;
 
 std::atomic<DiskPools*> made_pools{};
@@ -95,7 +96,7 @@ std::size_t DiskPool::threads() const {
 
 bool DiskPool::idle() const {
     const Lock lock(mutex_);
-    return ready_.empty() && running_ == 0;
+    return ready_.empty() && sleeping_.empty() && running_ == 0;
 }
 
 void DiskPool::add_threads(std::size_t threads) noexcept {
@@ -131,8 +132,8 @@ DiskPool::~DiskPool() {
 }
 
 void DiskPool::enqueue(DiskTask& task) {
-    if (task.state_ == DiskTask::State::sleeping) sleeping_.erase({task.wakes_, &task});
-    task.enter(DiskTask::State::ready);
+    if (task.state_ == TaskState::sleeping) sleeping_.erase({task.wakes_, &task});
+    task.state_.enter(TaskState::ready);
     ready_.splice(ready_.end(), task.place_);
     task.at_ = std::prev(ready_.end());
     changed_.notify_one();
@@ -145,7 +146,7 @@ void DiskPool::lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noex
     } catch (const std::bad_alloc&) {
         return enqueue(task);  // the task runs too early, sees that and rests again
     }
-    task.enter(DiskTask::State::sleeping);
+    task.state_.enter(TaskState::sleeping);
     // The thread that watches the time must read the new first time.
     if (sleeping_.begin()->second == &task) changed_.notify_all();
 }
@@ -171,7 +172,7 @@ DiskTask* DiskPool::next() {
     }
     DiskTask* const task = ready_.front();
     task->place_.splice(task->place_.end(), ready_, ready_.begin());
-    task->enter(DiskTask::State::running);
+    task->state_.enter(TaskState::running);
     ++begun_;
     ++running_;
     if (!sleeping_.empty() && !watched_) changed_.notify_one();
@@ -187,14 +188,14 @@ void DiskPool::run() {
             step = task->step();
         }
         --running_;
-        if (task->state_ == DiskTask::State::ending || step.then == DiskStep::Then::over) {
-            task->enter(DiskTask::State::over);
-        } else if (task->state_ == DiskTask::State::woken || step.then == DiskStep::Then::again) {
+        if (task->state_ == TaskState::ending || step.then == DiskStep::Then::over) {
+            task->state_.enter(TaskState::over);
+        } else if (task->state_ == TaskState::woken || step.then == DiskStep::Then::again) {
             enqueue(*task);
         } else if (step.at_most != std::chrono::milliseconds::max()) {
             lay_to_sleep(*task, step.at_most);
         } else {
-            task->enter(DiskTask::State::resting);
+            task->state_.enter(TaskState::resting);
         }
         // Notifies under the lock: the thread that waits in end() destroys the task.
         task->stepped_.notify_all();
@@ -214,42 +215,27 @@ DiskStep DiskTask::step() noexcept {
     }
 }
 
-void DiskTask::enter(State next) noexcept {
-    [[maybe_unused]] static constexpr std::array<std::array<bool, 7>, 7> kSteps{{
-        // to: resting, ready, sleeping, running, woken, ending, over
-        {false, true, false, false, false, false, true},   // from resting
-        {false, false, false, true, false, false, true},   // ready
-        {false, true, false, false, false, false, true},   // sleeping
-        {true, true, true, false, true, true, true},       // running
-        {false, true, false, false, false, true, true},    // woken
-        {false, false, false, false, false, false, true},  // ending
-        {false, false, false, false, false, false, false}  // over
-    }};
-    assert(kSteps[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
-    state_ = next;
-}
-
 void DiskTask::wake() noexcept {
     const Lock lock(pool_.mutex_);
-    if (state_ == State::resting || state_ == State::sleeping) pool_.enqueue(*this);
-    if (state_ == State::running) enter(State::woken);
+    if (state_ == TaskState::resting || state_ == TaskState::sleeping) pool_.enqueue(*this);
+    if (state_ == TaskState::running) state_.enter(TaskState::woken);
 }
 
 bool DiskTask::over() const noexcept {
     const Lock lock(pool_.mutex_);
-    return state_ == State::over;
+    return state_ == TaskState::over;
 }
 
 void DiskTask::end() noexcept {
     const Lock lock(pool_.mutex_);
-    if (state_ == State::ready) place_.splice(place_.end(), pool_.ready_, at_);
-    if (state_ == State::sleeping) pool_.sleeping_.erase({wakes_, this});
-    if (state_ == State::running || state_ == State::woken) {
-        enter(State::ending);
-    } else if (state_ != State::ending && state_ != State::over) {
-        enter(State::over);
+    if (state_ == TaskState::ready) place_.splice(place_.end(), pool_.ready_, at_);
+    if (state_ == TaskState::sleeping) pool_.sleeping_.erase({wakes_, this});
+    if (state_ == TaskState::running || state_ == TaskState::woken) {
+        state_.enter(TaskState::ending);
+    } else if (state_ != TaskState::ending && state_ != TaskState::over) {
+        state_.enter(TaskState::over);
     }
-    while (state_ != State::over) stepped_.wait(pool_.mutex_);
+    while (state_ != TaskState::over) stepped_.wait(pool_.mutex_);
 }
 
 DiskPools& disk_pools() {

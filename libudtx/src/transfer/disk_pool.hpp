@@ -15,6 +15,7 @@
 
 #include "base/thread_safety.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 
@@ -92,7 +93,7 @@ class DiskPool {
     /// started for `after`. All threads are then blocked in disk calls, perhaps on one disk that hangs.
     void relieve(std::size_t threads, std::chrono::milliseconds after = std::chrono::seconds(2)) noexcept;
     [[nodiscard]] std::size_t threads() const;
-    /// True if no task is ready or runs. A simulation waits for it before its time goes on.
+    /// True if all tasks rest until wake(). A simulation waits for it before its time goes on.
     [[nodiscard]] bool idle() const;
     /// True on a thread of a pool, which may wait for what other jobs will give back.
     [[nodiscard]] static bool is_this_thread() noexcept;
@@ -154,6 +155,26 @@ class DiskSlice {
 /// allocation.
 [[nodiscard]] Error out_of_memory() noexcept;
 
+enum class TaskState : std::uint8_t {
+    resting,   ///< until wake()
+    ready,     ///< in the pool's ready_
+    sleeping,  ///< in the pool's sleeping_
+    running,   ///< a thread runs a step
+    woken,     ///< the same, and wake() was called meanwhile
+    ending,    ///< the same, and end() waits for it
+    over,
+};
+inline constexpr Step<TaskState> kTaskSteps[] = {
+    {TaskState::resting, TaskState::ready},    {TaskState::resting, TaskState::over},
+    {TaskState::ready, TaskState::running},    {TaskState::ready, TaskState::over},
+    {TaskState::sleeping, TaskState::ready},   {TaskState::sleeping, TaskState::over},
+    {TaskState::running, TaskState::resting},  {TaskState::running, TaskState::ready},
+    {TaskState::running, TaskState::sleeping}, {TaskState::running, TaskState::woken},
+    {TaskState::running, TaskState::ending},   {TaskState::running, TaskState::over},
+    {TaskState::woken, TaskState::ready},      {TaskState::woken, TaskState::ending},
+    {TaskState::woken, TaskState::over},       {TaskState::ending, TaskState::over},
+};
+
 /// A task runs one step at a time, on any of the pool's threads. The first wake() starts the first step.
 class DiskTask {
   public:
@@ -177,18 +198,7 @@ class DiskTask {
 
   private:
     friend class DiskPool;
-    enum class State : std::uint8_t {
-        resting,   ///< until wake()
-        ready,     ///< in the pool's ready_
-        sleeping,  ///< in the pool's sleeping_
-        running,   ///< a thread runs a step
-        woken,     ///< the same, and wake() was called meanwhile
-        ending,    ///< the same, and end() waits for it
-        over,
-    };
     [[nodiscard]] DiskStep step() noexcept;
-    /// Asserts that the table of states has the step.
-    void enter(State next) noexcept;
 
     DiskPool& pool_;
     Work work_;
@@ -196,7 +206,7 @@ class DiskTask {
     std::list<DiskTask*> place_;  // our list node while we are not in the pool's list: wake() allocates nothing
     std::list<DiskTask*>::iterator at_;
     DiskPool::Time wakes_{};  // time of our entry in the pool's sleeping_
-    State state_ = State::resting;
+    Lifecycle<kTaskSteps> state_{TaskState::resting};
     Condition stepped_;
 };
 
