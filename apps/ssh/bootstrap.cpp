@@ -425,7 +425,7 @@ ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
         await.socket.reset(::fcntl(socket->fd.get(), F_DUPFD_CLOEXEC, 0));
         if (lost) await.peer_within = requested->options.timeout.value_or(transfer::kPatience);
         auto transfer = await.socket ? requested->await(std::move(await), lost.has_value())
-                                     : Error{ErrorCode::network, std::generic_category().message(errno), errno};
+                                     : failed_call(ErrorCode::no_resources, "cannot share the UDP port", errno);
         if (!transfer) return lost ? *lost : channel.refuse(transfer.error());
         if (!lost) channel.answer(requested->answer);
         const ExitCode code = OneTransfer(*transfer, requested->end, channel, signals).serve(requested->card);

@@ -86,7 +86,7 @@ struct Pipe {
     UniqueFd read, write;
     static Result<Pipe> make() {
         std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed_call(ErrorCode::network, "pipe", errno);
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed_call(ErrorCode::no_resources, "pipe", errno);
         return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
     }
 };
@@ -128,7 +128,11 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, con
     const int failed = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    if (failed != 0) return failed_call(ErrorCode::network, "cannot start '" + command.front() + "'", failed);
+    const bool scarce = failed == EAGAIN || failed == ENOMEM || failed == EMFILE || failed == ENFILE;
+    if (failed != 0) {
+        return failed_call(scarce ? ErrorCode::no_resources : ErrorCode::network,
+                           "cannot start '" + command.front() + "'", failed);
+    }
     return pid;
 }
 
