@@ -448,8 +448,8 @@ bool ServerRun::tell(Shown& shown, const WatchedTransfer& watched) {
     }
     FinalReport report = report_of(command_, watched);
     shown.display.finish();
-    const auto& job = report.progress.job;
-    if (job && job->done == job->count) run_.log.info(job_line(*job));
+    const auto& job = report.outcome.job;  // exactly one shard is the last
+    if (job && job->done == job->count && report.progress.job) run_.log.info(job_line(*report.progress.job));
     if (transfer.kind() == transfer::ServedTransfer::Kind::measure) {
         run_.log.info(watched.peer() + " has measured the path to this host");
         return false;

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/state_access.hpp"
@@ -53,6 +54,10 @@ class ShardPulse {
 
     /// Reports that everything has been delivered. Must not be called within its own task.
     void finish();
+    /// Reports, after finish(), that something is missing nevertheless.
+    void fail();
+    /// Reads the final figures of the others, after finish().
+    void look_again();
 
   private:
     [[nodiscard]] DiskStep step();
@@ -94,7 +99,7 @@ ShardPulse::ShardPulse(JobFile& job, const JobShard& shard, LandingReport& repor
 
 ShardPulse::~ShardPulse() {
     try {
-        end(ShardSlot::State::failed);
+        if (!ended_) end(ShardSlot::State::failed);
     } catch (const std::exception&) {
         // The others notice that this shard no longer reports.
     }
@@ -102,8 +107,15 @@ ShardPulse::~ShardPulse() {
 
 void ShardPulse::finish() { end(ShardSlot::State::done); }
 
+void ShardPulse::fail() { end(ShardSlot::State::failed); }
+
+void ShardPulse::look_again() {
+    static_cast<void>(
+        job_.exchange([this](const std::vector<ShardSlot>& slots) { tell(slots, lives_.look(pulse_now(), slots)); }));
+}
+
 void ShardPulse::end(ShardSlot::State state) {
-    if (std::exchange(ended_, true)) return;
+    ended_ = true;
     task_.end();
     static_cast<void>(job_.exchange([&](std::vector<ShardSlot>& slots) {
         ShardSlot& own = slots[shard_.index];
@@ -231,9 +243,9 @@ class TreeLanding final : public Landing {
         if (writer_) std::visit(*this, op);
     }
     bool go_on() override {
-        if (waiting_) return write_waiting();
-        if (keeping_) return keep_piece();
-        if (finish_) return finish_more();
+        if (auto* piece = std::get_if<WholePiece>(&pending_)) return write_waiting(*piece);
+        if (auto* keep = std::get_if<op::KeepPieces>(&pending_)) return keep_piece(*keep);
+        if (const auto* finish = std::get_if<message::Finish>(&pending_)) return finish_more(*finish);
         return writer_ && writer_->holdings().go_on([this](message::Answer answer) { tell(std::move(answer)); });
     }
 
@@ -246,7 +258,7 @@ class TreeLanding final : public Landing {
     }
     void operator()(WholePiece& piece) {
         if (must_look(piece.piece.file, piece.piece.length)) {
-            waiting_ = std::move(piece);
+            pending_ = std::move(piece);
         } else {
             write(piece);
         }
@@ -269,13 +281,13 @@ class TreeLanding final : public Landing {
     void operator()(const message::Meta& meta) { writer_->set_meta(meta); }
     void operator()(const message::Rules& rules) { writer_->add_rules(rules); }
     void operator()(const message::Unsent& unsent) { writer_->note_unsent(unsent); }
-    void operator()(const op::KeepPieces& o) { keeping_ = o; }
+    void operator()(const op::KeepPieces& o) { pending_ = o; }
     void operator()(const op::Hole& o) { writer_->files().make_hole(o.index, o.extent); }
     void operator()(const op::EndFile& o) { writer_->end_file(o.end, o.pieces); }
     void operator()(const Chunk& /*bytes*/) {}
     void operator()(const message::Finish& finish) {
         report_.job.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
-        finish_ = finish;
+        pending_ = finish;
     }
 
   private:
@@ -305,30 +317,29 @@ class TreeLanding final : public Landing {
         look_.reset();
         return looked_ = true;
     }
-    bool write_waiting() {
-        const WholePiece piece = std::move(*waiting_);
-        waiting_.reset();
+    bool write_waiting(const WholePiece& piece) {
         looked_ = false;
         write(piece);
+        pending_ = {};
         return true;
     }
     /// Takes one piece at a call, because it may have to be copied.
-    bool keep_piece() {
-        op::KeepPieces& rest = *keeping_;
+    bool keep_piece(op::KeepPieces& rest) {
         if (must_look(rest.index, piece_length(rest.extent.offset, rest.extent.length))) return true;
         const Extent piece{rest.extent.offset, piece_length(rest.extent.offset, rest.extent.length)};
         writer_->files().keep_pieces(rest.index, piece, rest.first_ordinal++);
         rest.extent.offset += piece.length;
         rest.extent.length -= piece.length;
-        if (rest.extent.length == 0) keeping_.reset();
+        if (rest.extent.length == 0) pending_ = {};
         return true;
     }
-    bool finish_more() {
+    bool finish_more(const message::Finish& finish) {
         const auto root =
-            writer_->finish([this] { return may_erase(*finish_); }, [this](const Digest& found) { finish_job(found); });
+            writer_->finish([&] { return may_erase(finish); }, [&](const Digest& found) { finish_job(finish, found); });
         if (!root) return true;
         tell_written();
-        const bool same = *root == std::exchange(finish_, std::nullopt)->root;
+        const bool same = *root == finish.root;
+        pending_ = {};
         const message::Confirm confirm{totals_of(report_.job), *root};
         if (same && unfinished_) {
             report_.fatal(*unfinished_);
@@ -340,21 +351,23 @@ class TreeLanding final : public Landing {
         return false;
     }
     /// Reports to the other shards that this one has delivered everything.
-    void finish_job(const Digest& root) {
-        const bool whole = root == finish_->root && finish_->unsent == 0 && report_.job.outcome().failed_count == 0;
+    void finish_job(const message::Finish& finish, const Digest& root) {
+        const bool whole = root == finish.root && finish.unsent == 0 && report_.job.outcome().failed_count == 0;
         if (!job_) return;
         job_->add_tops(tops_);
         const Outcome outcome = report_.job.outcome();
         const bool unchanged = outcome.files + outcome.links + outcome.directories + outcome.erased == 0;
+        // The last shard removes the file, and needs the final figures of all.
+        if (whole) pulse_->finish();
         const auto state = whole ? job_->finish(unchanged) : job_->state();
         if (!state) {
-            if (whole) unfinished_ = state.error();
-            return;
+            if (!whole) return;
+            unfinished_ = state.error();
+            return pulse_->fail();
         }
+        if (whole) pulse_->look_again();
         tell_job(*state);
-        if (!whole) return;
-        pulse_->finish();
-        job_->remove();
+        if (whole) job_->remove();
     }
     void tell_job(const JobState& state) {
         report_.job.edit([&](Progress&, Outcome& outcome) { outcome.job = state; });
@@ -387,13 +400,13 @@ class TreeLanding final : public Landing {
     const bool keeps_more_;    // of what exists than the sender asks for
     Lifecycle<kTreeSteps> stage_{Stage::closed};
     bool answering_ = false;
-    std::optional<WholePiece> waiting_;    // waits for the look at the disk
+    // The operation that takes several steps: a piece that waits for the look at the disk, pieces that are left to be
+    // kept, the end.
+    std::variant<std::monostate, WholePiece, op::KeepPieces, message::Finish> pending_;
     std::optional<DiskQuota::Look> look_;  // while it runs
     bool looked_ = false;                  // the next piece is judged by what is known
     bool look_failed_ = false;
-    std::optional<op::KeepPieces> keeping_;  // the pieces that are left
-    std::optional<message::Finish> finish_;  // while finish_more() works on it
-    std::string notes_;                      // for the user
+    std::string notes_;  // for the user
     std::optional<ConfinedDir> root_;
     std::optional<std::uint32_t> root_mode_;  // the root's mode before its owner opened it up
     std::optional<ResumeJournal::Opening> opening_;
