@@ -154,7 +154,7 @@ Plan draw_plan(std::uint64_t seed) {
     plan.faults = draw_faults(dice, plan.lines, plan.length, plan.hours_long);
     plan.client_noise = draw_noise(dice);
     plan.server_noise = draw_noise(dice);
-    plan.lanes = dice.chance(0.2) ? 2 : 0;
+    plan.packet_threads = dice.chance(0.2) ? 2 : 0;
     plan.reset_key = dice.chance(0.5);
     if (dice.chance(0.15)) {
         plan.client_experiment.first_number = plan.server_experiment.first_number =
@@ -211,11 +211,12 @@ std::string text_of(std::size_t number, const Task& t) {
 std::vector<std::string> describe(const Plan& plan) {
     std::vector<std::string> out;
     char first[200];
-    std::snprintf(
-        first, sizeof first, "seed %llu: %.1f s%s, %zu lines, %zu faults, %zu tasks, %zu lanes%s, first number %llu",
-        static_cast<unsigned long long>(plan.seed), to_seconds(plan.length), plan.hours_long ? " (hours)" : "",
-        plan.lines.size(), plan.faults.size(), plan.tasks.size(), plan.lanes, plan.reset_key ? ", reset key" : "",
-        static_cast<unsigned long long>(plan.client_experiment.first_number));
+    std::snprintf(first, sizeof first,
+                  "seed %llu: %.1f s%s, %zu lines, %zu faults, %zu tasks, %zu packet threads%s, first number %llu",
+                  static_cast<unsigned long long>(plan.seed), to_seconds(plan.length),
+                  plan.hours_long ? " (hours)" : "", plan.lines.size(), plan.faults.size(), plan.tasks.size(),
+                  plan.packet_threads, plan.reset_key ? ", reset key" : "",
+                  static_cast<unsigned long long>(plan.client_experiment.first_number));
     out.emplace_back(first);
     out.push_back(text_of("client", plan.client));
     out.push_back(text_of("server", plan.server));

@@ -40,7 +40,7 @@ struct Plan {
     proto::Experiment server_experiment;
     sim::HostNoise client_noise;
     sim::HostNoise server_noise;
-    std::size_t lanes = 0;
+    std::size_t packet_threads = 0;
     bool reset_key = false;
 };
 

@@ -14,7 +14,7 @@ sim::ScenarioSetup setup_of(const Plan& plan) {
     setup.down = plan.lines.at(0).down;
     setup.client = plan.client;
     setup.server = plan.server;
-    setup.lanes = plan.lanes;
+    setup.packet_threads = plan.packet_threads;
     setup.client_experiment = plan.client_experiment;
     setup.server_experiment = plan.server_experiment;
     setup.client_noise = plan.client_noise;

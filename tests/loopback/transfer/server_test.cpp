@@ -19,7 +19,7 @@ using transfer::ServedTransfer;
 
 namespace {
 
-bool soon(const std::function<bool()>& reached) {
+bool becomes_true(const std::function<bool()>& reached) {
     for (int i = 0; i < 1200 && !reached(); ++i) std::this_thread::sleep_for(50ms);
     return reached();
 }
@@ -107,7 +107,7 @@ TEST_CASE("a client is known by its key") {
     auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
     request.credentials = *client_key;
     REQUIRE(transfer::send(std::move(request)).status);
-    REQUIRE(soon([&] {
+    REQUIRE(becomes_true([&] {
         const std::lock_guard lock(mutex);
         return seen.has_value();
     }));
@@ -123,7 +123,7 @@ TEST_CASE("what is under way is listed, slowed down and ended one by one") {
     make_tree(home / "tree", 20'000'000);
     auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
-    REQUIRE(soon([&] {
+    REQUIRE(becomes_true([&] {
         const auto all = served.server->transfers();
         return all.size() == 1 && all.front().kind() == ServedTransfer::Kind::push && all.front().stats() &&
                all.front().progress().bytes_done > 0;
@@ -134,7 +134,7 @@ TEST_CASE("what is under way is listed, slowed down and ended one by one") {
     CHECK(taken.client().address.port != 0);
     const auto goes_on = [&] {
         const std::uint64_t before = taken.progress().bytes_done;
-        return soon([&] { return taken.progress().bytes_done > before + 1'000'000; });
+        return becomes_true([&] { return taken.progress().bytes_done > before + 1'000'000; });
     };
     taken.set_max_rate(Rate());
     sending->set_max_rate(Rate::bits_per_second(-1));
@@ -144,7 +144,7 @@ TEST_CASE("what is under way is listed, slowed down and ended one by one") {
     const Outcome outcome = sending->wait();
     REQUIRE_FALSE(outcome.status);
     CHECK(outcome.status.error().message.find("this one ends") != std::string::npos);
-    CHECK(soon([&] { return served.server->transfers().empty(); }));
+    CHECK(becomes_true([&] { return served.server->transfers().empty(); }));
     CHECK(taken.done());
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("what a server has served may be asked for when it is gone") {
         const TemporaryDirectory home;
         make_tree(home / "tree");
         REQUIRE(transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}})).status);
-        REQUIRE(soon([&] {
+        REQUIRE(becomes_true([&] {
             const std::lock_guard lock(mutex);
             return kept.has_value();
         }));
@@ -191,13 +191,13 @@ TEST_CASE("the log of a server tells of handshakes that failed, and of the paths
     auto stranger = served.push({.what = {.sources = {(home / "tree").string()}}});
     stranger.credentials = key(2);
     CHECK_FALSE(transfer::send(std::move(stranger)).status);
-    CHECK(soon([&] { return has("127.0.0.1:"); }));
+    CHECK(becomes_true([&] { return has("127.0.0.1:"); }));
     CHECK_FALSE(has("path 1"));
     auto request = slow_push(served, home);
     request.peer.paths = {{.local = "127.0.0.1"}, {.local = "127.0.0.2"}};
     auto sending = transfer::start_send(std::move(request));
     REQUIRE(sending);
-    CHECK(soon([&] { return has(": path 1 from "); }));
+    CHECK(becomes_true([&] { return has(": path 1 from "); }));
     sending->cancel();
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("a client that a server has given up knows that it may come back") {
     make_tree(home / "tree", 2'000'000);
     auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
-    REQUIRE(soon([&] { return sending->progress().bytes_done > 0; }));
+    REQUIRE(becomes_true([&] { return sending->progress().bytes_done > 0; }));
     sending->set_max_rate(Rate::bits_per_second(1000));  // ten seconds a packet
     const Outcome outcome = sending->wait();
     REQUIRE_FALSE(outcome.status);
@@ -222,7 +222,7 @@ TEST_CASE("a server that is drained lets nobody in, and waits for who is in") {
     make_tree(home / "tree", 2'000'000);
     auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
-    REQUIRE(soon([&] { return !served.server->transfers().empty(); }));
+    REQUIRE(becomes_true([&] { return !served.server->transfers().empty(); }));
     CHECK_FALSE(served.server->wait(1ms));
     served.server->drain();
     const Outcome late = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
@@ -242,7 +242,7 @@ TEST_CASE("a server with other keys ends the transfers of removed ones, and serv
     Served served([&](transfer::ServerOptions& options) { options.protocol_threads = threads; });
     auto slow = transfer::start_send(slow_push(served, home));
     REQUIRE(slow);
-    REQUIRE(soon([&] { return slow->progress().bytes_done > 0; }));
+    REQUIRE(becomes_true([&] { return slow->progress().bytes_done > 0; }));
     SECTION("the same key changes nothing") {
         REQUIRE(served.server->set_credentials(key()));
         slow->set_max_rate(Rate::infinite());
@@ -315,7 +315,7 @@ TEST_CASE("a server that is cancelled ends what is under way") {
     make_tree(home / "tree", 20'000'000);
     auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
-    REQUIRE(soon([&] { return sending->progress().bytes_done > 0; }));
+    REQUIRE(becomes_true([&] { return sending->progress().bytes_done > 0; }));
     served.server->cancel();
     CHECK(sending->wait().status.error().code == ErrorCode::interrupted);
     CHECK(served.server->wait(60s));
@@ -341,14 +341,14 @@ TEST_CASE("a client has no more connections than one may, and all have no more t
     make_tree(home / "tree", 20'000'000);
     auto first = transfer::start_send(slow_push(served, home));
     REQUIRE(first);
-    REQUIRE(soon([&] { return first->progress().bytes_done > 0; }));
+    REQUIRE(becomes_true([&] { return first->progress().bytes_done > 0; }));
     const Outcome second = transfer::send(served.push({.what = {.sources = {(home / "tree/small").string()}}}));
     REQUIRE_FALSE(second.status);
     CHECK(second.status.error().message.find(said) != std::string::npos);
     CHECK(turned_away == 1);
     CHECK_FALSE(first->done());
     first->cancel();
-    CHECK(soon([&] { return served.server->transfers().empty(); }));
+    CHECK(becomes_true([&] { return served.server->transfers().empty(); }));
     CHECK(transfer::send(served.push({.what = {.sources = {(home / "tree/small").string()}}})).status);
 }
 
@@ -373,7 +373,7 @@ TEST_CASE("the end of a transfer is told again where there was no memory to tell
     const TemporaryDirectory home;
     make_tree(home / "tree");
     REQUIRE(transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}})).status);
-    CHECK(soon([&] { return served.server->transfers().empty(); }));
+    CHECK(becomes_true([&] { return served.server->transfers().empty(); }));
     CHECK(told == 3);
 }
 

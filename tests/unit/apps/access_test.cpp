@@ -15,8 +15,8 @@ using transfer::Client;
 
 namespace {
 
-struct Bench {
-    Bench() {
+struct AccessBench {
+    AccessBench() {
         command.directory = (temp / "dir").string();
         fs::create_directories(temp / "dir/alice");
     }
@@ -37,7 +37,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("Whoever has the shared key may send, and may fetch where the server allows it") {
-    Bench b;
+    AccessBench b;
     const Access access = b.access();
     const auto push = access.push({});
     REQUIRE(push.ok());
@@ -61,7 +61,7 @@ TEST_CASE("Whoever has the shared key may send, and may fetch where the server a
 }
 
 TEST_CASE("A key opens its own directory, with what its rights name") {
-    Bench b;
+    AccessBench b;
     const Client bob = b.with("dir=\"alice\",rate=\"8M\"");
     const Access access = b.access();
     const auto push = access.push(bob);
@@ -76,7 +76,7 @@ TEST_CASE("A key opens its own directory, with what its rights name") {
 }
 
 TEST_CASE("A key does no more than its rights name") {
-    Bench b;
+    AccessBench b;
     const Client reader = b.with("read");
     CHECK(b.access().pull(reader).ok());
     REQUIRE_FALSE(b.access().push(reader).ok());
@@ -88,7 +88,7 @@ TEST_CASE("A key does no more than its rights name") {
 }
 
 TEST_CASE("Nothing is written to a directory that took the place of the one that the sandbox knows") {
-    Bench b;
+    AccessBench b;
     Access access = b.access();
     access.note_places({b.command.directory});
     CHECK(access.push({}).ok());
@@ -99,7 +99,7 @@ TEST_CASE("Nothing is written to a directory that took the place of the one that
 }
 
 TEST_CASE("All transfers of one key share its quota") {
-    Bench b;
+    AccessBench b;
     const Client bob = b.with("quota=\"1M\",write");
     const Access access = b.access();
     const auto one = access.push(bob);
@@ -112,7 +112,7 @@ TEST_CASE("All transfers of one key share its quota") {
 }
 
 TEST_CASE("With other keys a client has its new rights, and a removed key has none") {
-    Bench b;
+    AccessBench b;
     const Client bob = b.with("quota=\"1M\",dir=\"alice\",write");
     Access access = b.access();
     const auto before = access.push(bob);
@@ -141,7 +141,7 @@ TEST_CASE("With other keys a client has its new rights, and a removed key has no
 }
 
 TEST_CASE("A directory that no key could write at the start stays closed") {
-    Bench b;
+    AccessBench b;
     fs::create_directories(b.temp / "dir/carol/sub");
     const Client carol = b.with("dir=\"carol\",write");
     Access access = b.access();

@@ -60,7 +60,7 @@ std::unique_ptr<HttpServer> streaming_server() {
     return std::move(*server);
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -69,7 +69,7 @@ TEST_CASE("a stream begins with the state of now, goes on with what is published
     Visitor visitor(*server);
     const std::string head = visitor.read_to("\r\n\r\n");
     CHECK(head.starts_with("HTTP/1.1 200"));
-    CHECK(has(head, "text/event-stream"));
+    CHECK(contains(head, "text/event-stream"));
     CHECK(visitor.read_to("\n\n") == "event: state\ndata: first\n\n");
     server->publish(event_text("state", "second"));
     CHECK(visitor.read_to("\n\n") == "event: state\ndata: second\n\n");
@@ -89,11 +89,11 @@ TEST_CASE("a visitor who reads nothing is left behind with the newest; nobody wa
     for (int i = 0; i < 200; ++i) {
         server->publish(event_text("state", std::to_string(i) + filling));
         // Wait for each event here, so that the server publishes no faster than a client can read.
-        REQUIRE(has(awake.read_to("\n\n"), "data: " + std::to_string(i) + "x"));
+        REQUIRE(contains(awake.read_to("\n\n"), "data: " + std::to_string(i) + "x"));
     }
     int taken = 0;
     std::string last;
-    while (!has(last, "data: 199x")) {
+    while (!contains(last, "data: 199x")) {
         last = asleep.read_to("\n\n");
         REQUIRE_FALSE(last.empty());
         ++taken;
@@ -159,7 +159,7 @@ TEST_CASE("visitors who finish no request, or read no answer, keep nobody out") 
     for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 32; ++i) others.push_back(std::make_unique<Visitor>(**started, 4096, request));
         Visitor own(**started, 0, "GET /own HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        CHECK(has(own.read_to("for us"), "HTTP/1.1 200"));
+        CHECK(contains(own.read_to("for us"), "HTTP/1.1 200"));
     }
 }
 
@@ -170,5 +170,5 @@ TEST_CASE("a request in progress is not given up while others wait longer") {
     std::vector<std::unique_ptr<Visitor>> others;
     for (int i = 0; i < 40; ++i) others.push_back(std::make_unique<Visitor>(*server, 4096, "GET"));
     server->publish(event_text("state", "still here"));
-    CHECK(has(stream.read_to("\n\n"), "still here"));
+    CHECK(contains(stream.read_to("\n\n"), "still here"));
 }

@@ -13,8 +13,8 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-struct Bench {
-    Bench() {
+struct PlacesBench {
+    PlacesBench() {
         command.directory = (temp / "dir").string();
         fs::create_directories(temp / "dir");
         fs::create_directories(temp / "kept");
@@ -30,7 +30,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("A receiver that keeps nothing else writes below its directory") {
-    Bench b;
+    PlacesBench b;
     const SandboxPlaces places = b.places();
     CHECK(places.trees == Names{b.command.directory});
     CHECK(places.files.empty());
@@ -41,7 +41,7 @@ TEST_CASE("A receiver that keeps nothing else writes below its directory") {
 }
 
 TEST_CASE("Around a receipt names come and go, and no more") {
-    Bench b;
+    PlacesBench b;
     b.command.common.receipt = b.kept + "/receipt";
     SECTION("it is new") {}
     SECTION("it is a link to elsewhere: there") {
@@ -58,7 +58,7 @@ TEST_CASE("Around a receipt names come and go, and no more") {
 }
 
 TEST_CASE("A report is one file; where it may be removed meanwhile an open one may get its name") {
-    Bench b;
+    PlacesBench b;
     const std::string report = b.kept + "/report.html";
     b.command.common.report = report;
     Names around{b.kept};

@@ -23,8 +23,8 @@ Credentials shared_key() {
 }
 
 /// A server and one sender that waits for more input.
-struct Bench {
-    Bench() {
+struct TableBench {
+    TableBench() {
         command.directory = (temp / "dir").string();
         fs::create_directories(command.directory);
         REQUIRE(::pipe(pipe.data()) == 0);
@@ -45,12 +45,12 @@ struct Bench {
         for (int i = 0; i < 600 && server->transfers().empty(); ++i) std::this_thread::sleep_for(50ms);
         REQUIRE(server->transfers().size() == 1);
     }
-    ~Bench() {
+    ~TableBench() {
         sender.reset();
         for (const int fd : pipe) ::close(fd);
     }
-    Bench(const Bench&) = delete;
-    Bench& operator=(const Bench&) = delete;
+    TableBench(const TableBench&) = delete;
+    TableBench& operator=(const TableBench&) = delete;
 
     TemporaryDirectory temp;
     Terminal terminal{STDERR_FILENO};
@@ -67,7 +67,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("Whoever asks gets the same of a transfer, as long as the server has it") {
-    Bench b;
+    TableBench b;
     const auto first = b.table.under_way();
     REQUIRE(first.size() == 1);
     CHECK(b.table.under_way() == first);
@@ -82,7 +82,7 @@ TEST_CASE("Whoever asks gets the same of a transfer, as long as the server has i
 }
 
 TEST_CASE("What was told of is under way no more, although the server still has it") {
-    Bench b;
+    TableBench b;
     const auto watched = b.table.under_way().front();
     watched->set_told();
     CHECK(b.table.under_way().empty());
@@ -90,7 +90,7 @@ TEST_CASE("What was told of is under way no more, although the server still has 
 }
 
 TEST_CASE("A transfer shows the cap that it keeps to") {
-    Bench b;
+    TableBench b;
     const auto watched = b.table.under_way().front();
     watched->look({});
     CHECK(watched->observed().cap.bps() == 5e6);
