@@ -25,7 +25,7 @@ host-rate       | observing | fast
 timeout         | unreachable | soon, 0
 cc              | rate      | cubik
 mtu             | here      | 900, 70000
-threads         | lanes     | 0, 17, two
+threads         | packet_threads | 0, 17, two
 ipv4            | here      | -
 ipv6            | interfaces | -
 policy          | rate      | greedy

@@ -80,20 +80,21 @@ TEST_CASE("F26 with the limit of a key at 2^10 packets the transfer rekeys its w
     }
 }
 
-// Lanes are threads beside the protocol thread (--threads). They seal and open packets and decide nothing. A transfer
-// with lanes sends the same packets at the same times as one without, so its share beside other flows is also the same.
-TEST_CASE("A transfer whose packets are sealed and opened by lanes behaves like one without lanes") {
+// Packet threads are threads beside the protocol thread (--threads). They seal and open packets and decide nothing. A
+// transfer with packet threads sends the same packets at the same times as one without, so its share beside other flows
+// is also the same.
+TEST_CASE("A transfer whose packets are sealed and opened by packet threads behaves like one without packet threads") {
     struct Course {
         Duration end{};
         HostCounters up;
         HostCounters down;
         ConnectionStats stats;
     };
-    const auto run = [](std::size_t lanes) {
-        auto setup =
-            symmetric("lanes", {.bits_per_second = 50'000'000, .delay = 10ms, .loss = 0.01, .duplicate = 0.01});
+    const auto run = [](std::size_t packet_threads) {
+        auto setup = symmetric("packet threads",
+                               {.bits_per_second = 50'000'000, .delay = 10ms, .loss = 0.01, .duplicate = 0.01});
         setup.client.rekey_after_packets = 1U << 10U;
-        setup.lanes = lanes;
+        setup.packet_threads = packet_threads;
         Scenario s(std::move(setup));
         const Bulk bulk = start_bulk(s, {.bytes = 10'000'000});
         s.at(1s, "rebinds", [&s] { s.network().rebind(s.client().node(), make_address(1, 41000)); });

@@ -27,7 +27,7 @@ void ProtocolHost::start() {
                                           .rng = &rng_,
                                           .hello_key = setup_.hello_key,
                                           .reset_key = setup_.reset_key,
-                                          .lanes = setup_.lanes},
+                                          .packet_threads = setup_.packet_threads},
                       setup_.config);
     setup_.experiment.apply_to(*endpoint_);
 }
@@ -85,15 +85,15 @@ void ProtocolHost::receive(const Address& local, const Address& remote, std::spa
     ++counters_.datagrams_received;
     counters_.bytes_received += data.size();
     proto::RxDatagram datagram{.local = local, .remote = remote, .data = data, .received = stamp.value_or(at)};
-    if (setup_.lanes > 0) open_ahead(datagram);
+    if (setup_.packet_threads > 0) open_ahead(datagram);
     endpoint_->handle_datagram(at, datagram);
     pump();
 }
 
-/// Does the work of a lane of the driver.
+/// Does the work of a packet thread of the driver.
 void ProtocolHost::open_ahead(proto::RxDatagram& datagram) const {
     if (const auto opening = endpoint_->opening_of(datagram.data)) {
-        proto::open_packet(*opening, datagram, setup_.lanes);
+        proto::open_packet(*opening, datagram, setup_.packet_threads);
     }
 }
 
@@ -159,7 +159,7 @@ bool ProtocolHost::transmit(Instant now) {
         any = true;
         ++counters_.batches_sent;
         const auto batch = std::span(buffer_).first(t->size);
-        if (t->key) proto::seal_batch(*t, batch, setup_.lanes);
+        if (t->key) proto::seal_batch(*t, batch, setup_.packet_threads);
         for (std::size_t at = 0; at < t->size; at += t->segment) {
             const auto datagram = batch.subspan(at, std::min(t->segment, t->size - at));
             ++counters_.datagrams_sent;

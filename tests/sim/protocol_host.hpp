@@ -61,8 +61,8 @@ struct HostSetup {
     crypto::HandshakeFactory* handshakes = nullptr;
     std::optional<crypto::Secret> hello_key{};
     std::optional<crypto::Secret> reset_key{};
-    std::size_t max_segments = 44;  ///< per poll_transmit
-    std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside the endpoint
+    std::size_t max_segments = 44;   ///< per poll_transmit
+    std::size_t packet_threads = 0;  ///< not 0: packets are sealed and opened outside the endpoint
     proto::Experiment experiment{};
 };
 

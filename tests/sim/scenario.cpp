@@ -115,7 +115,7 @@ Scenario::Scenario(ScenarioSetup setup)
                                                    .handshakes = &kit.handshakes(),
                                                    .hello_key = hello_key,
                                                    .reset_key = reset_key,
-                                                   .lanes = setup.lanes,
+                                                   .packet_threads = setup.packet_threads,
                                                    .experiment = experiment},
                                          noise);
     };

@@ -42,7 +42,7 @@ struct ScenarioSetup {
     std::optional<crypto::Secret> server_hello_key{};
     /// Allows a restarted server to reset its earlier connections
     std::optional<crypto::Secret> server_reset_key{};
-    std::size_t lanes = 0;  ///< at both hosts, see HostSetup
+    std::size_t packet_threads = 0;  ///< at both hosts, see HostSetup
     proto::Experiment client_experiment{};
     proto::Experiment server_experiment{};
     HostNoise client_noise{};

@@ -52,13 +52,13 @@ void expand_label(Provider& provider, const Secret& secret, std::string_view lab
     provider.hkdf_expand(secret, std::span<const std::byte>(info).first(info_bytes), out);
 }
 
-PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret, std::size_t lanes) {
+PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret, std::size_t packet_threads) {
     PacketKey result;
     std::array<std::byte, kKeyBytes> key{};
     expand_label(provider, secret, "key", key);
     expand_label(provider, secret, "iv", result.iv);
     result.aead = provider.make_aead(cipher, key);
-    for (std::size_t i = 0; i < lanes; ++i) result.lanes.push_back(provider.make_aead(cipher, key));
+    for (std::size_t i = 0; i < packet_threads; ++i) result.packet_threads.push_back(provider.make_aead(cipher, key));
     wipe(key);
     return result;
 }
@@ -124,12 +124,13 @@ KeyLimits limits_for(Cipher cipher) noexcept {
     return {};
 }
 
-SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, std::size_t lanes)
-    : SessionKeys(provider, cipher, role, exported, limits_for(cipher), lanes) {}
+SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported,
+                         std::size_t packet_threads)
+    : SessionKeys(provider, cipher, role, exported, limits_for(cipher), packet_threads) {}
 
 SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits,
-                         std::size_t lanes)
-    : provider_(provider), cipher_(cipher), limits_(limits), lanes_(lanes) {
+                         std::size_t packet_threads)
+    : provider_(provider), cipher_(cipher), limits_(limits), packet_threads_(packet_threads) {
     const Role peer = role == Role::client ? Role::server : Role::client;
     send_secret_ = first_secret(provider, exported, role);
     receive_secret_ = first_secret(provider, exported, peer);
@@ -145,7 +146,7 @@ SessionKeys::~SessionKeys() {
 }
 
 PacketKeyPtr SessionKeys::make_key(const Secret& secret) {
-    return std::make_shared<const PacketKey>(derive_packet_key(provider_, cipher_, secret, lanes_));
+    return std::make_shared<const PacketKey>(derive_packet_key(provider_, cipher_, secret, packet_threads_));
 }
 
 PacketKeyPtr SessionKeys::next_key(Secret& secret) {

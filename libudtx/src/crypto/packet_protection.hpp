@@ -20,8 +20,8 @@ namespace udtx::crypto {
 struct PacketKey {
     std::unique_ptr<Aead> aead;
     Nonce iv{};
-    /// The same key again for each lane, because an Aead is not thread-safe.
-    std::vector<std::unique_ptr<Aead>> lanes{};
+    /// The same key again for each packet thread, because an Aead is not thread-safe.
+    std::vector<std::unique_ptr<Aead>> packet_threads{};
 };
 
 /// iv xor (path id as 32-bit big endian || packet number as 64-bit big endian).
@@ -33,7 +33,7 @@ void expand_label(Provider& provider, const Secret& secret, std::string_view lab
 
 /// Derives the key (label "key") and the IV (label "iv") from one traffic secret.
 [[nodiscard]] PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret,
-                                          std::size_t lanes = 0);
+                                          std::size_t packet_threads = 0);
 
 /// Protects the handshake packets against corruption and off-path forgery. It does not protect them from a reader of
 /// the first packet: the input is public, as with QUIC's Initial keys (RFC 9001, section 5.2).
@@ -76,9 +76,9 @@ struct KeyLimits {
 class SessionKeys {
   public:
     /// `exported`: the secret from the TLS exporter, the same on both ends.
-    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, std::size_t lanes = 0);
+    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, std::size_t packet_threads = 0);
     SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits,
-                std::size_t lanes = 0);
+                std::size_t packet_threads = 0);
     ~SessionKeys();
     SessionKeys(const SessionKeys&) = delete;
     SessionKeys& operator=(const SessionKeys&) = delete;
@@ -151,7 +151,7 @@ class SessionKeys {
     Provider& provider_;
     Cipher cipher_;
     KeyLimits limits_;
-    std::size_t lanes_;
+    std::size_t packet_threads_;
 
     Secret send_secret_{};     // the traffic secret of next_send_
     Secret receive_secret_{};  // the traffic secret of next_receive_

@@ -21,10 +21,10 @@ namespace {
 /// Less than the 65,535 bytes of an IP packet with headers.
 constexpr std::size_t kMaxBatchBytes = 65000;
 
-std::size_t lane_count(std::size_t threads) { return std::clamp<std::size_t>(threads, 1, kMaxThreads) - 1; }
+std::size_t packet_thread_count(std::size_t threads) { return std::clamp<std::size_t>(threads, 1, kMaxThreads) - 1; }
 
 proto::EndpointDeps deps_for(proto::EndpointDeps deps, const Driver::Options& options) {
-    deps.lanes = lane_count(options.threads);
+    deps.packet_threads = packet_thread_count(options.threads);
     deps.share = static_cast<std::uint32_t>(options.share);
     deps.shares = static_cast<std::uint32_t>(options.shares);
     deps.window_memory = options.window_memory;
@@ -93,10 +93,10 @@ void Driver::listen(std::size_t max_connections, HandledConnections::AcceptCallb
 void Driver::run() {
     ask_for_short_slice();
     ask_for_exact_waits();
-    start_lanes();
+    start_packet_threads();
     run_loop();
     life_.enter(Life::running);
-    lanes_.reset();
+    packet_threads_.reset();
     if (sending_ == Sending::waiting_room) sending_ = Sending::ready;
 }
 
@@ -158,14 +158,15 @@ void Driver::take_missed() {
     if (drain_wished_) begin_draining(drain_at_most_);
 }
 
-void Driver::start_lanes() {
-    const std::size_t lanes = lane_count(options_.threads);
-    if (lanes == 0 || !socket_) return;
-    // If no lane gets a thread, the protocol thread does all the work.
+void Driver::start_packet_threads() {
+    const std::size_t packet_threads = packet_thread_count(options_.threads);
+    if (packet_threads == 0 || !socket_) return;
+    // If no packet thread gets a thread, the protocol thread does all the work.
     try {
-        lanes_ = std::make_unique<Lanes>(*socket_, lanes, kMaxBatchBytes, static_cast<LaneOwner&>(*this));
+        packet_threads_ = std::make_unique<PacketThreads>(*socket_, packet_threads, kMaxBatchBytes,
+                                                          static_cast<PacketThreadsOwner&>(*this));
     } catch (const std::exception&) {
-        lanes_.reset();
+        packet_threads_.reset();
     }
 }
 
@@ -214,7 +215,7 @@ void Driver::stop_if_drained() {
 void Driver::finish_run() {
     life_.enter(Life::finished);
     transmit();
-    if (lanes_) lanes_->send.flush();
+    if (packet_threads_) packet_threads_->send.flush();
     connections_.deliver();
 }
 
@@ -306,9 +307,9 @@ bool Driver::receive() {
         trouble_.over();
         if (!heard()) heard_.store(true, std::memory_order_relaxed);
         const Instant now = monotonic_now();
-        if (lanes_) lanes_->open.begin(batch);
+        if (packet_threads_) packet_threads_->open.begin(batch);
         for (std::size_t k = 0; k < batch.size(); ++k) {
-            if (lanes_) lanes_->open.reach(k);
+            if (packet_threads_) packet_threads_->open.reach(k);
             const std::size_t share = options_.shares > 1 ? thread_of(batch[k].data, options_.shares) : options_.share;
             if (share == options_.share) {
                 endpoint_.handle_datagram(now, batch[k]);
@@ -316,7 +317,7 @@ bool Driver::receive() {
                 pass_on_(share, batch[k]);
             }
         }
-        if (lanes_) lanes_->open.end();
+        if (packet_threads_) packet_threads_->open.end();
         // A handler that reads its streams between batches keeps the windows open.
         connections_.deliver();
     }
@@ -329,12 +330,12 @@ bool Driver::receive() {
 /// Returns true if there may be more to send now.
 bool Driver::transmit() {
     if (!socket_ || sending_ == Sending::waiting_writable) return false;
-    if (lanes_) return transmit_by_lanes();
+    if (packet_threads_) return transmit_by_threads();
     for (std::size_t i = 0; i < kSendBatches; ++i) {
         if (!pending_) {
             pending_ = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, send_buffer_);
             pending_sent_ = 0;
-            // Lanes start only with a socket. Batches built before that are sealed here.
+            // Packet threads start only with a socket. Batches built before that are sealed here.
             if (pending_ && pending_->key) {
                 proto::seal_batch(*pending_, std::span(send_buffer_).first(pending_->size), 0);
             }
@@ -345,18 +346,18 @@ bool Driver::transmit() {
     return true;
 }
 
-bool Driver::transmit_by_lanes() {
+bool Driver::transmit_by_threads() {
     if (sending_ == Sending::waiting_room) return false;
     bool more = true;
     for (std::size_t i = 0; more && i < kSendBatches; ++i) {
-        const std::span<std::byte> room = lanes_->send.room();
+        const std::span<std::byte> room = packet_threads_->send.room();
         if (room.empty()) {
             sending_ = Sending::waiting_room;
             return false;
         }
         auto transmit = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, room);
         more = transmit.has_value();
-        if (more) lanes_->send.submit(std::move(*transmit));
+        if (more) packet_threads_->send.submit(std::move(*transmit));
     }
     note_refusals();
     return more;

@@ -14,7 +14,7 @@
 #include "base/thread_safety.hpp"
 #include "io/event_loop.hpp"
 #include "io/handled_connections.hpp"
-#include "io/lanes.hpp"
+#include "io/packet_threads.hpp"
 #include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
 #include "proto/application.hpp"
@@ -29,11 +29,12 @@ namespace udtx::io {
 /// Order of calls: open(), then connect() and listen() as needed, then run() on the future protocol thread. Other
 /// threads may call only post(), stop(), stop_when_drained(), take(), heard() and Wakers, before, during and after
 /// run(). All other calls and all handlers run on the protocol thread, or before run().
-class Driver final : private LaneOwner {
+class Driver final : private PacketThreadsOwner {
   public:
     struct Options {
         SocketOptions socket;
-        /// Number of threads that handle packets, including the protocol thread (io/lanes.hpp); 1 to kMaxThreads.
+        /// Number of threads that handle packets, including the protocol thread (io/packet_threads.hpp); 1 to
+        /// kMaxThreads.
         std::size_t threads = 1;
         /// The share of this driver and the number of shares, if several drivers listen on one port. Each share owns a
         /// part of the connection ids (io/listening.hpp).
@@ -126,7 +127,7 @@ class Driver final : private LaneOwner {
     enum class Sending : std::uint8_t {
         ready,
         waiting_writable,  ///< for room in the socket
-        waiting_room,      ///< for room in the lanes' ring
+        waiting_room,      ///< for room in the packet threads' ring
     };
     /// The access for other threads. Wakers hold it and may outlive the driver.
     struct Mailbox {
@@ -143,7 +144,7 @@ class Driver final : private LaneOwner {
     void step();
     void wait();
     bool transmit();
-    bool transmit_by_lanes();
+    bool transmit_by_threads();
     bool send_pending();
     void take_refused(const proto::Transmit& refused, const SendResult& why);
     void on_room() override;
@@ -151,7 +152,7 @@ class Driver final : private LaneOwner {
     [[nodiscard]] std::optional<proto::Opening> opening_of(std::span<const std::byte> datagram) const override {
         return endpoint_.opening_of(datagram);
     }
-    void start_lanes();
+    void start_packet_threads();
     void set_timer();
     void stop_if_drained();
     void begin_draining(Duration at_most);
@@ -184,9 +185,9 @@ class Driver final : private LaneOwner {
     std::atomic<bool> drain_wished_{false};
     std::atomic<Duration> drain_at_most_{Duration::zero()};
     std::atomic<bool> finish_wished_{false};
-    std::optional<Instant> wake_at_;      // time of the next turn
-    std::optional<Instant> drain_until_;  // set if draining lacks memory
-    std::unique_ptr<Lanes> lanes_;        // only during run(); null with one thread
+    std::optional<Instant> wake_at_;                 // time of the next turn
+    std::optional<Instant> drain_until_;             // set if draining lacks memory
+    std::unique_ptr<PacketThreads> packet_threads_;  // only during run(); null with one thread
 };
 
 }  // namespace udtx::io

@@ -82,7 +82,8 @@ class UDTX_LOCAL Connection::Impl {
 
     // --- driver side
     void handle_datagram(Instant now, const RxDatagram& datagram);
-    /// What a lane needs to open packets like this one before they are handled; nullopt: lanes leave them as they are.
+    /// What a packet thread needs to open packets like this one before they are handled; nullopt: packet threads leave
+    /// them as they are.
     [[nodiscard]] std::optional<Opening> opening_of(const wire::ShortHeader& header);
     void handle_timeout(Instant now);
     /// Writes up to `max_segments` datagrams of one size back to back into `out`.
@@ -279,7 +280,7 @@ class UDTX_LOCAL Connection::Impl {
     TransportParameters peer_;
     HandshakeLayer handshake_;
     std::optional<crypto::SessionKeys> keys_;
-    std::optional<PacketNumber> unsealed_;  // first packet of the present batch that a lane has to seal
+    std::optional<PacketNumber> unsealed_;  // first packet of the present batch that a packet thread has to seal
     crypto::Cipher cipher_ = crypto::Cipher::aes_256_gcm;
     StreamTable streams_;
     std::uint64_t grown_ = 0;  // bytes of the window memory that streams_ uses

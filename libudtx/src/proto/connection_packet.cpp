@@ -185,7 +185,7 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
     if (w.size() == 0) return 0;
     if (plan.pad) w.zeros(w.room());
     const std::size_t size = wire::kShortHeaderBytes + w.size() + wire::kTagBytes;
-    if (deps_.lanes == 0) {
+    if (deps_.packet_threads == 0) {
         keys_->seal(p.id, packet.number, out.first(size), wire::kShortHeaderBytes);
     } else {
         keys_->note_sealed(p.id, packet.number);
@@ -226,13 +226,13 @@ void Connection::Impl::note_sent(Instant now, PathContext& p, SentPacket& packet
     }
 }
 
-static crypto::Aead& aead_of(const crypto::PacketKey& key, std::size_t worker) {
-    return worker == 0 ? *key.aead : *key.lanes.at(worker - 1);
+static crypto::Aead& aead_of(const crypto::PacketKey& key, std::size_t thread) {
+    return thread == 0 ? *key.aead : *key.packet_threads.at(thread - 1);
 }
 
-void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t worker) {
+void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t thread) {
     assert(transmit.key != nullptr && transmit.segment > 0);
-    crypto::Aead& aead = aead_of(*transmit.key, worker);
+    crypto::Aead& aead = aead_of(*transmit.key, thread);
     for (std::size_t at = 0; at < batch.size(); at += transmit.segment) {
         const auto packet = batch.subspan(at, std::min(transmit.segment, batch.size() - at));
         const auto header = wire::parse_short_header(packet);
@@ -243,7 +243,7 @@ void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_
     }
 }
 
-void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t worker) {
+void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t thread) {
     if (wire::is_long_header(datagram.data)) return;
     const auto header = wire::parse_short_header(datagram.data);
     if (!header || header->destination != opening.destination || header->path != opening.path ||
@@ -252,7 +252,7 @@ void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t worke
     }
     const PacketNumber number = wire::expand_packet_number(header->packet_number, opening.expected);
     const auto nonce = crypto::make_nonce(opening.key->iv, opening.path, number);
-    const bool authentic = aead_of(*opening.key, worker).open(nonce, datagram.data, wire::kShortHeaderBytes);
+    const bool authentic = aead_of(*opening.key, thread).open(nonce, datagram.data, wire::kShortHeaderBytes);
     datagram.opened = Opened{opening.key.get(), number, authentic};
 }
 

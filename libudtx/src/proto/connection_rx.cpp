@@ -89,9 +89,9 @@ Result<void> Connection::Impl::establish(Instant now) {
     cipher_ = *cipher;
     auto secret = handshake_.tls().export_secret(crypto::kPacketKeysLabel);
     if (!secret) return secret.error();
-    keys_.emplace(*deps_.provider, cipher_, setup_.role, *secret, deps_.lanes);
+    keys_.emplace(*deps_.provider, cipher_, setup_.role, *secret, deps_.packet_threads);
     crypto::wipe(std::as_writable_bytes(std::span(*secret)));
-    streams_.set_peer_limits(peer_.connection_window, peer_.stream_window, peer_.max_streams);
+    streams_.set_peer_limits(peer_);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     const bool narrow = handshake_.datagram_bytes() < wire::kMinInitialDatagram;
     const auto maximum = std::max(narrow ? path::MtuSearch::kLeast : config_.min_datagram, largest);

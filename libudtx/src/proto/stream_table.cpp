@@ -198,11 +198,11 @@ std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
 
 // --- frames from the peer
 
-void StreamTable::set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams) {
+void StreamTable::set_peer_limits(const TransportParameters& peer) {
     assert(streams_.empty());
-    peer_max_data_ = connection;
-    peer_stream_window_ = stream;
-    peer_max_streams_ = streams;
+    peer_max_data_ = peer.connection_window;
+    peer_stream_window_ = peer.stream_window;
+    peer_max_streams_ = peer.max_streams;
 }
 
 Result<StreamTable::Stream*> StreamTable::admit(StreamId id, bool peer_sends) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/containers.hpp"
+#include "proto/transport_parameters.hpp"
 #include "recovery/loss_recovery.hpp"
 #include "stream/recv_stream.hpp"
 #include "stream/send_stream.hpp"
@@ -60,7 +61,7 @@ class StreamTable {
     std::uint64_t on_round_trip(double share, std::uint64_t most);
 
     // --- frames from the peer
-    void set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams);
+    void set_peer_limits(const TransportParameters& peer);
     Result<void> on_stream(const wire::StreamFrame& frame);
     Result<void> on_reset(const wire::ResetStreamFrame& frame);
     Result<void> on_stop(const wire::StopSendingFrame& frame);

@@ -65,11 +65,13 @@ struct Packet {
 /// reads what arrives.
 class Host {
   public:
-    Host(std::uint8_t last, const TransportConfig& config, std::size_t lanes)
+    Host(std::uint8_t last, const TransportConfig& config, std::size_t packet_threads)
         : address_(address(last)),
           rng_(last),
-          lanes_(lanes),
-          endpoint_({.provider = &provider_, .handshakes = &handshakes_, .rng = &rng_, .lanes = lanes}, config) {}
+          packet_threads_(packet_threads),
+          endpoint_(
+              {.provider = &provider_, .handshakes = &handshakes_, .rng = &rng_, .packet_threads = packet_threads},
+              config) {}
 
     void turn(Instant now, Host& peer) {
         while (!on_way_.empty() && on_way_.front().at <= now) {
@@ -77,7 +79,8 @@ class Host {
                                 .remote = peer.address_,
                                 .data = on_way_.front().bytes,
                                 .received = on_way_.front().at};
-            if (const auto opening = endpoint_.opening_of(datagram.data)) open_packet(*opening, datagram, lanes_);
+            if (const auto opening = endpoint_.opening_of(datagram.data))
+                open_packet(*opening, datagram, packet_threads_);
             endpoint_.handle_datagram(now, datagram);
             on_way_.pop_front();
         }
@@ -96,7 +99,7 @@ class Host {
             }
             while (const auto t = endpoint_.poll_transmit(now, 16, buffer_)) {
                 const auto batch = std::span(buffer_).first(t->size);
-                if (t->key) seal_batch(*t, batch, lanes_);
+                if (t->key) seal_batch(*t, batch, packet_threads_);
                 any = true;
                 if (t->segment > line.passes) {
                     if (line.says_so) endpoint_.on_datagram_too_large(now, *t);
@@ -160,7 +163,7 @@ class Host {
 
     Address address_;
     Numbers rng_;
-    std::size_t lanes_;
+    std::size_t packet_threads_;
     plain::Provider provider_;
     plain::HandshakeFactory handshakes_;
     Endpoint endpoint_;
@@ -172,8 +175,8 @@ class Host {
 };
 
 struct Pair {
-    explicit Pair(const TransportConfig& config = {}, std::size_t lanes = 0)
-        : client(1, config, lanes), server(2, config, lanes) {
+    explicit Pair(const TransportConfig& config = {}, std::size_t packet_threads = 0)
+        : client(1, config, packet_threads), server(2, config, packet_threads) {
         server.endpoint().listen(4);
     }
     /// Runs until both ends are closed. The client's process does not run from `stop` to `go_on`.
@@ -212,7 +215,7 @@ TEST_CASE("two endpoints exchange an ordered stream") {
     CHECK(pair.stats.paths.at(0).min_rtt >= 2 * kDelay);
 }
 
-TEST_CASE("two endpoints exchange an unordered stream, with a lane's help") {
+TEST_CASE("two endpoints exchange an unordered stream, with a packet thread's help") {
     Pair pair({}, 1);
     pair.client.bytes = some_bytes(300'000);
     pair.client.kind = StreamKind::unordered;

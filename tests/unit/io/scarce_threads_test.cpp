@@ -1,5 +1,5 @@
-// If fewer threads than lanes can start, those that exist do all the work. A server that gets no thread can be started
-// later.
+// If fewer threads than packet threads can start, those that exist do all the work. A server that gets no thread can be
+// started later.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "io/lanes.hpp"
+#include "io/packet_threads.hpp"
 #include "test/catch.hpp"
 #include "udtx/session.hpp"
 #include "udtx/transfer/server.hpp"
@@ -35,7 +35,8 @@ extern "C" int pthread_create(pthread_t* out, const pthread_attr_t* how, void* (
 
 namespace {
 
-/// Runs a hundred pieces of work on a crew of four that may start so many threads; returns its number of lanes.
+/// Runs a hundred pieces of work on a crew of four that may start so many threads; returns its number of packet
+/// threads.
 std::size_t work_with(int threads) {
     std::atomic<int> pieces{100};
     granted = threads;
@@ -46,7 +47,7 @@ std::size_t work_with(int threads) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     CHECK(pieces <= 0);
-    return crew.lanes();
+    return crew.packet_threads();
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ struct Pair {
         : config(std::move(c)),
           client(Role::client, config, client_events),
           server(Role::server, config, server_events) {
-        client.set_peer_limits(config.connection_window, config.stream_window, config.max_streams);
-        server.set_peer_limits(config.connection_window, config.stream_window, config.max_streams);
+        const auto parameters = TransportParameters::from(config, 0, 0);
+        client.set_peer_limits(parameters);
+        server.set_peer_limits(parameters);
     }
 };
 

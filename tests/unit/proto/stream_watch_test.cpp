@@ -20,7 +20,10 @@ constexpr PathId kBad{1};
 /// One stream over two paths of 10 ms, with packets of a thousand bytes.
 struct Rig {
     Rig() {
-        streams.set_peer_limits(1U << 30U, 1U << 30U, 10);
+        TransportParameters peer;
+        peer.connection_window = peer.stream_window = 1U << 30U;
+        peer.max_streams = 10;
+        streams.set_peer_limits(peer);
         id = *streams.open(StreamKind::ordered);
         REQUIRE(streams.write(id, Chunk::copy_of(std::vector<std::byte>(1'000'000))).ok());
         for (const PathId path : {kGood, kBad}) {

@@ -69,9 +69,10 @@ class UDTX_EXPORT Aead {
     [[nodiscard]] virtual bool open(const Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) = 0;
 };
 
-/// The key of one direction, with an Aead for the protocol thread and one for each lane. Programs only pass it on.
+/// The key of one direction, with an Aead for the protocol thread and one for each packet thread. Programs only pass it
+/// on.
 struct PacketKey;
-/// A shared key. Lanes may use it for longer than the connection exists.
+/// A shared key. Packet threads may use it for longer than the connection exists.
 using PacketKeyPtr = std::shared_ptr<const PacketKey>;
 
 /// Makes AEADs and derives keys.

@@ -14,7 +14,7 @@
 
 namespace udtx::proto {
 
-/// Data with which a lane decrypts packets of one connection, path and key phase (udtx/core/datagram.hpp).
+/// Data with which a packet thread decrypts packets of one connection, path and key phase (udtx/core/datagram.hpp).
 struct Opening {
     ConnectionId destination{};  ///< connection id in the packets
     PathId path{};               ///< path of the packets
@@ -22,7 +22,7 @@ struct Opening {
     crypto::PacketKeyPtr key;    ///< key that decrypts them
     PacketNumber expected = 0;   ///< approximate number of the next packet
 };
-/// Result of a lane's decryption of one packet.
+/// Result of a packet thread's decryption of one packet.
 struct Opened {
     const crypto::PacketKey* key = nullptr;  ///< key that decrypted the packet
     PacketNumber number = 0;                 ///< full packet number
@@ -36,7 +36,7 @@ struct RxDatagram {
     std::span<std::byte> data;        ///< UDP payload
     std::optional<Instant> received;  ///< receive time stamp of the kernel
     bool coalesced = false;           ///< true: `received` belongs to a whole batch (GRO)
-    std::optional<Opened> opened{};   ///< result of a lane, if a lane decrypted the datagram
+    std::optional<Opened> opened{};   ///< result of a packet thread, if a packet thread decrypted the datagram
 };
 
 /// A batch of datagrams to one destination.
@@ -55,13 +55,14 @@ struct Transmit {
     PacketNumber first_number = 0;  ///< packet number of the first datagram; only with `key`
 };
 
-// The encryption and decryption of packets, which lanes may do. Lanes are threads beside the protocol thread. Worker 0
-// is the protocol thread; workers 1 to EndpointDeps::lanes are the lanes. Each worker runs one call at a time.
+// The encryption and decryption of packets, which packet threads may do. Packet threads are threads beside the protocol
+// thread. Thread 0 is the protocol thread; 1 to EndpointDeps::packet_threads are packet threads. Each
+// thread runs one call at a time.
 
 /// Encrypts every packet of a batch whose Transmit::key is set.
-UDTX_EXPORT void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t worker);
+UDTX_EXPORT void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t thread);
 
 /// Decrypts a packet in place, and sets RxDatagram::opened. A packet that does not match `opening` stays unchanged.
-UDTX_EXPORT void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t worker);
+UDTX_EXPORT void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t thread);
 
 }  // namespace udtx::proto

@@ -38,9 +38,9 @@ struct EndpointDeps {
     /// Secret derived from a key that outlives the process. With it a restarted server tells its earlier clients that
     /// their connections are gone. nullopt: it does not tell them.
     std::optional<crypto::Secret> reset_key{};
-    /// Number of lanes that share the cipher work (udtx/core/datagram.hpp). If it is not 0, batches may leave
+    /// Number of packet threads that share the cipher work (udtx/core/datagram.hpp). If it is not 0, batches may leave
     /// unencrypted from poll_transmit() (Transmit::key).
-    std::size_t lanes = 0;
+    std::size_t packet_threads = 0;
     /// For several endpoints on one port: this endpoint uses connection ids equal to `share` modulo `shares`, so that
     /// datagrams can be assigned.
     std::uint32_t share = 0;
@@ -92,8 +92,8 @@ class UDTX_EXPORT Endpoint {
 
     /// Processes a received datagram.
     void handle_datagram(Instant now, const RxDatagram& datagram);
-    /// Returns the data with which a lane can decrypt this packet before handle_datagram(). The data also fits other
-    /// packets of the same connection, path and key phase. nullopt: a lane cannot decrypt the packet.
+    /// Returns the data with which a packet thread can decrypt this packet before handle_datagram(). The data also fits
+    /// other packets of the same connection, path and key phase. nullopt: a packet thread cannot decrypt the packet.
     [[nodiscard]] std::optional<Opening> opening_of(std::span<const std::byte> datagram) const;
     /// Call it when the time of poll_timeout() is reached.
     void handle_timeout(Instant now);

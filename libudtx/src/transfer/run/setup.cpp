@@ -6,11 +6,11 @@
 #include <system_error>
 #include <utility>
 
-#include "io/lanes.hpp"
+#include "io/packet_threads.hpp"
 #include "io/path_plan.hpp"
 #include "transfer/file/pieces.hpp"
-#include "transfer/job/pull_request.hpp"
 #include "transfer/file/quirks/disk_quota.hpp"
+#include "transfer/job/pull_request.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "udtx/transfer/resume.hpp"
 #include "udtx/transfer/selection.hpp"

@@ -1,4 +1,4 @@
-#include "io/lanes.hpp"
+#include "io/packet_threads.hpp"
 
 #include <algorithm>
 #include <random>
@@ -15,7 +15,7 @@ using namespace udtx;
 
 namespace {
 
-constexpr std::size_t kLanes = 3;
+constexpr std::size_t kThreads = 3;
 constexpr std::size_t kBatchBytes = 20'000;
 constexpr std::size_t kPacket = 200;
 constexpr PathId kPath{1};
@@ -59,8 +59,8 @@ class FullSocket final : public FakeSocket {
     bool full = true;
 };
 
-/// Counts the calls of lanes.
-struct FakeOwner final : io::LaneOwner {
+/// Counts the calls of packet threads.
+struct FakeOwner final : io::PacketThreadsOwner {
     void on_room() override { ++rooms; }
     void on_not_sent(const proto::Transmit&, const io::SendResult&) override { ++not_sent; }
     std::optional<proto::Opening> opening_of(std::span<const std::byte> datagram) const override {
@@ -74,11 +74,11 @@ struct FakeOwner final : io::LaneOwner {
     crypto::PacketKeyPtr key;
 };
 
-crypto::PacketKeyPtr make_key(openssl::OpensslProvider& provider, std::size_t lanes) {
+crypto::PacketKeyPtr make_key(openssl::OpensslProvider& provider, std::size_t packet_threads) {
     crypto::Secret secret{};
     secret[0] = std::byte{7};
     return std::make_shared<const crypto::PacketKey>(
-        crypto::derive_packet_key(provider, crypto::Cipher::aes_256_gcm, secret, lanes));
+        crypto::derive_packet_key(provider, crypto::Cipher::aes_256_gcm, secret, packet_threads));
 }
 
 void write_packet(std::span<std::byte> out, PacketNumber number, ConnectionId connection = kConnection) {
@@ -92,21 +92,21 @@ void write_packet(std::span<std::byte> out, PacketNumber number, ConnectionId co
 
 }  // namespace
 
-TEST_CASE("Lanes send every batch once, sealed, in the order in which they were built") {
+TEST_CASE("Packet threads send every batch once, sealed, in the order in which they were built") {
     openssl::OpensslProvider provider;
     FakeSocket socket;
     FakeOwner owner;
-    io::Lanes lanes(socket, kLanes, kBatchBytes, owner);
+    io::PacketThreads packet_threads(socket, kThreads, kBatchBytes, owner);
     // Packet numbers that pass 2^32, because a header has only their low half.
     constexpr PacketNumber kFirst = (1ULL << 32U) - 5'000;
     PacketNumber next = kFirst;
     unsigned probes = 0;
-    auto key = make_key(provider, kLanes);
+    auto key = make_key(provider, kThreads);
     const auto other_end = make_key(provider, 0);
     std::minstd_rand random(1);
     for (unsigned i = 0; i < 600; ++i) {
-        auto room = lanes.send.room();
-        for (; room.empty(); room = lanes.send.room()) std::this_thread::yield();
+        auto room = packet_threads.send.room();
+        for (; room.empty(); room = packet_threads.send.room()) std::this_thread::yield();
         proto::Transmit t;
         t.path = kPath;
         t.segment = kPacket;
@@ -121,10 +121,10 @@ TEST_CASE("Lanes send every batch once, sealed, in the order in which they were 
         } else {
             next += packets;
         }
-        lanes.send.submit(std::move(t));
+        packet_threads.send.submit(std::move(t));
     }
     key.reset();  // batches in progress keep their key
-    for (unsigned tries = 0; tries < 500 && !lanes.send.flush(); ++tries) {
+    for (unsigned tries = 0; tries < 500 && !packet_threads.send.flush(); ++tries) {
     }
     CHECK(owner.not_sent == probes);
     REQUIRE(socket.sent.size() == next - kFirst);
@@ -136,14 +136,14 @@ TEST_CASE("Lanes send every batch once, sealed, in the order in which they were 
     }
 }
 
-TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as it was") {
+TEST_CASE("Packet threads open what is theirs of a received batch, and leave the rest as it was") {
     openssl::OpensslProvider provider;
     const auto sender = make_key(provider, 0);
-    const auto key = make_key(provider, kLanes);
+    const auto key = make_key(provider, kThreads);
     FakeSocket socket;
     FakeOwner owner;
     owner.key = key;
-    io::Lanes lanes(socket, kLanes, kBatchBytes, owner);
+    io::PacketThreads packet_threads(socket, kThreads, kBatchBytes, owner);
     std::minstd_rand random(2);
     std::vector<std::byte> memory(400 * kPacket);
     std::vector<proto::RxDatagram> batch;
@@ -156,9 +156,9 @@ TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as 
             if (i % 13 == 12) packet.back() ^= std::byte{1};
             batch[i].data = packet;
         }
-        lanes.open.begin(batch);
+        packet_threads.open.begin(batch);
         for (std::size_t i = 0; i < batch.size(); ++i) {
-            lanes.open.reach(i);
+            packet_threads.open.reach(i);
             auto& datagram = batch[i];
             const bool ours = i % 11 != 10;
             const bool forged = i % 13 == 12;
@@ -172,15 +172,15 @@ TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as 
             }
             if (!forged) REQUIRE(datagram.data[wire::kShortHeaderBytes] == static_cast<std::byte>(i));
         }
-        lanes.open.end();
+        packet_threads.open.end();
     }
 }
 
-TEST_CASE("Room that a lane makes while the protocol thread calls for help is not missed") {
+TEST_CASE("Room that a packet thread makes while the protocol thread calls for help is not missed") {
     openssl::OpensslProvider provider;
     const auto key = make_key(provider, 1);
     FullSocket socket;
-    io::SendLanes* lanes = nullptr;
+    io::ParallelSend* packet_threads = nullptr;
     unsigned calls = 0;
     unsigned batches = 0;
     // One call for each batch that is built, one for each that finds the socket full. After that the sender can only
@@ -188,12 +188,12 @@ TEST_CASE("Room that a lane makes while the protocol thread calls for help is no
     const auto call = [&](std::size_t) {
         if (++calls <= 2 * batches || batches == 0) return;
         socket.full = false;
-        while (lanes->work(0)) {
+        while (packet_threads->work(0)) {
         }
     };
     FakeOwner owner;
-    io::SendLanes sender(socket, 1, kBatchBytes, owner, call);
-    lanes = &sender;
+    io::ParallelSend sender(socket, 1, kBatchBytes, owner, call);
+    packet_threads = &sender;
     const auto submit = [&](std::span<std::byte> room) {
         proto::Transmit t;
         t.path = kPath;
@@ -203,7 +203,7 @@ TEST_CASE("Room that a lane makes while the protocol thread calls for help is no
         for (std::size_t at = 0; at < t.size; at += kPacket) write_packet(room.subspan(at, kPacket), at / kPacket);
         sender.submit(std::move(t));
     };
-    constexpr unsigned kRing = 5;  // batches, with one lane
+    constexpr unsigned kRing = 5;  // batches, with one packet thread
     for (unsigned i = 0; i < kRing; ++i) submit(sender.room());
     REQUIRE(calls == kRing);
     batches = kRing;

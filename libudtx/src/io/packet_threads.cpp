@@ -1,4 +1,4 @@
-#include "io/lanes.hpp"
+#include "io/packet_threads.hpp"
 
 #include <poll.h>
 
@@ -15,11 +15,11 @@
 
 namespace udtx::io {
 
-Crew::Crew(std::size_t lanes, Work work) : work_(std::move(work)) {
-    threads_.reserve(lanes);
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+Crew::Crew(std::size_t packet_threads, Work work) : work_(std::move(work)) {
+    threads_.reserve(packet_threads);
+    for (std::size_t thread = 0; thread < packet_threads; ++thread) {
         try {
-            threads_.emplace_back([this, lane] { run(lane); });
+            threads_.emplace_back([this, thread] { run(thread); });
         } catch (const std::system_error&) {
             if (threads_.empty()) throw;
             return;
@@ -36,25 +36,25 @@ Crew::~Crew() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-void Crew::call(std::size_t lanes) {
+void Crew::call(std::size_t packet_threads) {
     {
         const Lock lock(mutex_);
         ++calls_;
     }
-    if (lanes >= threads_.size()) {
+    if (packet_threads >= threads_.size()) {
         called_.notify_all();
         return;
     }
-    for (std::size_t i = 0; i < lanes; ++i) called_.notify_one();
+    for (std::size_t i = 0; i < packet_threads; ++i) called_.notify_one();
 }
 
-void Crew::run(std::size_t lane) {
+void Crew::run(std::size_t thread) {
     const Lock lock(mutex_);
     while (!ended_) {
         const std::uint64_t seen = calls_;  // so a call() during the work is not missed
         try {
             const Unlock unlock(mutex_);
-            while (work_(lane)) {
+            while (work_(thread)) {
             }
         } catch (const std::exception&) {
             // There is no memory to report it. The next call finds the remaining work.
@@ -67,7 +67,7 @@ namespace {
 
 // Batches in the ring have left the pacer but not the host, and show as delay. So the ring is only slightly larger than
 // needed to keep all threads busy.
-constexpr std::size_t kBatchesPerLane = 3;
+constexpr std::size_t kBatchesPerThread = 3;
 constexpr std::size_t kOwnBatches = 2;
 // Sealing fewer packets takes less time than waking another thread.
 constexpr std::size_t kWorthwhile = 8;
@@ -76,19 +76,19 @@ constexpr Duration kFlushAtMost = std::chrono::milliseconds(200);
 
 }  // namespace
 
-SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, LaneOwner& owner,
-                     CallLanes call)
-    : socket_(socket), owner_(owner), call_(std::move(call)), ring_(kBatchesPerLane * lanes + kOwnBatches) {
+ParallelSend::ParallelSend(DatagramSocket& socket, std::size_t packet_threads, std::size_t batch_bytes,
+                           PacketThreadsOwner& owner, CallThreads call)
+    : socket_(socket), owner_(owner), call_(std::move(call)), ring_(kBatchesPerThread * packet_threads + kOwnBatches) {
     for (Batch& batch : ring_) batch.bytes.resize(batch_bytes);
 }
 
-std::span<std::byte> SendLanes::room() {
+std::span<std::byte> ParallelSend::room() {
     const Lock lock(mutex_);
-    // Helping the lanes is better than waiting for them.
+    // Helping the packet threads is better than waiting for them.
     while (head_ - tail_ == ring_.size()) {
         const bool sealed = seal_one(nullptr);
         const bool sent = send_sealed(false);
-        // While the lock was released, a lane may have made room without reporting it.
+        // While the lock was released, a packet thread may have made room without reporting it.
         if (sealed || sent || head_ - tail_ < ring_.size()) continue;
         wants_room_ = true;
         return {};
@@ -97,7 +97,7 @@ std::span<std::byte> SendLanes::room() {
     return building_->bytes;
 }
 
-void SendLanes::submit(proto::Transmit transmit) {
+void ParallelSend::submit(proto::Transmit transmit) {
     assert(building_ != nullptr);                       // room() was called
     Batch& batch = *std::exchange(building_, nullptr);  // no other thread uses it before it is in the ring
     const bool clear = transmit.key != nullptr;
@@ -117,15 +117,15 @@ void SendLanes::submit(proto::Transmit transmit) {
     if (worthwhile) call_(1);
 }
 
-bool SendLanes::work(std::size_t lane) {
+bool ParallelSend::work(std::size_t thread) {
     const Lock lock(mutex_);
-    const bool sealed = seal_one(&lane);
+    const bool sealed = seal_one(&thread);
     const bool sent = send_sealed(true);
     return sealed || sent;
 }
 
-/// `lane`: null on the protocol thread.
-bool SendLanes::seal_one(const std::size_t* lane) {
+/// `thread`: null on the protocol thread.
+bool ParallelSend::seal_one(const std::size_t* thread) {
     while (claim_ < head_ && at(claim_).state != State::built) ++claim_;
     if (claim_ == head_) return false;
     Batch& batch = at(claim_++);
@@ -133,14 +133,14 @@ bool SendLanes::seal_one(const std::size_t* lane) {
     {
         const Unlock unlock(mutex_);
         const proto::Transmit& t = batch.transmit;
-        proto::seal_batch(t, std::span(batch.bytes).first(t.size), lane != nullptr ? *lane + 1 : 0);
+        proto::seal_batch(t, std::span(batch.bytes).first(t.size), thread != nullptr ? *thread + 1 : 0);
     }
     batch.state = State::sealed;
     return true;
 }
 
 /// Returns true if it sent something.
-bool SendLanes::send_sealed(bool may_wait) {
+bool ParallelSend::send_sealed(bool may_wait) {
     if (sending_) return false;  // the sending thread checks again before it stops
     bool any = false;
     bool room = false;
@@ -160,16 +160,16 @@ bool SendLanes::send_sealed(bool may_wait) {
         room = std::exchange(wants_room_, false) || room;
     }
     sending_ = false;
-    const bool for_a_lane = full && !may_wait;  // a lane may wait for the socket
-    if (!room && !for_a_lane) return any;
+    const bool for_packet_thread = full && !may_wait;  // a packet thread may wait for the socket
+    if (!room && !for_packet_thread) return any;
     const Unlock unlock(mutex_);
     if (room) owner_.on_room();
-    if (for_a_lane) call_(1);
+    if (for_packet_thread) call_(1);
     return any;
 }
 
 /// False: the socket is full, and the batch stays in the ring.
-bool SendLanes::send_batch(Batch& batch, bool may_wait) {
+bool ParallelSend::send_batch(Batch& batch, bool may_wait) {
     SendResult result;
     for (;;) {
         const auto bytes = std::span<const std::byte>(batch.bytes).first(batch.transmit.size).subspan(batch.sent);
@@ -187,7 +187,7 @@ bool SendLanes::send_batch(Batch& batch, bool may_wait) {
     return result.status != SendResult::Status::would_block;
 }
 
-bool SendLanes::flush() {
+bool ParallelSend::flush() {
     const Instant until = monotonic_now() + kFlushAtMost;
     const Lock lock(mutex_);
     while (tail_ < head_ && monotonic_now() < until) {
@@ -200,7 +200,7 @@ bool SendLanes::flush() {
     return tail_ == head_;
 }
 
-void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
+void ParallelOpen::begin(std::span<proto::RxDatagram> batch) {
     pieces_.clear();
     // Opening one piece takes less time than waking another thread.
     if (batch.size() < 2 * kPiece) return;
@@ -217,7 +217,7 @@ void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
     call_(pieces_.size() - 1);
 }
 
-void OpenLanes::take(std::size_t index) {
+void ParallelOpen::take(std::size_t index) {
     const Lock lock(mutex_);
     if (next_ <= index) {
         next_ = index + 1;
@@ -226,13 +226,13 @@ void OpenLanes::take(std::size_t index) {
     while (!pieces_[index].done) done_.wait(mutex_);
 }
 
-void OpenLanes::end() {
+void ParallelOpen::end() {
     if (pieces_.empty()) return;
     const Lock lock(mutex_);
     claimable_ = 0;
 }
 
-bool OpenLanes::work(std::size_t lane) {
+bool ParallelOpen::work(std::size_t thread) {
     {
         const Lock lock(mutex_);
         if (next_ >= claimable_) return false;
@@ -240,7 +240,7 @@ bool OpenLanes::work(std::size_t lane) {
         {
             const Unlock unlock(mutex_);
             if (piece.opening) {
-                for (proto::RxDatagram& one : piece.datagrams) proto::open_packet(*piece.opening, one, lane + 1);
+                for (proto::RxDatagram& one : piece.datagrams) proto::open_packet(*piece.opening, one, thread + 1);
             }
         }
         piece.done = true;
@@ -249,12 +249,13 @@ bool OpenLanes::work(std::size_t lane) {
     return true;
 }
 
-Lanes::Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, LaneOwner& owner)
-    : send(socket, lanes, batch_bytes, owner, [this](std::size_t wanted) { crew_.call(wanted); }),
+PacketThreads::PacketThreads(DatagramSocket& socket, std::size_t packet_threads, std::size_t batch_bytes,
+                             PacketThreadsOwner& owner)
+    : send(socket, packet_threads, batch_bytes, owner, [this](std::size_t wanted) { crew_.call(wanted); }),
       open(owner, [this](std::size_t wanted) { crew_.call(wanted); }),
-      crew_(lanes, [this](std::size_t lane) {
-          const bool opened = open.work(lane);
-          return send.work(lane) || opened;
+      crew_(packet_threads, [this](std::size_t thread) {
+          const bool opened = open.work(thread);
+          return send.work(thread) || opened;
       }) {}
 
 }  // namespace udtx::io
