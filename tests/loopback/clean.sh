@@ -15,12 +15,10 @@ start_recv r --dir "$work/dst" --psk-file "$work/psk"
 sender=$!
 has_parts() { [ -n "$(find "$work/dst/at" -name '*.part' 2>/dev/null)" ] && [ -n "$(find "$work/dst/at" -name '*.journal')" ]; }
 until_true 20 has_parts
-for at in "$work/dst" "$work/dst/at/src"; do
-    clean 0 "$at"
-    said "kept .*: a transfer is running"
-    said "0 files, 0 B removed"
-done
-until_true 20 has_parts  # between two files there is none
+# Between two files there is nothing to keep.
+kept() { clean 0 "$1" && said "0 files, 0 B removed" && grep -q "kept .*: a transfer is running" "$work/last.err"; }
+for at in "$work/dst" "$work/dst/at/src"; do until_true 20 kept "$at"; done
+until_true 20 has_parts
 kill -KILL "$receiver" "$sender"
 wait "$receiver" "$sender" 2>/dev/null || true
 
