@@ -287,7 +287,7 @@ void Connection::Impl::enter_closing(Instant now, CloseReason reason) {
     // them.
     const Duration interval = probe_interval(paths_.first());
     close_spacing_ = orderly ? std::min<Duration>(kSynInterval / 2, interval) : interval;
-    drain_deadline_ = now + kCloseRepeats * interval;
+    close_linger_ = kCloseRepeats * interval - (kCloseRepeats - 1) * close_spacing_;
     touch();
 }
 
@@ -298,7 +298,6 @@ void Connection::Impl::answer_close(Instant now, CloseReason reason) {
     close_frame_ = {};
     close_sends_ = 1;
     close_next_ = now;
-    drain_deadline_ = now + kSynInterval;
     touch();
 }
 

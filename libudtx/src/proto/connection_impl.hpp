@@ -330,10 +330,10 @@ class UDTX_LOCAL Connection::Impl {
 
     std::string close_text_;
     wire::CloseFrame close_frame_;
-    int close_sends_ = 0;
-    Instant close_next_;
-    Duration close_spacing_{};
-    Instant drain_deadline_;
+    int close_sends_ = 0;       // copies of the CLOSE that have not left
+    Instant close_next_;        // time of the next copy; after the last, the end of `closing`
+    Duration close_spacing_{};  // between two copies
+    Duration close_linger_{};   // after the last one
     std::optional<Instant> previous_keys_until_;
     std::uint64_t seen_key_updates_ = 0;
     std::uint64_t duplicate_packets_ = 0;

@@ -32,9 +32,7 @@ Duration Connection::Impl::lower_idle_timeout() const {
 std::optional<Instant> Connection::Impl::poll_timeout() const {
     if (drained()) return std::nullopt;
     if (life_ == Life::failing) return idle_deadline();
-    if (over()) {
-        return close_sends_ > 0 ? std::min(close_next_, drain_deadline_) : drain_deadline_;
-    }
+    if (over()) return close_next_;
     std::optional<Instant> next = idle_deadline();
     earlier(next, handshake_.deadline());
     if (!keys_) return next;
@@ -87,7 +85,8 @@ void Connection::Impl::handle_timeout(Instant now) {
     if (drained()) return;
     touch();
     if (over()) {
-        if (now >= drain_deadline_) life_.enter(Life::drained);
+        // All copies leave first, however late this thread is: without one the peer would not learn the end.
+        if (close_sends_ == 0 && now >= close_next_) life_.enter(Life::drained);
         return;
     }
     if (now >= idle_deadline()) {

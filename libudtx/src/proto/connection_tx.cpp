@@ -79,7 +79,7 @@ std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<
     PathContext& in_turn = *paths_.all()[turn];
     PathContext& p = turn == 0 ? best : &in_turn == &best ? *paths_.all().front() : in_turn;
     --close_sends_;
-    close_next_ = now + close_spacing_;
+    close_next_ = now + (close_sends_ > 0 ? close_spacing_ : close_linger_);
     std::size_t size = 0;
     if (keys_) {
         const bool unproved = p.state == PathState::probing;

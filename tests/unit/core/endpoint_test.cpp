@@ -127,6 +127,7 @@ class Host {
     StreamKind kind = StreamKind::ordered;
     std::vector<std::byte> taken;  ///< server: the data of an ordered stream
     Sink sink;
+    Duration stands_still{};  ///< client: time for which its thread gets no turn after close()
     std::optional<CloseReason> closed;
 
   private:
@@ -144,7 +145,9 @@ class Host {
                 taken.insert(taken.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got.bytes));
             }
         } else if (std::holds_alternative<event::StreamDelivered>(event)) {
-            if (connection.role() == Role::client) connection.close(now, 0, "done");
+            if (connection.role() != Role::client) return;
+            connection.close(now, 0, "done");
+            if (stands_still > Duration::zero()) endpoint_.handle_timeout(now + stands_still);
         } else if (const auto* end = std::get_if<event::Closed>(&event)) {
             closed = end->reason;
             connection.set_piece_sink(nullptr);
@@ -213,6 +216,16 @@ TEST_CASE("two endpoints exchange an ordered stream") {
     CHECK(pair.server.closed->by_peer);
     CHECK(pair.server.taken == pair.client.bytes);
     CHECK(pair.stats.paths.at(0).min_rtt >= 2 * kDelay);
+}
+
+TEST_CASE("an end that gets no turn after close() tells the peer nevertheless") {
+    Pair pair;
+    pair.client.bytes = some_bytes(3000);
+    pair.client.stands_still = 10s;
+    pair.run();
+    CHECK(pair.client.closed->orderly());
+    CHECK(pair.server.closed->orderly());
+    CHECK(pair.server.closed->by_peer);
 }
 
 TEST_CASE("two endpoints exchange an unordered stream, with a packet thread's help") {
