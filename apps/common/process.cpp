@@ -30,6 +30,7 @@
 namespace udtx::apps {
 
 Error failed_call(ErrorCode code, const std::string& what, int error_number) {
+    if (error_number == ENOMEM) code = ErrorCode::no_resources;
     return {code, what + ": " + std::generic_category().message(error_number), error_number};
 }
 

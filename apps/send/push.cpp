@@ -36,16 +36,22 @@ const char* special_kind(mode_t mode) noexcept {
     return "device";
 }
 
-std::optional<std::string> problem_with(const std::string& path) {
+std::optional<transfer::FailedFile> problem_with(const std::string& path) {
+    const auto failed = [&](int error) {
+        return transfer::FailedFile{
+            .path = path, .reason = std::generic_category().message(error), .system_error = error};
+    };
     struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0) return std::generic_category().message(errno);
+    if (::lstat(path.c_str(), &info) != 0) return failed(errno);
     if (const char* kind = special_kind(info.st_mode); kind != nullptr) {
-        return std::string("it is a ") + kind + "; to send its data, make it the standard input of udtx-send -";
+        return transfer::FailedFile{
+            .path = path,
+            .reason = std::string("it is a ") + kind + "; to send its data, make it the standard input of udtx-send -"};
     }
     // A link is sent as a link, so its target may be missing.
     if (S_ISLNK(info.st_mode)) return std::nullopt;
     const int wanted = S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK;
-    if (::access(path.c_str(), wanted) != 0) return std::generic_category().message(errno);
+    if (::access(path.c_str(), wanted) != 0) return failed(errno);
     return std::nullopt;
 }
 
@@ -59,7 +65,7 @@ CheckedSources check_sources(const std::vector<std::string>& sources) {
         if (source == "-") {
             checked.usable.push_back(source);
         } else if (auto problem = problem_with(source)) {
-            checked.failed.push_back({source, ErrorCode::file_io, std::move(*problem)});
+            checked.failed.push_back(std::move(*problem));
         } else {
             checked.usable.push_back(source.ends_with('/') ? source + "." : source);
         }
@@ -185,9 +191,10 @@ FinalReport run_push(const SendCommand& command, const Run& run) {
         if (!only_one) run.log.warn("cannot send " + describe(file));
     }
     if (!sources.usable.empty()) return Push(command, run, sources).run();
-    FinalReport report = never_began(
-        command.common,
-        {ErrorCode::file_io, only_one ? "cannot send " + describe(sources.failed[0]) : "no source can be read"});
+    const transfer::FailedFile& first = sources.failed.front();
+    FinalReport report =
+        never_began(command.common, only_one ? Error{first.code, "cannot send " + describe(first), first.system_error}
+                                             : Error{ErrorCode::file_io, "no source can be read"});
     report.outcome.failed_count = sources.failed.size();
     report.outcome.failed = std::move(sources.failed);
     return report;
@@ -254,7 +261,7 @@ Result<void> understand(const BootstrapFields& fields, Assignment& assignment) {
     const std::vector<std::string>& usable = assignment.sources.usable;
     if (usable.empty()) {
         const transfer::FailedFile& first = assignment.sources.failed.front();
-        return Error{ErrorCode::file_io, first.path + ": " + first.reason};
+        return Error{first.code, first.path + ": " + first.reason, first.system_error};
     }
     const bool all = assignment.sources.failed.empty() && fields.all("source").size() == 1;
     assignment.shape = all ? shape_of(usable) : SourceShape::several;

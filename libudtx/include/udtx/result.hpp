@@ -29,7 +29,7 @@ enum class ErrorCode {
     integrity,             ///< a hash or a size does not match
     refused,               ///< the peer or a limit does not allow the request
     interrupted,           ///< a program or its user ended the operation
-    partial,               ///< some files were not delivered
+    partial,               ///< all was delivered but what the lists of failed and unset entries name
     cancelled,             ///< cancel() ended the call; the object of the call stays open
     internal,              ///< a bug in the library
     superseded,            ///< a newer run of the same transfer has replaced this one

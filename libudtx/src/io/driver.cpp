@@ -304,7 +304,7 @@ bool Driver::receive() {
             receiving_ = error == 0 ? Receiving::waiting : Receiving::paused;
             break;
         }
-        trouble_.over();
+        trouble_.received();
         if (!heard()) heard_.store(true, std::memory_order_relaxed);
         const Instant now = monotonic_now();
         if (packet_threads_) packet_threads_->open.begin(batch);

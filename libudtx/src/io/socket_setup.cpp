@@ -72,10 +72,7 @@ bool steer_datagrams([[maybe_unused]] int fd, [[maybe_unused]] std::size_t threa
 
 namespace {
 
-Error socket_error(std::string what, int error) {
-    const bool scarce = error == EMFILE || error == ENFILE || error == ENOBUFS;
-    return system_failure(scarce ? ErrorCode::no_resources : ErrorCode::network, std::move(what), error);
-}
+Error socket_error(std::string what, int error) { return system_failure(ErrorCode::network, std::move(what), error); }
 
 /// Requests `wanted` bytes of buffer and returns what the kernel granted. Linux reports twice the usable size. It
 /// limits the size to net.core.{r,w}mem_max without an error, unless the process may force it.
@@ -342,8 +339,8 @@ std::string describe_no_route(const Address& remote, int error) {
 
 std::optional<Error> ReceiveTrouble::refused(int error) {
     const Instant now = monotonic_now();
-    if (stage_ == Stage::none) {
-        stage_ = Stage::young;
+    if (stage_ == TroubleStage::none) {
+        stage_.enter(TroubleStage::young);
         since_ = now;
         pause_ = kFirstPause;
     }
@@ -351,10 +348,12 @@ std::optional<Error> ReceiveTrouble::refused(int error) {
     pause_ = std::min(2 * pause_, kLongestPause);
     const bool over = now - since_ >= kReceivesNothing;
     if (!over && now - since_ < kTellAfter) return std::nullopt;
-    // Not `network`: the peer is not to blame, and no other address of it helps.
+    // Not `network`: the cause is not the peer, and no other address of it helps.
     const Error why = system_failure(ErrorCode::no_route, "the system refuses to receive on the UDP socket", error);
-    const Stage next = over ? Stage::over : Stage::told;
-    if (std::exchange(stage_, next) != next && tell_) tell_(why, over);
+    const TroubleStage next = over ? TroubleStage::fatal : TroubleStage::told;
+    if (stage_ == next) return over ? std::optional(why) : std::nullopt;
+    stage_.enter(next);
+    if (tell_) tell_(why, over);
     return over ? std::optional(why) : std::nullopt;
 }
 

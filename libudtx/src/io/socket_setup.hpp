@@ -13,6 +13,7 @@
 #include "io/udp_socket.hpp"
 #include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 
@@ -84,18 +85,32 @@ bool set_option(int fd, int level, int name, int value) noexcept;
 
 // What a driver does while the system refuses to receive. The cause, usually a lack of memory, may soon be over.
 
+enum class TroubleStage : std::uint8_t {
+    none,   ///< the system lets this end receive
+    young,  ///< it refuses, for less than a second
+    told,   ///< for longer: the callback was told
+    fatal,  ///< for kReceivesNothing: all connections end
+};
+inline constexpr Step<TroubleStage> kTroubleSteps[] = {
+    {TroubleStage::none, TroubleStage::young},  {TroubleStage::young, TroubleStage::told},
+    {TroubleStage::young, TroubleStage::fatal}, {TroubleStage::told, TroubleStage::fatal},
+    {TroubleStage::young, TroubleStage::none},  {TroubleStage::told, TroubleStage::none},
+    {TroubleStage::fatal, TroubleStage::none},
+};
+
 /// Only the protocol thread uses this.
 class ReceiveTrouble {
   public:
     /// Reports that the system has refused to receive for a second, and with `over` that it did so for kReceivesNothing
     /// and all connections end for it.
     using Callback = std::function<void(const Error& why, bool over)>;
-    /// Shorter than TransportConfig::handshake_timeout, whose end would be blamed on the path.
+    /// Shorter than TransportConfig::handshake_timeout, whose end would look like a fault of the path.
     static constexpr Duration kReceivesNothing = std::chrono::seconds(5);
 
     void on_trouble(Callback tell) { tell_ = std::move(tell); }
-    /// Something arrived.
-    void over() noexcept { stage_ = Stage::none; }
+    void received() noexcept {
+        if (stage_ != TroubleStage::none) stage_.enter(TroubleStage::none);
+    }
     /// The system refused to receive, with this errno: try again at again_at(). The pause grows each time. The socket
     /// stays readable, so waiting for that would repeat the call at once. Returns the error with which all connections
     /// must end, if they must.
@@ -109,11 +124,9 @@ class ReceiveTrouble {
     }
 
   private:
-    enum class Stage { none, young, told, over };
-
     std::optional<Instant> again_at_;
     Callback tell_;
-    Stage stage_ = Stage::none;
+    Lifecycle<kTroubleSteps> stage_{TroubleStage::none};
     Instant since_{};
     Duration pause_{};
 };

@@ -12,7 +12,8 @@
 namespace udtx {
 
 Error system_failure(ErrorCode code, std::string what, int error_number) {
-    if (error_number == ENOMEM) code = ErrorCode::no_resources;
+    const bool scarce = error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS;
+    if (error_number == ENOMEM || (scarce && code == ErrorCode::network)) code = ErrorCode::no_resources;
     return {code, std::move(what) + ": " + std::generic_category().message(error_number), error_number};
 }
 

@@ -175,15 +175,16 @@ Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, SendRun ru
         new SendJob(std::move(options), std::move(run), std::move(roots), stream, std::move(done)));
 }
 
+void SendRun::set_found(SourceShape shape, std::vector<FailedFile> unreadable) {
+    missing = std::move(unreadable);
+    found = message::Sources{.shape = shape, .missing = {}};
+    for (const FailedFile& file : missing) found->missing.push_back({.path = file.path, .reason = file.reason});
+}
+
 std::unique_ptr<SendJob> SendJob::create_for_pull(PullWish wish, ConfinedSources sources, FileCallback on_file,
                                                   DoneCallback done) {
-    SendRun run{.transfer = wish.transfer,
-                .found = message::Sources{.shape = sources.shape, .missing = {}},
-                .unfinished = Scanner::Unfinished::silent,
-                .on_file = std::move(on_file)};
-    for (FailedFile& file : sources.missing) {
-        run.found->missing.push_back({.path = std::move(file.path), .reason = std::move(file.reason)});
-    }
+    SendRun run{.transfer = wish.transfer, .unfinished = Scanner::Unfinished::silent, .on_file = std::move(on_file)};
+    run.set_found(sources.shape, std::move(sources.missing));
     auto job = std::unique_ptr<SendJob>(new SendJob({.what = std::move(wish.what), .stream_fd = sources.stream.get()},
                                                     std::move(run), std::move(sources.roots),
                                                     static_cast<bool>(sources.stream), std::move(done)));
@@ -247,10 +248,7 @@ void SendJob::note_missing() {
     for (const FailedFile& file : options_.missing) {
         report_.omit("'" + escape_name(file.path) + "': " + file.reason);
     }
-    if (!run_.found) return;
-    for (const auto& missing : run_.found->missing) {
-        report_.fail({missing.path, ErrorCode::file_io, missing.reason});
-    }
+    for (const FailedFile& missing : run_.missing) report_.fail(missing);
 }
 
 void SendJob::presume_fresh() {
@@ -314,8 +312,10 @@ void SendJob::pump(Instant now, proto::Connection& connection) {
     }
     if (life_ == JobStage::ended) return;
     queued_bytes_ += sent;
-    const bool pipe_failed = reading_.stream() && report_.outcome().failed_count > 0;
-    if (pipe_failed) return end(now, connection, Error{ErrorCode::file_io, report_.outcome().failed.front().reason});
+    if (reading_.stream() && report_.outcome().failed_count > 0) {
+        const FailedFile pipe = report_.outcome().failed.front();
+        return end(now, connection, Error{ErrorCode::file_io, pipe.reason, pipe.system_error});
+    }
     report_.edit([&](Progress& progress, Outcome&) {
         progress.bytes_sent = queued_bytes_;
         if (confirmation_.all_sent()) progress.totals_final = true;
@@ -359,8 +359,12 @@ std::vector<SenderPath> SendJob::look_at_paths(const proto::Connection& connecti
     std::vector<SenderPath> paths;
     for (const PathStats& path : connection.stats().paths) {
         if (paths.size() == kMaxPathsTold) break;
-        paths.push_back({path.id, path.sent_packets, path.lost_packets, path.retransmitted_packets, path.congestion.mtr,
-                         path.datagram_bytes});
+        paths.push_back({.id = path.id,
+                         .sent_packets = path.sent_packets,
+                         .lost_packets = path.lost_packets,
+                         .retransmitted_packets = path.retransmitted_packets,
+                         .mtr = path.congestion.mtr,
+                         .datagram_bytes = path.datagram_bytes});
     }
     report_.edit([&](Progress& progress, Outcome&) { progress.sender = paths; });
     return paths;

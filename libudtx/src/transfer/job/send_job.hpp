@@ -32,8 +32,11 @@ struct SendRun {
     std::uint64_t transfer = 0;
     /// If the receiver requested the transfer: what exists of its sources. It is told that first.
     std::optional<message::Sources> found{};
+    std::vector<FailedFile> missing{};  ///< those of its sources that cannot be read; set both by set_found()
     Scanner::Unfinished unfinished = Scanner::Unfinished::warn;
     FileCallback on_file{};  ///< gets the end of each file; any thread
+
+    void set_found(SourceShape shape, std::vector<FailedFile> unreadable);
 };
 
 /// The disk work as tasks, which walk and read the sources, or read a pipe, and queue the result for the protocol

@@ -44,11 +44,9 @@ SendRun run_of(const SendOptions& options) {
 
 SendRun run_of(const SendOptions& options, const FoundSources& found) {
     SendRun run = run_of(options);
-    run.found = message::Sources{.shape = found.shape, .missing = {}};
-    for (const FailedFile& file : found.missing) {
-        if (run.found->missing.size() == kMostMissing) break;
-        run.found->missing.push_back({.path = file.path, .reason = file.reason});
-    }
+    std::vector<FailedFile> missing = found.missing;
+    if (missing.size() > kMostMissing) missing.resize(kMostMissing);
+    run.set_found(found.shape, std::move(missing));
     return run;
 }
 
