@@ -110,7 +110,7 @@ void ParallelSend::submit(proto::Transmit transmit) {
     }
     {
         const Lock lock(mutex_);
-        batch.state = worthwhile ? State::built : State::sealed;
+        batch.state.enter(worthwhile ? State::built : State::sealed);
         ++head_;
         if (!worthwhile) send_sealed(false);
     }
@@ -129,13 +129,13 @@ bool ParallelSend::seal_one(const std::size_t* thread) {
     while (claim_ < head_ && at(claim_).state != State::built) ++claim_;
     if (claim_ == head_) return false;
     Batch& batch = at(claim_++);
-    batch.state = State::sealing;
+    batch.state.enter(State::sealing);
     {
         const Unlock unlock(mutex_);
         const proto::Transmit& t = batch.transmit;
         proto::seal_batch(t, std::span(batch.bytes).first(t.size), thread != nullptr ? *thread + 1 : 0);
     }
-    batch.state = State::sealed;
+    batch.state.enter(State::sealed);
     return true;
 }
 
@@ -153,7 +153,7 @@ bool ParallelSend::send_sealed(bool may_wait) {
             full = !send_batch(batch, may_wait);
         }
         if (full) break;
-        batch.state = State::free;
+        batch.state.enter(State::free);
         batch.transmit = {};
         claim_ = std::max(claim_, ++tail_);
         any = true;

@@ -14,6 +14,7 @@
 #include "base/thread_safety.hpp"
 #include "io/udp_socket.hpp"
 #include "udtx/core/datagram.hpp"
+#include "udtx/lifecycle.hpp"
 
 namespace udtx::io {
 
@@ -88,8 +89,13 @@ class ParallelSend {
 
   private:
     enum class State : std::uint8_t { free, built, sealing, sealed };
+    static constexpr Step<State> kBatchSteps[] = {{State::free, State::built},
+                                                  {State::free, State::sealed},  // it was worth no packet thread
+                                                  {State::built, State::sealing},
+                                                  {State::sealing, State::sealed},
+                                                  {State::sealed, State::free}};
     struct Batch {
-        State state = State::free;
+        Lifecycle<kBatchSteps> state{State::free};
         proto::Transmit transmit;
         std::vector<std::byte> bytes;
         std::size_t sent = 0;

@@ -134,27 +134,28 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
         case Ending::files:
             if (files_.fail_next()) break;
             tree_.flush();
-            ending_ = Ending::shared;
+            ending_.enter(Ending::shared);
             break;
         case Ending::shared:
             if (tree_.shared.go_on()) break;
             tree_.flush();
-            ending_ = Ending::links;
+            ending_.enter(Ending::links);
             break;
         case Ending::links:
-            if (!links_.go_on()) ending_ = Ending::durable;
+            if (!links_.go_on()) ending_.enter(Ending::durable);
             break;
         case Ending::durable:
             tree_.flush();
-            ending_ = Ending::rest;
             // In an empty destination, everything has arrived in this run.
-            if (tree_.eraser && all_well() && tree_.run.occupied) {
-                ending_ = Ending::erasing;
-                if (auto begun = tree_.eraser->begin(); !begun) tree_.fail(kNoEntry, ".", begun.error());
+            if (!tree_.eraser || !all_well() || !tree_.run.occupied) {
+                ending_.enter(Ending::rest);
+                break;
             }
+            ending_.enter(Ending::erasing);
+            if (auto begun = tree_.eraser->begin(); !begun) tree_.fail(kNoEntry, ".", begun.error());
             break;
         case Ending::erasing:
-            if (!tree_.eraser->go_on()) ending_ = Ending::rest;
+            if (!tree_.eraser->go_on()) ending_.enter(Ending::rest);
             break;
         case Ending::rest: {
             tree_.old.close();

@@ -20,6 +20,7 @@
 #include "transfer/landing/old_content.hpp"
 #include "transfer/landing/target_tree.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -200,6 +201,9 @@ class TreeWriter {
   private:
     /// The step of the end that finish() is in.
     enum class Ending : std::uint8_t { files, shared, links, durable, erasing, rest };
+    static constexpr Step<Ending> kEndingSteps[] = {
+        {Ending::files, Ending::shared}, {Ending::shared, Ending::links},    {Ending::links, Ending::durable},
+        {Ending::durable, Ending::rest}, {Ending::durable, Ending::erasing}, {Ending::erasing, Ending::rest}};
     /// The latest entry, if it has its final name already.
     struct Standing {
         EntryType type = EntryType::file;
@@ -218,7 +222,7 @@ class TreeWriter {
     RootDigest root_digest_;
     std::optional<Standing> standing_;
     std::uint64_t latest_index_ = 0;
-    Ending ending_ = Ending::files;
+    Lifecycle<kEndingSteps> ending_{Ending::files};
 };
 
 }  // namespace udtx::transfer
