@@ -22,7 +22,7 @@ void SendStream::write(Chunk chunk) {
     if (chunk.empty()) return;
     const std::uint64_t size = chunk.size();
     chunk_bytes_ += chunk.allocated();
-    blocks_.push_back({written_, size, size, std::move(chunk)});
+    blocks_.push_back({.offset = written_, .size = size, .unacked = size, .chunk = std::move(chunk)});
     written_ += size;
 }
 

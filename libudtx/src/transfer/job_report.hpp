@@ -37,7 +37,9 @@ class JobReport {
     /// A stream ended too early. The status of the job has the error, and no entry counts as failed.
     void cut_off(const std::string& path, const Error& why) const;
     void fail(FailedFile failure);
-    void fail(const std::string& path, const Error& why) { fail({path, why.code, why.message, why.system_error}); }
+    void fail(const std::string& path, const Error& why) {
+        fail({.path = path, .code = why.code, .reason = why.message, .system_error = why.system_error});
+    }
     /// Sender: records an entry that was found but cannot be announced to the receiver.
     void fail_unannounced(const std::string& path, const Error& why) {
         omit(why.message);

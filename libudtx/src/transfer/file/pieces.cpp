@@ -13,7 +13,11 @@ namespace udtx::transfer {
 bool PieceMap::append(const Extent& extent) {
     assert(extent.length > 0);
     if (extent.length > wire::kVarintMax - end_ || extent.length > wire::kVarintMax - extent.offset) return false;
-    runs_.push_back({end_, file_, extent, next_ordinal_, extent.length});
+    runs_.push_back({.stream_begin = end_,
+                     .file = file_,
+                     .extent = extent,
+                     .first_ordinal = next_ordinal_,
+                     .missing = extent.length});
     end_ += extent.length;
     missing_ += extent.length;
     next_ordinal_ += piece_count(extent);

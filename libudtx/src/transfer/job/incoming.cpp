@@ -573,7 +573,10 @@ std::vector<message::FileFailed> Incoming::fail_absent(AskedFor::Questions quest
         report_.job.fail({absent.name, ErrorCode::not_sent, kWhy});
         // The sender knows of the entries that it could not read; tell it only of the others.
         if (++absent_ > finish_->unsent) {
-            failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});
+            failed.push_back({.index = kNoEntry,
+                              .code = static_cast<std::uint64_t>(CloseCode::file_io),
+                              .path = std::move(absent.name),
+                              .reason = kWhy});
         }
     }
     return failed;

@@ -126,13 +126,18 @@ void LandingReport::failed(std::uint64_t index, const std::string& path, const E
     // The sender knows its own failures.
     if (error.code == ErrorCode::not_sent) return;
     const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
-    edit([&](News& news) { news.failed.push_back({index, code, path, error.message}); });
+    edit([&](News& news) {
+        news.failed.push_back({.index = index, .code = code, .path = path, .reason = error.message});
+    });
 }
 
 void LandingReport::lacks(EntryType type, Belonging what, const std::string& path, int error_number) {
-    job.lacks({what, has_content(type) ? 1U : 0U, type == EntryType::directory ? 1U : 0U,
-               type == EntryType::symlink ? 1U : 0U, path.empty() ? "." : path,
-               std::generic_category().message(error_number)});
+    job.lacks({.what = what,
+               .files = has_content(type) ? 1U : 0U,
+               .directories = type == EntryType::directory ? 1U : 0U,
+               .links = type == EntryType::symlink ? 1U : 0U,
+               .first = path.empty() ? "." : path,
+               .reason = std::generic_category().message(error_number)});
 }
 
 void LandingReport::kept(std::uint64_t bytes) {

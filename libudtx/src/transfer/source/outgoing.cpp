@@ -150,18 +150,25 @@ void Announcer::send_meta(const ScannedEntry& entry, int fd, Others others, int 
 void Announcer::note_limited(const ScannedEntry& entry, int error_number) {
     if (error_number == 0) return;
     const bool directory = entry.type == EntryType::directory;
-    report_.lacks({Belonging::mode, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path.empty() ? "." : entry.path,
-                   "its access control list cannot be read: " + std::generic_category().message(error_number)});
+    report_.lacks(
+        {.what = Belonging::mode,
+         .files = directory ? 0U : 1U,
+         .directories = directory ? 1U : 0U,
+         .first = entry.path.empty() ? "." : entry.path,
+         .reason = "its access control list cannot be read: " + std::generic_category().message(error_number)});
 }
 
 void Announcer::note_lost(const ScannedEntry& entry, const AttributesLeft& left) {
     if (left.none()) return;
     const bool directory = entry.type == EntryType::directory;
-    report_.lacks(
-        {Belonging::attributes, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path.empty() ? "." : entry.path,
-         left.error_number != 0 ? "cannot be read: " + std::generic_category().message(left.error_number)
-                                : "too many or too large: of one entry " + std::to_string(kMaxAttributes) + " of " +
-                                      std::to_string(kMaxAttributeBytes) + " bytes together are sent"});
+    report_.lacks({.what = Belonging::attributes,
+                   .files = directory ? 0U : 1U,
+                   .directories = directory ? 1U : 0U,
+                   .first = entry.path.empty() ? "." : entry.path,
+                   .reason = left.error_number != 0
+                                 ? "cannot be read: " + std::generic_category().message(left.error_number)
+                                 : "too many or too large: of one entry " + std::to_string(kMaxAttributes) + " of " +
+                                       std::to_string(kMaxAttributeBytes) + " bytes together are sent"});
 }
 
 void Announcer::add_belongings(const ScannedEntry& entry, message::Query& query) {
