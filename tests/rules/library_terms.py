@@ -24,7 +24,9 @@ SAID_TO_THE_PEER = {
 OF_OTHER_PROGRAMS = {"-u", "-v", "-w"}  # ulimit, sysctl
 
 # As a word of a name, with the usual word. comments.py checks the other texts.
-UNUSUAL = {"dial": "connect", "dialled": "connect", "dialling": "connect", "ways": "paths, candidates", "placed": "unordered"}
+UNUSUAL = {"dial": "connect", "dialled": "connect", "dialling": "connect", "ways": "paths, candidates", "placed": "unordered",
+           "rival": "competing flow", "rivals": "competing flows", "clump": "burst", "clumps": "bursts", "crowd": "incast",
+           "remorse": "resume", "blame": "all congestion", "lane": "packet thread", "lanes": "packet threads"}
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
