@@ -108,6 +108,7 @@ class ReceiveTrouble {
     static constexpr Duration kReceivesNothing = std::chrono::seconds(5);
 
     void on_trouble(Callback tell) { tell_ = std::move(tell); }
+    /// The system lets this end receive again.
     void received() noexcept {
         if (stage_ != TroubleStage::none) stage_.enter(TroubleStage::none);
     }

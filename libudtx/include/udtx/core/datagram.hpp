@@ -36,7 +36,7 @@ struct RxDatagram {
     std::span<std::byte> data;        ///< UDP payload
     std::optional<Instant> received;  ///< receive time stamp of the kernel
     bool coalesced = false;           ///< true: `received` belongs to a whole batch (GRO)
-    std::optional<Opened> opened{};   ///< result of a packet thread, if a packet thread decrypted the datagram
+    std::optional<Opened> opened{};   ///< result of the packet thread that decrypted the datagram, if one did
 };
 
 /// A batch of datagrams to one destination.
@@ -55,9 +55,8 @@ struct Transmit {
     PacketNumber first_number = 0;  ///< packet number of the first datagram; only with `key`
 };
 
-// The encryption and decryption of packets, which packet threads may do. Packet threads are threads beside the protocol
-// thread. Thread 0 is the protocol thread; 1 to EndpointDeps::packet_threads are packet threads. Each
-// thread runs one call at a time.
+// The encryption and decryption of packets, which packet threads may do beside the protocol thread. Thread 0 is the
+// protocol thread; 1 to EndpointDeps::packet_threads are packet threads. Each thread runs one call at a time.
 
 /// Encrypts every packet of a batch whose Transmit::key is set.
 UDTX_EXPORT void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t thread);
