@@ -13,8 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace udtx::sim;
 
-constexpr double kPayload = 0.96;  // part of a full link's bytes that are stream bytes
-
 /// Parameters of the link that a run uses.
 struct Line {
     double mbps = 100.0;

@@ -10,8 +10,16 @@
 
 namespace udtx::bench {
 
-/// Makes the controller under test.
+/// Makes the controller under test. Null: a TCP flow with the kernel's BBR, only on drawn links.
 using Maker = CongestionFactory;
+
+/// Part of a full link's bytes that are stream bytes.
+inline constexpr double kPayload = 0.96;
+
+struct Figure {
+    double value = 0.0;     ///< larger is better
+    double queue_ms = 0.0;  ///< mean, on drawn links
+};
 
 struct Cell {
     std::string_view name;

@@ -1,8 +1,10 @@
-// udtx-sim-scores: runs the scenarios of cells.hpp. Prints one number per scenario, with a column per controller.
+// udtx-sim-scores: runs the scenarios of cells.hpp or drawn links. Prints one number for each, with a column per
+// controller.
 //
 //     udtx-sim-scores --seeds 3 --controllers udtx bbr cubic
 //     udtx-sim-scores --only loss jitter-10
 //     udtx-sim-scores --ablation
+//     python3 bench/wan/lab/drawn.py 1 40 | udtx-sim-scores --drawn --controllers udtx tcp-bbr
 #include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -13,6 +15,8 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -21,6 +25,7 @@
 
 #include "cells.hpp"
 #include "congestion/udtx/udtx.hpp"
+#include "drawn.hpp"
 #include "sim/flows.hpp"
 
 namespace {
@@ -29,12 +34,13 @@ using namespace udtx;
 using namespace udtx::bench;
 
 struct Options {
-    std::vector<std::string> controllers{"udtx"};
+    std::vector<std::string> controllers;
     std::vector<std::string> only;
     std::uint64_t seeds = 3;
     std::uint64_t first_seed = 1;
     unsigned jobs = 2;
     bool ablation = false;
+    bool drawn = false;
 };
 
 struct Column {
@@ -42,11 +48,37 @@ struct Column {
     Maker maker;
 };
 
+/// A scenario or a drawn link.
+struct Row {
+    std::string name;
+    std::string what;
+    bool drawn = false;
+    std::function<Figure(const Maker&, std::uint64_t seed)> run;
+};
+
 struct Task {
-    std::size_t cell = 0;
+    std::size_t row = 0;
     std::size_t column = 0;
     std::uint64_t seed = 0;
-    double result = 0.0;
+    Figure result{};
+};
+
+/// What is run, and all results.
+struct Sheet {
+    std::vector<Row> rows;
+    std::vector<Column> columns;
+    std::vector<Task> tasks;
+
+    [[nodiscard]] sim::Spread spread(std::size_t row, std::size_t column,
+                                     double Figure::*which = &Figure::value) const {
+        std::vector<double> values;
+        for (const Task& task : tasks)
+            if (task.row == row && task.column == column) values.push_back(task.result.*which);
+        return sim::spread(values);
+    }
+    [[nodiscard]] double median(std::size_t row, std::size_t column, double Figure::*which = &Figure::value) const {
+        return spread(row, column, which).median;
+    }
 };
 
 /// Columns for udtx and for udtx without each of its parts.
@@ -68,17 +100,16 @@ std::vector<Column> columns(const Options& options) {
     if (options.ablation) return ablation();
     std::vector<Column> out;
     for (const std::string& name : options.controllers) {
+        if (name == sim::kTcpBbr && options.drawn) {
+            out.push_back({name, nullptr});
+            continue;
+        }
         if (const auto made = make_congestion_controller(name, {}); !made)
             throw std::runtime_error(made.error().message);
         out.push_back(
             {name, [name](const CongestionOptions& with) { return make_congestion_controller(name, with).value(); }});
     }
     return out;
-}
-
-bool chosen(const Options& options, std::string_view cell) {
-    return options.only.empty() ||
-           std::ranges::any_of(options.only, [&](const std::string& name) { return cell.starts_with(name); });
 }
 
 /// Throws if a name of --only matches no scenario, even if other names match.
@@ -89,11 +120,37 @@ void check_names(const Options& options) {
     }
 }
 
+/// The scenarios, unless only drawn links are asked for, and the drawn links.
+std::vector<Row> rows(const Options& options) {
+    check_names(options);
+    std::vector<Row> out;
+    for (const Cell& cell : cells()) {
+        const bool chosen =
+            options.only.empty()
+                ? !options.drawn || options.ablation
+                : std::ranges::any_of(options.only, [&](const auto& n) { return cell.name.starts_with(n); });
+        if (!chosen) continue;
+        out.push_back({.name = std::string(cell.name),
+                       .what = std::string(cell.what),
+                       .run = [&cell](const Maker& maker, std::uint64_t seed) {
+                           return Figure{.value = cell.run(maker, seed)};
+                       }});
+    }
+    if (!options.drawn) return out;
+    for (const DrawnLine& line : read_lines(std::cin)) {
+        out.push_back(
+            {.name = line.name(), .what = {}, .drawn = true, .run = [line](const Maker& maker, std::uint64_t seed) {
+                 return run_line(line, maker, seed);
+             }});
+    }
+    return out;
+}
+
 /// Runs in the child process. It does every jobs-th task, starting with number `job`, and writes the results to `out`.
-[[noreturn]] void work(const std::vector<Task>& tasks, const std::vector<Column>& columns, unsigned job, unsigned jobs,
-                       int out) {
-    for (std::size_t i = job; i < tasks.size(); i += jobs) {
-        const double result = cells()[tasks[i].cell].run(columns[tasks[i].column].maker, tasks[i].seed);
+[[noreturn]] void work(const Sheet& sheet, unsigned job, unsigned jobs, int out) {
+    for (std::size_t i = job; i < sheet.tasks.size(); i += jobs) {
+        const Task& task = sheet.tasks[i];
+        const Figure result = sheet.rows[task.row].run(sheet.columns[task.column].maker, task.seed);
         if (write(out, &result, sizeof result) != sizeof result) _exit(1);
     }
     _exit(0);
@@ -101,20 +158,21 @@ void check_names(const Options& options) {
 
 /// Distributes the tasks over child processes, so that runs in different processes share no static memory. If a child
 /// dies, its pipe closes and read() fails.
-void run_all(std::vector<Task>& tasks, const std::vector<Column>& columns, unsigned jobs) {
+void run_all(Sheet& sheet, unsigned jobs) {
     std::vector<int> results;
     for (unsigned job = 0; job < jobs; ++job) {
         std::array<int, 2> ends{};
         if (pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
         const pid_t child = fork();
         if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-        if (child == 0) work(tasks, columns, job, jobs, ends[1]);
+        if (child == 0) work(sheet, job, jobs, ends[1]);
         close(ends[1]);
         results.push_back(ends[0]);
     }
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (read(results[i % jobs], &tasks[i].result, sizeof tasks[i].result) != sizeof tasks[i].result)
-            throw std::runtime_error("a run of " + std::string(cells()[tasks[i].cell].name) + " failed");
+    for (std::size_t i = 0; i < sheet.tasks.size(); ++i) {
+        Task& task = sheet.tasks[i];
+        if (read(results[i % jobs], &task.result, sizeof task.result) != sizeof task.result)
+            throw std::runtime_error("a run of " + sheet.rows[task.row].name + " failed");
     }
     for (const int result : results) {
         close(result);
@@ -122,63 +180,104 @@ void run_all(std::vector<Task>& tasks, const std::vector<Column>& columns, unsig
     }
 }
 
-double median(const std::vector<Task>& tasks, std::size_t cell, std::size_t column) {
-    std::vector<double> values;
-    for (const Task& task : tasks)
-        if (task.cell == cell && task.column == column) values.push_back(task.result);
-    return sim::spread(values).median;
-}
-
-/// Prints how much the scenarios' medians change without each part: the sum, and each change of at least kTold.
-void print_ablation(const std::vector<Task>& tasks, const std::vector<Column>& all, const Options& options) {
+/// Prints how much the medians change without each part: the sums over scenarios and drawn links, and each change of at
+/// least kTold.
+void print_ablation(const Sheet& sheet) {
     constexpr double kTold = 0.015;
-    for (std::size_t column = 1; column < all.size(); ++column) {
-        double sum = 0.0;
+    std::printf("| without | scenarios | drawn links | where it shows |\n| --- | --- | --- | --- |\n");
+    for (std::size_t column = 1; column < sheet.columns.size(); ++column) {
+        double scenarios = 0.0;
+        double drawn = 0.0;
         std::string told;
-        for (std::size_t cell = 0; cell < cells().size(); ++cell) {
-            if (!chosen(options, cells()[cell].name)) continue;
-            const double change = median(tasks, cell, column) - median(tasks, cell, 0);
-            sum += change;
+        for (std::size_t row = 0; row < sheet.rows.size(); ++row) {
+            const double change = sheet.median(row, column) - sheet.median(row, 0);
+            (sheet.rows[row].drawn ? drawn : scenarios) += change;
             if (std::abs(change) < kTold) continue;
             std::array<char, 64> text{};
             std::snprintf(text.data(), text.size(), " %+.2f", change);
-            told += (told.empty() ? "" : ", ") + std::string(cells()[cell].name) + text.data();
+            told += (told.empty() ? "" : "; ") + sheet.rows[row].name + text.data();
         }
-        std::printf("| %s | %+.2f | %s |\n", all[column].name.c_str(), sum, told.c_str());
+        std::printf("| %s | %+.2f | %+.2f | %s |\n", sheet.columns[column].name.c_str(), scenarios, drawn,
+                    told.c_str());
     }
 }
 
-void print(const std::vector<Task>& tasks, const std::vector<Column>& all, const Options& options) {
+void print_scenarios(const Sheet& sheet) {
     std::printf("%-16s", "");
-    for (const Column& column : all) std::printf("  %-22s", column.name.c_str());
+    for (const Column& column : sheet.columns) std::printf("  %-22s", column.name.c_str());
     std::printf("\n");
-    for (std::size_t cell = 0; cell < cells().size(); ++cell) {
-        if (!chosen(options, cells()[cell].name)) continue;
-        std::printf("%-16s", std::string(cells()[cell].name).c_str());
-        for (std::size_t column = 0; column < all.size(); ++column) {
-            std::vector<double> values;
-            for (const Task& task : tasks)
-                if (task.cell == cell && task.column == column) values.push_back(task.result);
-            const sim::Spread s = sim::spread(values);
+    for (std::size_t row = 0; row < sheet.rows.size(); ++row) {
+        if (sheet.rows[row].drawn) continue;
+        std::printf("%-16s", sheet.rows[row].name.c_str());
+        for (std::size_t column = 0; column < sheet.columns.size(); ++column) {
+            const sim::Spread s = sheet.spread(row, column);
             std::printf("  %5.3f (%4.2f to %4.2f)  ", s.median, s.least, s.most);
         }
-        std::printf("  %s\n", std::string(cells()[cell].what).c_str());
+        std::printf("  %s\n", sheet.rows[row].what.c_str());
     }
 }
 
-void run(const Options& options) {
-    check_names(options);
-    const std::vector<Column> all = columns(options);
-    std::vector<Task> tasks;
-    for (std::size_t cell = 0; cell < cells().size(); ++cell) {
-        if (!chosen(options, cells()[cell].name)) continue;
-        for (std::size_t column = 0; column < all.size(); ++column)
-            for (std::uint64_t seed = 0; seed < options.seeds; ++seed)
-                tasks.push_back({.cell = cell, .column = column, .seed = options.first_seed + seed});
+/// Prints the share of each drawn link and its queue, then for each controller the mean and the least share, the mean
+/// queue, and on how many links the first controller is ahead of it, within 2 %, or behind.
+void print_drawn(const Sheet& sheet) {
+    constexpr double kLevel = 0.02;
+    const std::size_t columns = sheet.columns.size();
+    std::printf("%-32s", "Mbit/s, ms, loss %, BDP, jitter");
+    for (const Column& column : sheet.columns) std::printf("  %-24s", (column.name + ", queue ms").c_str());
+    std::printf("\n");
+    std::vector<double> shares;
+    std::vector<double> least(columns, 1e9);
+    std::vector<double> sums(columns);
+    std::vector<double> queues(columns);
+    std::vector<std::array<int, 3>> against(columns);
+    double lines = 0.0;
+    for (std::size_t row = 0; row < sheet.rows.size(); ++row) {
+        if (!sheet.rows[row].drawn) continue;
+        lines += 1.0;
+        std::printf("%-32s", sheet.rows[row].name.c_str());
+        const double first = sheet.median(row, 0);
+        for (std::size_t column = 0; column < columns; ++column) {
+            const sim::Spread s = sheet.spread(row, column);
+            const double queue = sheet.median(row, column, &Figure::queue_ms);
+            std::printf("  %5.3f (%4.2f-%4.2f) %6.1f ", s.median, s.least, s.most, queue);
+            sums[column] += s.median;
+            queues[column] += queue;
+            least[column] = std::min(least[column], s.median);
+            const double ratio = first / std::max(s.median, 1e-9);
+            ++against[column].at(ratio > 1.0 + kLevel ? 0 : ratio >= 1.0 - kLevel ? 1 : 2);
+        }
+        std::printf("\n");
     }
-    run_all(tasks, all, options.jobs);
-    if (options.ablation) return print_ablation(tasks, all, options);
-    print(tasks, all, options);
+    if (lines == 0.0) return;
+    std::printf("%.0f links\n", lines);
+    for (std::size_t column = 0; column < columns; ++column) {
+        std::printf("%-12s mean %.3f, least %.3f, queue %.1f ms", sheet.columns[column].name.c_str(),
+                    sums[column] / lines, least[column], queues[column] / lines);
+        if (column > 0)
+            std::printf("; %s is ahead on %d, within 2 %% on %d, behind on %d", sheet.columns[0].name.c_str(),
+                        against[column][0], against[column][1], against[column][2]);
+        std::printf("\n");
+    }
+}
+
+void run(Options options) {
+    if (options.controllers.empty()) {
+        options.controllers = {"udtx"};
+        if (options.drawn) options.controllers.insert(options.controllers.end(), {sim::kTcpBbr, "bbr", "cubic"});
+    }
+    Sheet sheet{.rows = rows(options), .columns = columns(options), .tasks = {}};
+    for (std::size_t row = 0; row < sheet.rows.size(); ++row) {
+        for (std::size_t column = 0; column < sheet.columns.size(); ++column) {
+            if (!sheet.columns[column].maker && !sheet.rows[row].drawn)
+                throw std::runtime_error(std::string(sim::kTcpBbr) + " runs on drawn links only, not with --only");
+            for (std::uint64_t seed = 0; seed < options.seeds; ++seed)
+                sheet.tasks.push_back({.row = row, .column = column, .seed = options.first_seed + seed});
+        }
+    }
+    run_all(sheet, options.jobs);
+    if (options.ablation) return print_ablation(sheet);
+    if (!options.drawn || !options.only.empty()) print_scenarios(sheet);
+    if (options.drawn) print_drawn(sheet);
 }
 
 }  // namespace
@@ -188,8 +287,11 @@ int main(int argc, char** argv) {
         Options options;
         CLI::App app(
             "What controllers give in named scenarios, in virtual time: the median of some seeds, least and most");
-        app.add_option("--controllers", options.controllers, "A column for each")->capture_default_str();
+        app.add_option("--controllers", options.controllers,
+                       "A column for each (default: udtx; with --drawn: udtx tcp-bbr bbr cubic)");
         app.add_flag("--ablation", options.ablation, "What changes without each part of udtx: a Markdown table");
+        app.add_flag("--drawn", options.drawn,
+                     "Links from standard input: Mbit/s, RTT ms, loss %, queue BDP, jitter ms");
         app.add_option("--only", options.only, "Only scenarios whose names start with this");
         app.add_option("--seeds", options.seeds, "Number of runs of each scenario")
             ->check(CLI::Range(1, 1000))

@@ -1,5 +1,6 @@
 """Links drawn with a seeded Latin hypercube, and the best tool on each."""
 import random
+import sys
 
 import cells
 import figures
@@ -62,3 +63,8 @@ def table(rows, ours):
             f"least {figures.shown(min(ratios, default=None), 3)}.\n\n")
     return head + figures.markdown(["Mbit/s", "RTT ms", "loss %", "queue BDP", "faults",
                                     *[f"{n} Mbit/s (wait ms)" for n in names], f"{ours} to the best", ""], lines)
+
+
+if __name__ == "__main__":  # drawn.py SEED LINES: Mbit/s, RTT ms, loss %, queue BDP and jitter ms of each link
+    for cell in draw(int(sys.argv[1]), int(sys.argv[2])):
+        print(cell.rate, cell.rtt, cell.loss, cell.queue, cell.faults.removeprefix("jitter=").removesuffix("ms"))
