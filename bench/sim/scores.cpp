@@ -159,6 +159,7 @@ std::vector<Row> rows(const Options& options) {
 /// Distributes the tasks over child processes, so that runs in different processes share no static memory. If a child
 /// dies, its pipe closes and read() fails.
 void run_all(Sheet& sheet, unsigned jobs) {
+    jobs = std::max(jobs, 1U);
     std::vector<int> results;
     for (unsigned job = 0; job < jobs; ++job) {
         std::array<int, 2> ends{};
