@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -25,7 +26,8 @@ std::string DrawnLine::name() const {
     return text.data();
 }
 
-std::vector<DrawnLine> read_lines(std::istream& in) {
+std::vector<DrawnLine> read_lines(const std::string& path) {
+    std::ifstream in(path);
     std::vector<DrawnLine> lines;
     for (std::string text; std::getline(in, text);) {
         std::istringstream fields(text);
@@ -36,7 +38,7 @@ std::vector<DrawnLine> read_lines(std::istream& in) {
             throw std::runtime_error("--drawn: '" + text + "' is not Mbit/s, RTT ms, loss %, queue BDP, jitter ms");
         lines.push_back(line);
     }
-    if (lines.empty()) throw std::runtime_error("--drawn: no links on standard input");
+    if (lines.empty()) throw std::runtime_error("--drawn: " + path + " has no links");
     return lines;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <istream>
 #include <string>
 #include <vector>
 
@@ -20,8 +19,9 @@ struct DrawnLine {
     [[nodiscard]] std::string name() const;
 };
 
-/// Reads one link from each line: the five numbers in the order of DrawnLine. Throws if a line has something else.
-[[nodiscard]] std::vector<DrawnLine> read_lines(std::istream& in);
+/// Reads one link from each line of a file: the five numbers in the order of DrawnLine. Throws if a line has something
+/// else, or if there is none.
+[[nodiscard]] std::vector<DrawnLine> read_lines(const std::string& path);
 
 /// Runs one flow from 0 s to 15 s. Judges 5 s to 15 s by its share of what the link could carry.
 [[nodiscard]] Figure run_line(const DrawnLine& line, const Maker& maker, std::uint64_t seed);

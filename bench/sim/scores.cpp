@@ -4,7 +4,7 @@
 //     udtx-sim-scores --seeds 3 --controllers udtx bbr cubic
 //     udtx-sim-scores --only loss jitter-10
 //     udtx-sim-scores --ablation
-//     python3 bench/wan/lab/drawn.py 1 40 | udtx-sim-scores --drawn --controllers udtx tcp-bbr
+//     udtx-sim-scores --drawn <(python3 bench/wan/lab/drawn.py 1 40) --controllers udtx tcp-bbr
 #include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -40,7 +39,7 @@ struct Options {
     std::uint64_t first_seed = 1;
     unsigned jobs = 2;
     bool ablation = false;
-    bool drawn = false;
+    std::string drawn;  ///< file of links; empty: none
 };
 
 struct Column {
@@ -100,7 +99,7 @@ std::vector<Column> columns(const Options& options) {
     if (options.ablation) return ablation();
     std::vector<Column> out;
     for (const std::string& name : options.controllers) {
-        if (name == sim::kTcpBbr && options.drawn) {
+        if (name == sim::kTcpBbr) {
             out.push_back({name, nullptr});
             continue;
         }
@@ -127,7 +126,7 @@ std::vector<Row> rows(const Options& options) {
     for (const Cell& cell : cells()) {
         const bool chosen =
             options.only.empty()
-                ? !options.drawn || options.ablation
+                ? options.drawn.empty() || options.ablation
                 : std::ranges::any_of(options.only, [&](const auto& n) { return cell.name.starts_with(n); });
         if (!chosen) continue;
         out.push_back({.name = std::string(cell.name),
@@ -136,8 +135,8 @@ std::vector<Row> rows(const Options& options) {
                            return Figure{.value = cell.run(maker, seed)};
                        }});
     }
-    if (!options.drawn) return out;
-    for (const DrawnLine& line : read_lines(std::cin)) {
+    if (options.drawn.empty()) return out;
+    for (const DrawnLine& line : read_lines(options.drawn)) {
         out.push_back(
             {.name = line.name(), .what = {}, .drawn = true, .run = [line](const Maker& maker, std::uint64_t seed) {
                  return run_line(line, maker, seed);
@@ -185,7 +184,7 @@ void run_all(Sheet& sheet, unsigned jobs) {
 /// least kTold.
 void print_ablation(const Sheet& sheet) {
     constexpr double kTold = 0.015;
-    std::printf("| without | scenarios | drawn links | where it shows |\n| --- | --- | --- | --- |\n");
+    std::printf("| without | sum over scenarios | over drawn links | where it shows |\n| --- | --- | --- | --- |\n");
     for (std::size_t column = 1; column < sheet.columns.size(); ++column) {
         double scenarios = 0.0;
         double drawn = 0.0;
@@ -204,6 +203,7 @@ void print_ablation(const Sheet& sheet) {
 }
 
 void print_scenarios(const Sheet& sheet) {
+    if (std::ranges::all_of(sheet.rows, &Row::drawn)) return;
     std::printf("%-16s", "");
     for (const Column& column : sheet.columns) std::printf("  %-22s", column.name.c_str());
     std::printf("\n");
@@ -221,12 +221,12 @@ void print_scenarios(const Sheet& sheet) {
 /// Prints the share of each drawn link and its queue, then for each controller the mean and the least share, the mean
 /// queue, and on how many links the first controller is ahead of it, within 2 %, or behind.
 void print_drawn(const Sheet& sheet) {
+    if (std::ranges::none_of(sheet.rows, &Row::drawn)) return;
     constexpr double kLevel = 0.02;
     const std::size_t columns = sheet.columns.size();
     std::printf("%-32s", "Mbit/s, ms, loss %, BDP, jitter");
     for (const Column& column : sheet.columns) std::printf("  %-24s", (column.name + ", queue ms").c_str());
     std::printf("\n");
-    std::vector<double> shares;
     std::vector<double> least(columns, 1e9);
     std::vector<double> sums(columns);
     std::vector<double> queues(columns);
@@ -249,7 +249,6 @@ void print_drawn(const Sheet& sheet) {
         }
         std::printf("\n");
     }
-    if (lines == 0.0) return;
     std::printf("%.0f links\n", lines);
     for (std::size_t column = 0; column < columns; ++column) {
         std::printf("%-12s mean %.3f, least %.3f, queue %.1f ms", sheet.columns[column].name.c_str(),
@@ -264,21 +263,23 @@ void print_drawn(const Sheet& sheet) {
 void run(Options options) {
     if (options.controllers.empty()) {
         options.controllers = {"udtx"};
-        if (options.drawn) options.controllers.insert(options.controllers.end(), {sim::kTcpBbr, "bbr", "cubic"});
+        if (!options.drawn.empty())
+            options.controllers.insert(options.controllers.end(), {sim::kTcpBbr, "bbr", "cubic"});
     }
     Sheet sheet{.rows = rows(options), .columns = columns(options), .tasks = {}};
     for (std::size_t row = 0; row < sheet.rows.size(); ++row) {
         for (std::size_t column = 0; column < sheet.columns.size(); ++column) {
             if (!sheet.columns[column].maker && !sheet.rows[row].drawn)
-                throw std::runtime_error(std::string(sim::kTcpBbr) + " runs on drawn links only, not with --only");
+                throw std::runtime_error(std::string(sim::kTcpBbr) +
+                                         " runs on drawn links only (--drawn without --only)");
             for (std::uint64_t seed = 0; seed < options.seeds; ++seed)
                 sheet.tasks.push_back({.row = row, .column = column, .seed = options.first_seed + seed});
         }
     }
     run_all(sheet, options.jobs);
     if (options.ablation) return print_ablation(sheet);
-    if (!options.drawn || !options.only.empty()) print_scenarios(sheet);
-    if (options.drawn) print_drawn(sheet);
+    print_scenarios(sheet);
+    print_drawn(sheet);
 }
 
 }  // namespace
@@ -291,8 +292,9 @@ int main(int argc, char** argv) {
         app.add_option("--controllers", options.controllers,
                        "A column for each (default: udtx; with --drawn: udtx tcp-bbr bbr cubic)");
         app.add_flag("--ablation", options.ablation, "What changes without each part of udtx: a Markdown table");
-        app.add_flag("--drawn", options.drawn,
-                     "Links from standard input: Mbit/s, RTT ms, loss %, queue BDP, jitter ms");
+        app.add_option("--drawn", options.drawn,
+                       "Links of this file, one a line: Mbit/s, RTT ms, loss %, queue BDP, jitter ms")
+            ->check(CLI::ExistingPath);
         app.add_option("--only", options.only, "Only scenarios whose names start with this");
         app.add_option("--seeds", options.seeds, "Number of runs of each scenario")
             ->check(CLI::Range(1, 1000))
