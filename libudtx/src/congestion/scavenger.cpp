@@ -75,15 +75,15 @@ constexpr double kKnownPart = 0.85;   // of the largest window that fitted: up t
 constexpr double kLoopGain = 0.5;     // part of the distance to the target that one round trip covers
 constexpr double kDecrease = 0.5;     // of the window, in a round trip at twice the target
 constexpr double kMostDecrease = 0.5;
-constexpr double kSlowStartExit = 0.75;    // of the target (LEDBAT++, section 4.4)
-constexpr double kTolerated = 0.02;        // part of a round that may be lost without a full queue
-constexpr double kTargetGrowth = 0.02;     // per second
-constexpr double kCongestion = 3e-4;       // of all packets, lost at a long queue
-constexpr double kRandomPart = 0.25;       // of the random loss: congestion loss must exceed it
-constexpr double kTellingSegments = 16.0;  // in flight, to see bursts
-constexpr int kPauseRounds = 2;            // at the least window (LEDBAT++, section 4.3)
-constexpr int kPauseInterval = 9;          // a pause takes a tenth of the time
-constexpr double kResume = 0.9;            // of the window before the pause
+constexpr double kSlowStartExit = 0.75;  // of the target (LEDBAT++, section 4.4)
+constexpr double kTolerated = 0.02;      // part of a round that may be lost without a full queue
+constexpr double kTargetGrowth = 0.02;   // per second
+constexpr double kCongestion = 3e-4;     // of all packets, lost at a long queue
+constexpr double kRandomPart = 0.25;     // of the random loss: congestion loss must exceed it
+constexpr double kErr = 0.25;            // of J: the mean queue of a rough path errs by so much
+constexpr int kPauseRounds = 2;          // at the least window (LEDBAT++, section 4.3)
+constexpr int kPauseInterval = 9;        // a pause takes a tenth of the time
+constexpr double kResume = 0.9;          // of the window before the pause
 constexpr double kPacing = 1.1;
 constexpr double kSlowStartPacing = 2.0;
 
@@ -137,26 +137,25 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 }
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
-    mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0 ? UdtxMtr::Told::mean : UdtxMtr::Told::line);
-    // A small window has too few packets to form bursts. Their absence does not mean that the jitter ended.
-    if (window_ >= kTellingSegments * segment_)
-        jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
-    delay_.on_feedback(feedback, packet_time(), jitter_.size());
+    mtr_.on_feedback(feedback, 0.0, roughness_.rough() ? UdtxMtr::Told::mean : UdtxMtr::Told::line);
+    roughness_.on_feedback(feedback, to_seconds(base_.least()), to_seconds(most_queue()));
+    delay_.on_feedback(feedback, packet_time(), roughness_);
     if (delay_.known()) {
         const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(packet_time()));
         loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
         const bool fresh = !feedback.lost.empty() && (!answered_ || feedback.lost.back().number > *answered_);
         // Jitter, too, makes delays long.
-        overflowed_ = fresh && counts.high_lost > 0.0 && jitter_.size() <= 0.0 &&
+        overflowed_ = fresh && counts.high_lost > 0.0 && !roughness_.rough() &&
                       loss_.congestion() > std::max(kCongestion, kRandomPart * loss_.random());
     }
     if (!feedback.rtt_sample) return;
     const Duration base = base_.add(feedback.now, *feedback.rtt_sample);
-    recent_[recent_count_++ % kFilter] = noise_.on_delay(feedback.now, *feedback.rtt_sample, base,
-                                                         {.jitter = jitter_.size(), .base_rtt = to_seconds(base)});
+    recent_[recent_count_++ % kFilter] = *feedback.rtt_sample;
     const auto end = recent_.begin() + static_cast<std::ptrdiff_t>(std::min(recent_count_, kFilter));
-    const double noise = std::max(UdtxDelay::dead_zone(packet_time()), noise_.height());
-    queue_ = std::max(Duration::zero(), *std::min_element(recent_.begin(), end) - base - from_seconds(noise));
+    const Duration least = *std::min_element(recent_.begin(), end);
+    queue_ = roughness_.rough() ? from_seconds(roughness_.queue() - kErr * roughness_.noise())
+                                : least - base - from_seconds(UdtxDelay::dead_zone(packet_time()));
+    queue_ = std::max(queue_, Duration::zero());
     round_queue_ = std::max(round_queue_, queue_);
 }
 

@@ -1,4 +1,4 @@
-// What udtx learns from delays: jitter, the base, the queue above it, and the queue around each lost packet.
+// What udtx learns from delays: the base, the queue above it, and the queue around each lost packet.
 #pragma once
 
 #include <array>
@@ -8,64 +8,10 @@
 #include <optional>
 
 #include "base/containers.hpp"
+#include "congestion/udtx/roughness.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
-
-// Jitter that keeps the order of packets: packets that arrive faster than C were held up after the bottleneck.
-//
-// A queue at the bottleneck releases packets at the link's rate, for every flow. So faster arrivals are not its queue.
-// docs/inside/congestion.md, `udtx`, Jitter.
-
-class UdtxJitter {
-  public:
-    /// `line`: rate of the link, bytes/s; `least`: smaller jitter does not count, s.
-    void on_feedback(const CongestionFeedback& feedback, double line, double least);
-
-    /// Size of the jumps of delay without a queue (j); s, 0: no jitter.
-    [[nodiscard]] double size() const noexcept { return size_; }
-
-  private:
-    static constexpr std::size_t kSpans = 8;
-
-    [[nodiscard]] double longest_burst(const CongestionFeedback& feedback, double line);
-    [[nodiscard]] double packets_between(const CongestionFeedback& feedback, PacketNumber number) const;
-    void count(Instant now, double burst);
-    [[nodiscard]] double usual_burst() const;
-
-    std::optional<ArrivalSample> previous_;
-    std::array<double, kSpans> bursts_{};  // longest of each span of time, s; ring buffer
-    double burst_ = 0.0;                   // time by which recent packets were early (b), s
-    std::int64_t span_ = 0;
-    double size_ = 0.0;
-    Instant last_;  // when jitter last exceeded `least`
-};
-
-/// Delay that jitter adds even to the smallest delay of a while (J). One of very many packets passes without jitter and
-/// becomes the base, while most do not.
-class JitterNoise {
-  public:
-    static constexpr double kMost = 15e-3;  ///< s
-
-    struct Path {
-        double jitter = 0.0;    ///< s, 0: no jitter
-        double base_rtt = 0.0;  ///< s
-    };
-    /// Delay by which to judge the queue: with jitter the smallest of a while, else `delay` itself.
-    Duration on_delay(Instant now, Duration delay, Duration base, const Path& path);
-    /// Time by which that delay exceeds the base without a queue (J), s.
-    [[nodiscard]] double height() const noexcept { return height_; }
-    [[nodiscard]] bool active() const noexcept { return newest_.has_value(); }
-    void clear();
-
-  private:
-    using Lowest = SlidingExtreme<Duration, std::less<>>;
-    static constexpr Duration kCalmLife = std::chrono::seconds(4);
-
-    std::optional<Lowest> newest_;
-    Lowest calms_{kCalmLife};
-    double height_ = 0.0;
-};
 
 // Delays that udtx measures: the base, the queue above it, and the queue around each lost packet.
 //
@@ -74,8 +20,9 @@ class JitterNoise {
 
 class UdtxDelay {
   public:
-    /// `packet_time`: transmission time of one packet (Lp), seconds; 0 when unknown. `jitter`: of the path, seconds.
-    void on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter = 0.0);
+    /// `packet_time`: transmission time of one packet (Lp), seconds; 0 when unknown. `roughness`: of the path, with
+    /// this feedback.
+    void on_feedback(const CongestionFeedback& feedback, double packet_time, const UdtxRoughness& roughness);
     /// Delay that timers, interrupts and own bursts add without a queue (d), seconds.
     [[nodiscard]] static double dead_zone(double packet_time);
 
@@ -83,8 +30,8 @@ class UdtxDelay {
     /// Queueing delay now (q), and smoothed over rb/4 (qf), seconds.
     [[nodiscard]] double queue() const noexcept { return queue_; }
     [[nodiscard]] double smoothed() const noexcept { return smoothed_; }
-    /// Delay that jitter adds, which q does not contain; seconds.
-    [[nodiscard]] double noise() const noexcept { return noise_.height(); }
+    /// On a rough path, the delay that jitter adds, which q does not contain; seconds.
+    [[nodiscard]] double noise() const noexcept { return noise_; }
     /// Longest delay of the last 5 s above the base, seconds.
     [[nodiscard]] double highest() const noexcept { return highest_; }
     /// Shortest queueing delay that counts as long, seconds.
@@ -126,7 +73,7 @@ class UdtxDelay {
 
     [[nodiscard]] std::optional<double> above_base(std::optional<Duration> delay) const;
     void take_return_delay(const CongestionFeedback& feedback);
-    void take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter);
+    void take_arrivals(const CongestionFeedback& feedback, double packet_time, const UdtxRoughness& roughness);
 
     SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};
     SlidingExtreme<Duration, std::less<>> rtts_{kBaseLife};
@@ -140,7 +87,7 @@ class UdtxDelay {
     double range_ = 0.0;
     bool hold_ = false;
     std::optional<Duration> base_;
-    JitterNoise noise_;
+    double noise_ = 0.0;
     double base_rtt_ = 0.0;
     double way_back_ = 0.0;
     double queue_ = 0.0;

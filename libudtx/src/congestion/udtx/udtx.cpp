@@ -32,6 +32,17 @@ constexpr double kEndsLate = 3e-3;
 
 constexpr double kBeyond = 1.25;  // of the highest delivery rate: bound of x
 
+// Paths that are rough, or whose trains differ
+constexpr double kRoughBeta = 0.25;     // of the distance to the target, in one loop time
+constexpr double kMoreFound = 1.12;     // of what the last search found: there is more, so it starts again
+constexpr double kSearchGain = 2.0;     // of the delivery rate
+constexpr double kSearchGrowth = 1.25;  // of the delivery rate, at least (BBR, draft-ietf-ccwg-bbr, section 5.3.1.2)
+constexpr double kSearchRounds = 3.0;   // without it
+constexpr double kSearchQueue = 2.0;    // q_h: such a queue ends the search
+constexpr double kShort = 0.25;         // of q_h: if trains differ, a shorter queue shows a free link
+
+constexpr double kHold = 2.0;  // RTTs in which a flow ignores the queue that it made itself by a start or a search
+
 // Losses
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a link counts as full without a queue
@@ -76,7 +87,11 @@ double Udtx::half_delay() const {
     return std::max(half, least_half_delay());
 }
 
-double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), kMaxThinning)); }
+double Udtx::capacity() const {
+    // Jitter makes lost packets look like those of a full queue and the reverse, so losses tell nothing, either.
+    if (roughness_.rough() && phase_ != Phase::ramp) return std::max(mtr_.seen(), roughness_.delivered());
+    return mtr_.mtr() / (1.0 - std::min(loss_.random(), kMaxThinning));
+}
 
 // A flow alone keeps a longer queue. It grows by less than log2(C'/x) falls, so that q_eq still falls with x.
 double Udtx::rest() const {
@@ -102,14 +117,16 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     const double longest = std::max(0.1, kSparseHold * acks_.mean());
     const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, longest) : 0.0;
     updated_ = feedback.now;
-    const bool jitter = jitter_.size() > 0.0;
     mtr_.on_feedback(feedback, has(UdtxPart::tiers) ? degree_ : 0.0,
-                     jitter ? UdtxMtr::Told::least : UdtxMtr::Told::line);
-    if (has(UdtxPart::jitter)) jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
+                     roughness_.doubtful() ? UdtxMtr::Told::least : UdtxMtr::Told::line);
+    if (has(UdtxPart::jitter))
+        roughness_.on_feedback(feedback, delay_.base_rtt(),
+                               std::max(UdtxShare::half_delay(delay_.base_rtt()), least_half_delay()));
+    if (!roughness_.doubtful()) found_ = 0.0;
     // A queue that overflows or is far too long does not empty, so the base must outlive its time.
     delay_.hold_base(has(UdtxPart::hold_base) &&
                      (compete_.active() || overrun_since_ || loss_.congestion() > kOverflow));
-    delay_.on_feedback(feedback, packet_time(), jitter_.size());
+    delay_.on_feedback(feedback, packet_time(), roughness_);
     count_packets(feedback);
     degree_ = std::min(1.0, delay_.queue() / (5.0 * half_delay()));
     if (feedback.persistent_timeout && phase_ != Phase::blind) {
@@ -128,6 +145,9 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
             break;
         case Phase::ramp:
             ramp(feedback, dt);
+            break;
+        case Phase::search:
+            search(feedback);
             break;
         case Phase::steady:
             consider_trial(feedback);
@@ -160,7 +180,8 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
 
 void Udtx::consider_trial(const CongestionFeedback& feedback) {
     if (delay_.queue() > half_delay()) mtr_.unlimit();  // with a visible queue, delay controls the rate again
-    if (compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
+    if (roughness_.rough()) trial_.abandon();
+    if (roughness_.rough() || compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
         remaining_loss_ = trial_.remaining();
@@ -190,6 +211,17 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .loss = has(UdtxPart::loss) ? loss_.congestion() : 0.0,
                    .two_speeds = has(UdtxPart::two_speeds),
                    .full = feedback.now < all_congestion_until_ ? std::nullopt : roomy_buffer()});
+    const bool free = roughness_.rough() || (roughness_.doubtful() && delay_.queue() < kShort * half);
+    if (free && !feedback.application_limited && roughness_.delivered() > kMoreFound * found_) {
+        phase_ = Phase::search;
+        found_ = roughness_.delivered();
+        found_since_ = feedback.now;
+        return;
+    }
+    if (roughness_.rough()) {
+        steer_rough(feedback, dt);
+        return;
+    }
     const double target = capacity() * std::min(std::exp2(rest()) * share_.share(), kMaxShare);
     const double loop_time = delay_.base_rtt() + ack_interval();
     if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > own + 0.5 * half) return;
@@ -197,13 +229,43 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
     fill(feedback, dt);
 }
 
+// Single delays and losses tell little here: x follows the mean queue, bounded by what arrives.
+void Udtx::steer_rough(const CongestionFeedback& feedback, double dt) {
+    if (feedback.application_limited) return;
+    const double delivered = roughness_.delivered();
+    const double share = std::exp2(std::min(0.0, rest() - delay_.queue() / half_delay()));
+    const double target = std::min(capacity() * share, kBeyond * delivered);
+    rate_ += std::min(kMaxStep, kRoughBeta * dt / (delay_.base_rtt() + ack_interval())) * (target - rate_);
+}
+
+// Doubles x until deliveries grow no more (as the Startup of BBR), or a queue forms.
+void Udtx::search(const CongestionFeedback& feedback) {
+    const double delivered = roughness_.delivered();
+    if (delivered > kSearchGrowth * found_ || feedback.application_limited) {
+        found_ = std::max(found_, delivered);
+        found_since_ = feedback.now;
+    }
+    const double round = std::max(delay_.base_rtt(), kLeastTime) + delay_.base_rtt();
+    const bool queue = delay_.queue() > kSearchQueue * half_delay();
+    if (roughness_.doubtful() && !queue && to_seconds(feedback.now - found_since_) <= kSearchRounds * round) {
+        rate_ = std::max(rate_, kSearchGain * delivered);
+        return;
+    }
+    rate_ = std::min(rate_, delivered);
+    if (queue) hold_until_ = feedback.now + from_seconds(kHold * (delay_.base_rtt() + delay_.queue()));
+    found_ = delivered;
+    phase_ = Phase::steady;
+    last_low_ = feedback.now;
+}
+
 // An empty queue means that no flow uses the rest of the link.
 void Udtx::fill(const CongestionFeedback& feedback, double dt) {
     if (!has(UdtxPart::fill)) return;
     const double rtt = delay_.base_rtt();
-    const bool doubtful = jitter_.size() > 0.0;  // then C and single delays are unreliable
-    const double queue = doubtful ? delay_.smoothed() : delay_.queue();
-    const bool wanted = queue >= 0.5 * kRest * half_delay() || loss_.congestion() > kFillLoss;
+    const double queue = delay_.queue();
+    // If trains differ, C and losses do not tell that the link is full.
+    const bool wanted = roughness_.doubtful() ? queue >= kShort * half_delay()
+                                              : queue >= 0.5 * kRest * half_delay() || loss_.congestion() > kFillLoss;
     if (wanted || feedback.application_limited) {
         low_ = false;
         return;
@@ -214,22 +276,28 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
         gain_ = 0.05;
     }
     if (to_seconds(feedback.now - low_since_) <= 1.2 * rtt + to_seconds(kSynInterval)) return;
-    gain_ = doubtful || rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : push();
+    gain_ = rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : push();
     rate_ *= std::pow(1.0 + gain_, dt / rtt);
 }
 
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (compete_.active()) return;
+    bound_by_path(feedback);
+    rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
+}
+
+void Udtx::bound_by_path(const CongestionFeedback& feedback) {
+    if (phase_ == Phase::search) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
+    if (roughness_.rough() && phase_ == Phase::steady) return;
     // Heavy loss without delay comes from a policer, or from a queue that was full when the base was measured. Loss
     // that a trial found random does not count, and neither do losses of the flow's own start.
     if (const double over = loss_.total() / kHeavyLoss;
         has(UdtxPart::heavy_loss) && over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
-    const bool filled = !feedback.application_limited || jitter_.size() > 0.0;
-    if (phase_ == Phase::steady && feedback.now > hold_until_ && filled && has(UdtxPart::cap) && mtr_.delivered() > 0.0)
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited && has(UdtxPart::cap) &&
+        mtr_.delivered() > 0.0)
         rate_ = std::min(rate_, kBeyond * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
-    rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
 
 void Udtx::on_limits(const PathLimits& limits) {
@@ -321,7 +389,6 @@ constexpr double kStart = 0.5;         // of C: the rate in the first round trip
 constexpr double kSharedStart = 0.2;   // of C: what a new flow keeps of a busy link
 constexpr double kSole = 0.6;          // of C, delivered: more than a new flow gets of a busy link, usually half
 constexpr double kGone = 0.25;         // of q_h: below, the flow's own queue has emptied
-constexpr double kHold = 2.0;          // RTTs in which a new flow ignores the queue that it made itself
 constexpr double kSharedRtts = 0.125;  // RTTs after which a queue is that of others: the pacer's bursts are shorter
 }  // namespace
 
@@ -388,7 +455,9 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
 // C/5 the queue empties at once. The losses were those of the start.
 void Udtx::reconsider_sharing(const CongestionFeedback& feedback) {
     if (feedback.delivery) carried_ = std::max(carried_, feedback.delivery->rate.bytes_per_second());
-    if (carried_ <= kSole * mtr_.mtr() || delay_.queue() > kGone * half_delay()) return;
+    // A bound of C is twice what was delivered.
+    const double line = mtr_.mtr() * (roughness_.bound() ? 0.5 : 1.0);
+    if (carried_ <= kSole * line || delay_.queue() > kGone * half_delay()) return;
     rate_ = std::max(rate_, carried_);
     loss_.restart();
     shared_since_.reset();

@@ -31,7 +31,7 @@ enum class UdtxPart : std::uint8_t {
     all_congestion,  ///< after a trial that found congestion, every loss is congestion
     heavy_loss,      ///< heavy loss bounds x, unless a trial found it random
     loss,            ///< p_c lowers the share
-    jitter,          ///< delays that jump without a queue do not count as one
+    jitter,          ///< a path whose delays tell nothing is steered by deliveries
     ends,            ///< fits the window if the hosts are slower than the link
     hold,            ///< a new flow ignores the queue that it made itself
     sole,            ///< a start alone on the link does not count as a start beside others
@@ -84,7 +84,7 @@ class Udtx final : public CongestionController {
     // For reports and tests.
     [[nodiscard]] double rate() const noexcept { return rate_; }  ///< x, bytes/s
     [[nodiscard]] const UdtxDelay& delay() const noexcept { return delay_; }
-    [[nodiscard]] const UdtxJitter& jitter() const noexcept { return jitter_; }
+    [[nodiscard]] const UdtxRoughness& roughness() const noexcept { return roughness_; }
     [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
     [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
     [[nodiscard]] bool competing() const noexcept { return compete_.active(); }
@@ -100,7 +100,7 @@ class Udtx final : public CongestionController {
 
     static constexpr Duration kRatesLife = std::chrono::seconds(10);
 
-    enum class Phase : std::uint8_t { blind, ramp, steady };
+    enum class Phase : std::uint8_t { blind, ramp, steady, search };
 
     void count_packets(const CongestionFeedback& feedback);
     void grope(const CongestionFeedback& feedback);
@@ -108,8 +108,11 @@ class Udtx final : public CongestionController {
     void ramp(const CongestionFeedback& feedback, double dt);
     void reconsider_sharing(const CongestionFeedback& feedback);
     void steer(const CongestionFeedback& feedback, double dt);
+    void steer_rough(const CongestionFeedback& feedback, double dt);
+    void search(const CongestionFeedback& feedback);
     void fill(const CongestionFeedback& feedback, double dt);
     void bound_rate(const CongestionFeedback& feedback);
+    void bound_by_path(const CongestionFeedback& feedback);
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
     [[nodiscard]] bool foreign(Instant now) const;
@@ -148,7 +151,7 @@ class Udtx final : public CongestionController {
     UdtxParts parts_;
     std::uint32_t datagram_bytes_;
     UdtxDelay delay_;
-    UdtxJitter jitter_;
+    UdtxRoughness roughness_;
     UdtxLoss loss_;
     UdtxMtr mtr_;
     UdtxEnds ends_;
@@ -172,6 +175,9 @@ class Udtx final : public CongestionController {
     Instant low_since_;                     // q < 0.06 q_h since
     Instant last_low_;                      // q <= 0.25 q_h, last time
     bool low_ = false;
+
+    double found_ = 0.0;   // delivery that the last search found, bytes/s; 0: none since the path became doubtful
+    Instant found_since_;  // search: last growth of found_
 
     std::uint32_t congestion_losses_ = 0;                       // of this feedback, at long delays
     double remaining_loss_ = 0.0;                               // loss ratio that the trial left

@@ -48,9 +48,9 @@ TEST_CASE("sliding extreme: forgets after its length") {
 
 TEST_CASE("udtx delay: the queue is what comes on top of the base, whatever the clocks") {
     UdtxDelay delay;
-    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
+    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4, {});
     CHECK(delay.queue() == 0.0);
-    delay.on_feedback(arrival(10ms, 8, 31ms), 1e-4);
+    delay.on_feedback(arrival(10ms, 8, 31ms), 1e-4, {});
     CHECK(delay.queue() == Approx(5.6e-3));  // minus the dead zone of 0.4 ms
     CHECK(delay.smoothed() > 0.0);
     CHECK(delay.smoothed() < delay.queue());
@@ -62,7 +62,7 @@ TEST_CASE("udtx delay: a clock that drifts by 100 ppm does not look like a queue
         UdtxDelay delay;
         for (int i = 0; i < 12'000; ++i) {
             const Duration at = 10ms * i;
-            delay.on_feedback(arrival(at, static_cast<PacketNumber>(i), 25ms + at * ppm / 1'000'000), 1e-4);
+            delay.on_feedback(arrival(at, static_cast<PacketNumber>(i), 25ms + at * ppm / 1'000'000), 1e-4, {});
             REQUIRE(delay.queue() < 1e-3);  // 10 s of base lifetime x 100 ppm, minus the dead zone
         }
     }
@@ -70,22 +70,22 @@ TEST_CASE("udtx delay: a clock that drifts by 100 ppm does not look like a queue
 
 TEST_CASE("udtx delay: of a batch with one stamp the last packet counts") {
     UdtxDelay delay;
-    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
+    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4, {});
     CongestionFeedback f = feedback(20ms);
     const Instant stamp = f.now;
     for (PacketNumber n = 0; n < 64; n += 9) {  // sent 0.1 ms apart, all with one receive timestamp
         const Instant sent = stamp - 25ms - (63 - n) * 100us;
         f.arrivals.push_back({n + 1, sent, stamp + kClocks - sent});
     }
-    delay.on_feedback(f, 1e-4);
+    delay.on_feedback(f, 1e-4, {});
     CHECK(delay.queue() == 0.0);
 }
 
 TEST_CASE("udtx delay: a lost packet has the longer delay of its neighbours") {
     UdtxDelay delay;
-    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
-    delay.on_feedback(arrival(10ms, 20, 28ms), 1e-4);
-    delay.on_feedback(arrival(20ms, 30, 22ms), 1e-4);
+    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4, {});
+    delay.on_feedback(arrival(10ms, 20, 28ms), 1e-4, {});
+    delay.on_feedback(arrival(20ms, 30, 22ms), 1e-4, {});
     CHECK(delay.queue_around(15) == Approx(8e-3));
     CHECK(delay.queue_around(25) == Approx(8e-3));
     CHECK(delay.queue_around(31) == Approx(2e-3));
@@ -94,38 +94,42 @@ TEST_CASE("udtx delay: a lost packet has the longer delay of its neighbours") {
 
 TEST_CASE("udtx delay: who learns of a lower base learns that the full queue is longer") {
     UdtxDelay delay;
-    delay.on_feedback(arrival(0ms, 10, 30ms), 1e-4);
-    delay.on_feedback(arrival(10ms, 20, 40ms), 1e-4);
+    delay.on_feedback(arrival(0ms, 10, 30ms), 1e-4, {});
+    delay.on_feedback(arrival(10ms, 20, 40ms), 1e-4, {});
     delay.note_full(kStart + 10ms, delay.queue_around(15));
-    delay.on_feedback(arrival(20ms, 30, 40ms), 1e-4);
+    delay.on_feedback(arrival(20ms, 30, 40ms), 1e-4, {});
     REQUIRE(delay.full());
     CHECK(*delay.full() == Approx(10e-3));
-    delay.on_feedback(arrival(30ms, 40, 20ms), 1e-4);
+    delay.on_feedback(arrival(30ms, 40, 20ms), 1e-4, {});
     CHECK(*delay.full() == Approx(20e-3));
     CHECK(delay.highest() == Approx(20e-3));
 }
 
 TEST_CASE("udtx delay: what was lost beside the first base was lost to a full queue, if the base turns out lower") {
     UdtxDelay delay;
-    delay.on_feedback(arrival(0ms, 10, 40ms), 1e-4);
+    delay.on_feedback(arrival(0ms, 10, 40ms), 1e-4, {});
     delay.note_lost(kStart, 0.5e-3);
     CHECK(delay.lost_at(kStart, 1e-3) == 0.0);
-    delay.on_feedback(arrival(10ms, 20, 20ms), 1e-4);
+    delay.on_feedback(arrival(10ms, 20, 20ms), 1e-4, {});
     CHECK(delay.lost_at(kStart + 10ms, 1e-3) == Approx(20.5e-3));
     CHECK(delay.lost_at(kStart + 30s, 1e-3) == 0.0);
 }
 
 TEST_CASE("udtx delay: what is lost at random tells of no full queue") {
     UdtxDelay delay;
-    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
+    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4, {});
     // Losses at long and short queues alike do not count; then losses at one constant queue do.
     for (int i = 0; i < 100; ++i) delay.note_lost(kStart, i % 10 == 0 ? 20e-3 : 0.0);
     CHECK(delay.lost_at(kStart, 2e-3) == 0.0);
     for (int i = 0; i < 100; ++i) delay.note_lost(kStart + 20s, 8e-3 + 1e-3 * (i % 3));
     CHECK(delay.lost_at(kStart + 20s, 8e-3) == 0.0);
     CHECK(delay.lost_at(kStart + 20s, 4e-3) == Approx(10e-3));
-    // Jitter produced bursts that looked like queues, so these losses do not count.
-    delay.on_feedback(arrival(20s, 30, 20ms), 1e-4, 5e-3);
+    // On a path that turns out to be rough, delays looked like queues, so these losses do not count.
+    UdtxRoughness rough;
+    for (int i = 0; i < 100; ++i)
+        rough.on_feedback(arrival(i * 10ms, static_cast<PacketNumber>(i), i % 2 == 0 ? 20ms : 30ms), 0.05, 5e-3);
+    REQUIRE(rough.rough());
+    delay.on_feedback(arrival(20s, 30, 20ms), 1e-4, rough);
     CHECK(delay.lost_at(kStart + 20s, 4e-3) == 0.0);
 }
 
@@ -223,7 +227,7 @@ TEST_CASE("udtx delay: receive times from one end of their range to the other fi
         CongestionFeedback f = feedback(10ms);
         f.rtt_sample = 50ms;
         f.arrivals.push_back({1, f.now, stamp - f.now.time_since_epoch()});
-        delay.on_feedback(f, 1e-4);
+        delay.on_feedback(f, 1e-4, {});
         CHECK(delay.queue_around(1) >= 0.0);
         if (stamp > 0ns) CHECK(delay.queue() == Approx(2.0 * to_seconds(kMost)));
     }
@@ -326,14 +330,14 @@ class LossyUdtx {
 
 TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate from then on") {
     int trial = 0;
-    for (LossyUdtx probe; trial == 0 && probe.steps() < 1000; trial = probe.halved() ? probe.steps() : 0) {
+    for (LossyUdtx probe(2e7); trial == 0 && probe.steps() < 1000; trial = probe.halved() ? probe.steps() : 0) {
         probe.step(0ms, true);
     }
     REQUIRE(trial > 100);
-    LossyUdtx line;
+    LossyUdtx line(2e7);  // half of it is delivered, so others exist
     while (line.steps() < trial - 90) line.step(0ms, true);
     // The queue grows, because a constant delay would look like a longer path.
-    const auto queue = [&line, start = line.steps()] { return 40ms + 200us * (line.steps() - start); };
+    const auto queue = [&line, start = line.steps()] { return 40ms + 150us * (line.steps() - start); };
     while (!line.udtx.competing() && line.steps() < trial + 20) line.step(queue(), false);
     REQUIRE(line.udtx.competing());
     for (int i = 0; i < 100; ++i) {
