@@ -55,16 +55,17 @@ std::function<Duration(Duration)> uniform(Duration most) {
 }
 
 std::optional<LineEstimate> trains(double mbps, double error) {
-    return LineEstimate{.capacity = Rate::bits_per_second(static_cast<std::uint64_t>(mbps * 1e6)), .error = error};
+    return LineEstimate{.capacity = Rate::bytes_per_second(mbps * 1e6 / 8.0), .error = error};
 }
 
 }  // namespace
 
 // Packets that keep their order hide some of it at a high rate: most wait for one with a long delay.
 TEST_CASE("udtx roughness: jitter shows at any sending rate, as about what it adds to a delay") {
+    const auto jitter = uniform(10ms);
     for (const Duration apart : {50us, 200us, 1000us, 5000us}) {
         UdtxRoughness roughness;
-        run(roughness, {.apart = apart, .delay = uniform(10ms), .line = trains(100, 1.0)}, 5s);
+        run(roughness, {.apart = apart, .delay = jitter, .line = trains(100, 1.0)}, 5s);
         INFO(apart.count() << " ns apart: " << roughness.noise());
         CHECK(roughness.rough());
         CHECK(roughness.noise() > 1.5e-3);
@@ -126,8 +127,9 @@ TEST_CASE("udtx roughness: trains decide how much jitter is too much") {
 }
 
 TEST_CASE("udtx roughness: the end of jitter shows after five seconds") {
+    const auto jitter = uniform(12ms);
     UdtxRoughness roughness;
-    run(roughness, {.delay = uniform(12ms), .line = trains(100, 1.0)}, 3s);
+    run(roughness, {.delay = jitter, .line = trains(100, 1.0)}, 3s);
     REQUIRE(roughness.rough());
     run(roughness, {.line = trains(100, 1.0)}, 4s, 3s);
     CHECK(roughness.rough());
