@@ -19,6 +19,7 @@ inline constexpr double kPayload = 0.96;
 struct Figure {
     double value = 0.0;     ///< larger is better
     double queue_ms = 0.0;  ///< mean, on drawn links
+    double dropped = 0.0;   ///< part of the packets that the full queue drops, on drawn links
 };
 
 struct Cell {

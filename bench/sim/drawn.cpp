@@ -59,7 +59,8 @@ Figure run_line(const DrawnLine& line, const Maker& maker, std::uint64_t seed) {
     rig.run_for(kTo);
     const double could = kPayload * line.mbps * 1e6 * (1.0 - setup.loss);
     return {.value = rig.goodput(kFrom, kTo).bps() / could,
-            .queue_ms = to_seconds(rig.queue_delay(kFrom, kTo).mean) * 1e3};
+            .queue_ms = to_seconds(rig.queue_delay(kFrom, kTo).mean) * 1e3,
+            .dropped = rig.drops(kFrom, kTo)};
 }
 
 }  // namespace udtx::bench

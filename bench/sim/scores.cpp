@@ -218,18 +218,21 @@ void print_scenarios(const Sheet& sheet) {
     }
 }
 
-/// Prints the share of each drawn link and its queue, then for each controller the mean and the least share, the mean
-/// queue, and on how many links the first controller is ahead of it, within 2 %, or behind.
+/// Prints for each drawn link its share, its queue and what that dropped. Then prints for each controller the mean and
+/// the least share, the mean queue, the mean and the most that was dropped, and on how many links the first controller
+/// is ahead of it, within 2 %, or behind.
 void print_drawn(const Sheet& sheet) {
     if (std::ranges::none_of(sheet.rows, &Row::drawn)) return;
     constexpr double kLevel = 0.02;
     const std::size_t columns = sheet.columns.size();
     std::printf("%-32s", "Mbit/s, ms, loss %, BDP, jitter");
-    for (const Column& column : sheet.columns) std::printf("  %-24s", (column.name + ", queue ms").c_str());
+    for (const Column& column : sheet.columns) std::printf("  %-31s", (column.name + ", queue ms, dropped %").c_str());
     std::printf("\n");
     std::vector<double> least(columns, 1e9);
     std::vector<double> sums(columns);
     std::vector<double> queues(columns);
+    std::vector<double> drops(columns);
+    std::vector<double> most_dropped(columns);
     std::vector<std::array<int, 3>> against(columns);
     double lines = 0.0;
     for (std::size_t row = 0; row < sheet.rows.size(); ++row) {
@@ -240,9 +243,12 @@ void print_drawn(const Sheet& sheet) {
         for (std::size_t column = 0; column < columns; ++column) {
             const sim::Spread s = sheet.spread(row, column);
             const double queue = sheet.median(row, column, &Figure::queue_ms);
-            std::printf("  %5.3f (%4.2f-%4.2f) %6.1f ", s.median, s.least, s.most, queue);
+            const double dropped = sheet.median(row, column, &Figure::dropped) * 1e2;
+            std::printf("  %5.3f (%4.2f-%4.2f) %6.1f %6.1f  ", s.median, s.least, s.most, queue, dropped);
             sums[column] += s.median;
             queues[column] += queue;
+            drops[column] += dropped;
+            most_dropped[column] = std::max(most_dropped[column], dropped);
             least[column] = std::min(least[column], s.median);
             const double ratio = first / std::max(s.median, 1e-9);
             ++against[column].at(ratio > 1.0 + kLevel ? 0 : ratio >= 1.0 - kLevel ? 1 : 2);
@@ -251,8 +257,9 @@ void print_drawn(const Sheet& sheet) {
     }
     std::printf("%.0f links\n", lines);
     for (std::size_t column = 0; column < columns; ++column) {
-        std::printf("%-12s mean %.3f, least %.3f, queue %.1f ms", sheet.columns[column].name.c_str(),
-                    sums[column] / lines, least[column], queues[column] / lines);
+        std::printf("%-12s mean %.3f, least %.3f, queue %.1f ms, dropped %.1f %%, at most %.1f %%",
+                    sheet.columns[column].name.c_str(), sums[column] / lines, least[column], queues[column] / lines,
+                    drops[column] / lines, most_dropped[column]);
         if (column > 0)
             std::printf("; %s is ahead on %d, within 2 %% on %d, behind on %d", sheet.columns[0].name.c_str(),
                         against[column][0], against[column][1], against[column][2]);
