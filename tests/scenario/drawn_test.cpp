@@ -61,5 +61,6 @@ TEST_CASE("udtx on lines drawn at random: fills them and keeps the queue short")
                        << rig.table(5s, 15s));
         CHECK(rig.goodput(5s, 15s).bps() > line.least * kPayload * line.mbps * 1e6 * (1.0 - line.loss));
         CHECK(to_seconds(rig.queue_delay(5s, 15s).mean) < line.queue_ms * 1e-3);
+        CHECK(rig.drops(5s, 15s) < 0.1);  // a quarter, if x stays above what arrives
     }
 }

@@ -34,6 +34,7 @@ constexpr double kBeyond = 1.25;  // of the highest delivery rate: bound of x
 
 // Paths that are rough, or whose trains differ
 constexpr double kRoughBeta = 0.25;     // of the distance to the target, in one loop time
+constexpr double kNoneBeyond = 0.02;    // congestion loss at which x is no more than what arrives
 constexpr double kMoreFound = 1.12;     // of what the last search found: there is more, so it starts again
 constexpr double kSearchGain = 2.0;     // of the delivery rate
 constexpr double kSearchGrowth = 1.25;  // of the delivery rate, at least (BBR, draft-ietf-ccwg-bbr, section 5.3.1.2)
@@ -180,9 +181,11 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
 
 void Udtx::consider_trial(const CongestionFeedback& feedback) {
     if (delay_.queue() > half_delay()) mtr_.unlimit();  // with a visible queue, delay controls the rate again
-    if (roughness_.rough()) trial_.abandon();
-    if (roughness_.rough() || compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
-    const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
+    if (compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
+    double loss = loss_.random();
+    // Jitter makes losses look random. Only so many show that x, and not the path, causes them.
+    if (roughness_.rough()) loss = loss_.total() > kHeavyLoss ? loss_.total() : 0.0;
+    const auto verdict = trial_.on_feedback(feedback, loss, delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
         remaining_loss_ = trial_.remaining();
         loss_.restart();
@@ -229,12 +232,15 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
     fill(feedback, dt);
 }
 
-// Single delays and losses tell little here: x follows the mean queue, bounded by what arrives.
+// Single delays and losses tell little here: x follows the mean queue, bounded by what arrives. In a buffer that is
+// shorter than the jitter no queue shows. Then x would stay above what arrives, until a trial finds the loss.
 void Udtx::steer_rough(const CongestionFeedback& feedback, double dt) {
     if (feedback.application_limited) return;
     const double delivered = roughness_.delivered();
     const double share = std::exp2(std::min(0.0, rest() - delay_.queue() / half_delay()));
-    const double target = std::min(capacity() * share, kBeyond * delivered);
+    const double loss = feedback.now < all_congestion_until_ ? loss_.congestion() : 0.0;
+    const double beyond = 1.0 + (kBeyond - 1.0) * std::max(0.0, 1.0 - loss / kNoneBeyond);
+    const double target = std::min(capacity() * share, beyond * delivered);
     rate_ += std::min(kMaxStep, kRoughBeta * dt / (delay_.base_rtt() + ack_interval())) * (target - rate_);
 }
 
