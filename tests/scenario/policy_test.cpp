@@ -89,25 +89,19 @@ TEST_CASE("low: half a line that others leave is used, and jitter with random lo
     CHECK(jitter.goodput(0, 10s, 90s).bps() > 0.75 * 100e6);
 }
 
-TEST_CASE("low: jitter on a fast line costs it little") {
-    for (const Duration jitter : {2ms, 5ms}) {
-        FlowRig rig({.name = "low and jitter on a fast line",
-                     .bits_per_second = 500'000'000,
-                     .rtt = 50ms,
-                     .jitter = jitter,
-                     .flows = {with(Policy::low)}});
-        rig.run_for(30s);
-        INFO(rig.table(10s, 30s));
-        CHECK(rig.utilisation(10s, 30s) > 0.75);
-    }
-}
-
-TEST_CASE("low: alone it uses the line, under random loss too") {
-    for (const double loss : {0.0, 0.01}) {
+TEST_CASE("low: alone it uses the line, under random loss and jitter too") {
+    struct Line {
+        std::uint64_t mbps = 40;
+        double loss = 0.0;
+        Duration jitter{};
+    };
+    for (const Line& on :
+         {Line{}, Line{.loss = 0.01}, Line{.mbps = 500, .jitter = 2ms}, Line{.mbps = 500, .jitter = 5ms}}) {
         FlowRig rig({.name = "low alone",
-                     .bits_per_second = 40'000'000,
+                     .bits_per_second = on.mbps * 1'000'000,
                      .rtt = 50ms,
-                     .loss = loss,
+                     .loss = on.loss,
+                     .jitter = on.jitter,
                      .flows = {with(Policy::low)}});
         rig.run_for(30s);
         INFO(rig.table(10s, 30s));
