@@ -19,6 +19,8 @@ class UdtxMtr {
         least,  ///< it is a lower bound: jitter stretches trains and makes bursts
         mean,   ///< it errs in both directions
     };
+    /// Of what was delivered, while trains tell only a lower bound: the link may carry at least so much.
+    static constexpr double kOpen = 2.0;
     /// `degree`: CD, 0..1.
     void on_feedback(const CongestionFeedback& feedback, double degree, Told what = Told::line);
 
@@ -47,7 +49,6 @@ class UdtxMtr {
     void assume_delivered() { mtr_ = delivered_; }
 
   private:
-    static constexpr double kOpen = 2.0;  // of what was delivered: the link may carry at least so much
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
     static constexpr Duration kLongestLife = std::chrono::seconds(6);

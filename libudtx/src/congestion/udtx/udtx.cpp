@@ -247,18 +247,21 @@ void Udtx::steer_rough(const CongestionFeedback& feedback, double dt) {
 // Doubles x until deliveries grow no more (as the Startup of BBR), or a queue forms.
 void Udtx::search(const CongestionFeedback& feedback) {
     const double delivered = roughness_.delivered();
-    if (delivered > kSearchGrowth * found_ || feedback.application_limited) {
-        found_ = std::max(found_, delivered);
+    if (delivered > kSearchGrowth * found_) {
+        found_ = delivered;
         found_since_ = feedback.now;
     }
     const double round = std::max(delay_.base_rtt(), kLeastTime) + delay_.base_rtt();
     const bool queue = delay_.queue() > kSearchQueue * half_delay();
-    if (roughness_.doubtful() && !queue && to_seconds(feedback.now - found_since_) <= kSearchRounds * round) {
+    const bool lasts = to_seconds(feedback.now - found_since_) <= kSearchRounds * round;
+    // Deliveries of an application with too little data say nothing about the link.
+    if (roughness_.doubtful() && !feedback.application_limited && !queue && lasts) {
         rate_ = std::max(rate_, kSearchGain * delivered);
         return;
     }
-    rate_ = std::min(rate_, delivered);
-    if (queue) hold_until_ = feedback.now + from_seconds(kHold * (delay_.base_rtt() + delay_.queue()));
+    if (!feedback.application_limited) rate_ = std::min(rate_, delivered);
+    if (queue && has(UdtxPart::hold))
+        hold_until_ = feedback.now + from_seconds(kHold * (delay_.base_rtt() + delay_.queue()));
     found_ = delivered;
     phase_ = Phase::steady;
     last_low_ = feedback.now;
@@ -461,8 +464,7 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
 // C/5 the queue empties at once. The losses were those of the start.
 void Udtx::reconsider_sharing(const CongestionFeedback& feedback) {
     if (feedback.delivery) carried_ = std::max(carried_, feedback.delivery->rate.bytes_per_second());
-    // A bound of C is twice what was delivered.
-    const double line = mtr_.mtr() * (roughness_.bound() ? 0.5 : 1.0);
+    const double line = mtr_.mtr() / (roughness_.bound() ? UdtxMtr::kOpen : 1.0);
     if (carried_ <= kSole * line || delay_.queue() > kGone * half_delay()) return;
     rate_ = std::max(rate_, carried_);
     loss_.restart();

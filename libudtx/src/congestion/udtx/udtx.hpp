@@ -33,7 +33,7 @@ enum class UdtxPart : std::uint8_t {
     loss,            ///< p_c lowers the share
     jitter,          ///< a path whose delays tell nothing is steered by deliveries
     ends,            ///< fits the window if the hosts are slower than the link
-    hold,            ///< a new flow ignores the queue that it made itself
+    hold,            ///< a flow ignores the queue that it made itself by a start or a search
     sole,            ///< a start alone on the link does not count as a start beside others
     half_start,      ///< the ramp begins at C/2, not at C/8
     shallow,         ///< in a shallow buffer, a long queue alone shows no competing flow

@@ -364,3 +364,33 @@ TEST_CASE("udtx: drains two seconds after the packet that met the shortest queue
         for (std::size_t i = 1; i < begun.size(); ++i) CHECK(begun[i] - begun[i - 1] >= interval - 5);
     }
 }
+
+TEST_CASE("udtx: a search for the rate of a link whose trains differ ends when the application has too little data") {
+    Udtx udtx({.datagram_bytes = 1000});
+    int steps = 0;
+    double bytes = 100'000;  // in each ACK
+    const auto step = [&](bool limited) {
+        ++steps;
+        CongestionFeedback f = arrival(10ms * steps, static_cast<PacketNumber>(100 * steps), 25ms);
+        f.acked_packets = 100;
+        f.acked_bytes = static_cast<std::uint64_t>(bytes);
+        f.application_limited = limited;
+        f.line = LineEstimate{.capacity = Rate::bytes_per_second(steps % 50 == 0 ? 8e7 : 1e7)};
+        f.delivery = DeliverySample{Rate::bytes_per_second(bytes * 100.0), 50ms, limited};
+        udtx.on_feedback(f);
+    };
+    for (int i = 0; i < 49; ++i) step(false);
+    while (!udtx.report().slow_start && steps < 500) step(false);
+    REQUIRE(udtx.report().slow_start);
+    const double found = udtx.rate();
+    step(true);
+    CHECK_FALSE(udtx.report().slow_start);
+    CHECK(udtx.rate() >= 0.9 * found);
+    for (int i = 0; i < 300; ++i) {
+        step(true);
+        REQUIRE_FALSE(udtx.report().slow_start);
+    }
+    bytes *= 2.0;
+    for (int i = 0; i < 30 && !udtx.report().slow_start; ++i) step(false);
+    CHECK(udtx.report().slow_start);
+}
