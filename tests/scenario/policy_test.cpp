@@ -54,7 +54,7 @@ TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, 
           "[whole]") {
     UDTX_WHOLE_ONLY();
     for (const Duration rtt : {20ms, 50ms, 200ms}) {
-        if (size_scale() < 1.0 && rtt != 50ms) continue;
+        if (size_scale() < 1.0 && rtt > 50ms) continue;
         for (const bool low_first : {false, true}) {
             FlowSpec low = with(Policy::low, "udtx", low_first ? 0s : 5s);
             FlowSpec fair{.cc = "udtx", .start = low_first ? 5s : 0s};

@@ -138,7 +138,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
     mtr_.on_feedback(feedback, 0.0, roughness_.rough() ? UdtxMtr::Told::mean : UdtxMtr::Told::line);
-    roughness_.on_feedback(feedback, to_seconds(base_.least()), to_seconds(most_queue()));
+    roughness_.on_feedback(feedback, to_seconds(base_.least()), UdtxShare::half_delay(to_seconds(base_.least())));
     delay_.on_feedback(feedback, packet_time(), roughness_);
     if (delay_.known()) {
         const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(packet_time()));

@@ -134,7 +134,7 @@ class Scavenger final : public CongestionController {
     Instant round_start_;
     bool round_limited_ = false;  // the application had too little data
     UdtxMtr mtr_;
-    UdtxRoughness roughness_;
+    UdtxRoughness roughness_{UdtxRoughness::Pacing::window};
     UdtxDelay delay_;  // used to judge losses
     UdtxLoss loss_;
     bool overflowed_ = false;  // the latest losses show that the queue overflowed

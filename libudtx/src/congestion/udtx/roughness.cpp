@@ -86,7 +86,8 @@ void UdtxRoughness::take_delays(const CongestionFeedback& feedback, double base_
     const double life = rough_ ? std::clamp(kRoughBaseRtts * base_rtt, kLeastRoughBase, kBaseLife) : kBaseLife;
     const double above = mean_ - bases_.value(now, from_seconds(life)).value_or(mean_);
     const Duration window = from_seconds(std::max(kLeastTime, kLeastRtts * base_rtt));
-    noise_ = kDistances * std::max(near_.least(now, window), far_.least(now, window));
+    const auto [less, more] = std::minmax({near_.least(now, window), far_.least(now, window)});
+    noise_ = kDistances * (pacing_ == Pacing::window ? less : more);
     queue_ = std::max(0.0, above - noise_);
     queues_.add(now, queue_);
     standing_ = queues_.value(now, window).value_or(0.0) > limit;

@@ -44,6 +44,12 @@ class DelayDistance {
 
 class UdtxRoughness {
   public:
+    /// What paces the flow's packets. A window sends in bursts, and its queue then changes at one of the two distances
+    /// of delays; jitter does at both.
+    enum class Pacing : std::uint8_t { rate, window };
+    UdtxRoughness() = default;
+    explicit UdtxRoughness(Pacing pacing) : pacing_(pacing) {}
+
     /// `base_rtt`: rb, s; `limit`: queue that the path may have without a loss of rate, s. More jitter makes it rough.
     void on_feedback(const CongestionFeedback& feedback, double base_rtt, double limit);
 
@@ -72,6 +78,8 @@ class UdtxRoughness {
     void take_trains(const CongestionFeedback& feedback, double limit);
     void take_delivery(const CongestionFeedback& feedback, double base_rtt);
     void judge(Instant now, double limit);
+
+    Pacing pacing_ = Pacing::rate;
 
     // Delays
     std::optional<Instant> sent_;  // of the last sample

@@ -97,6 +97,22 @@ TEST_CASE("udtx roughness: queues that grow, rest and empty are no jitter") {
     }
 }
 
+TEST_CASE("udtx roughness: the bursts of a flow with a window are no jitter, and jitter still shows") {
+    const auto wave = [](Duration since) {  // 0 to 4 ms, each 8 ms
+        const Duration phase = since % 8ms;
+        return std::min(phase, 8ms - phase);
+    };
+    const auto jitter = uniform(6ms);
+    const auto rough = [](UdtxRoughness::Pacing pacing, const std::function<Duration(Duration)>& delay) {
+        UdtxRoughness roughness(pacing);
+        run(roughness, {.delay = delay, .line = trains(100, 1.0)}, 5s);
+        return roughness.rough();
+    };
+    CHECK(rough(UdtxRoughness::Pacing::rate, wave));
+    CHECK_FALSE(rough(UdtxRoughness::Pacing::window, wave));
+    CHECK(rough(UdtxRoughness::Pacing::window, jitter));
+}
+
 TEST_CASE("udtx roughness: a standing queue of others is none, whatever its changes") {
     UdtxRoughness roughness;
     run(roughness, {}, 1s);
