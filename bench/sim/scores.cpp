@@ -17,6 +17,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -39,7 +40,8 @@ struct Options {
     std::uint64_t first_seed = 1;
     unsigned jobs = 2;
     bool ablation = false;
-    std::string drawn;  ///< file of links; empty: none
+    std::vector<std::string> without;  ///< parts of udtx, joined by commas: a column each
+    std::string drawn;                 ///< file of links; empty: none
 };
 
 struct Column {
@@ -80,23 +82,25 @@ struct Sheet {
     }
 };
 
-/// Columns for udtx and for udtx without each of its parts.
-std::vector<Column> ablation() {
+congestion::UdtxParts without(const std::string& names) {
     using congestion::kUdtxParts;
-    std::vector<Column> out;
-    const auto add = [&](std::string_view name, congestion::UdtxParts parts) {
-        out.push_back({std::string(name), [parts](const CongestionOptions& with) {
-                           return std::make_unique<congestion::Udtx>(with, parts);
-                       }});
-    };
-    add("udtx", {});
-    for (std::size_t part = 0; part < kUdtxParts.size(); ++part)
-        add(kUdtxParts[part], congestion::UdtxParts{}.without(static_cast<congestion::UdtxPart>(part)));
-    return out;
+    congestion::UdtxParts parts;
+    std::istringstream in(names);
+    for (std::string name; std::getline(in, name, ',');) {
+        const auto* const found = std::ranges::find(kUdtxParts, name);
+        if (found == kUdtxParts.end()) throw std::runtime_error("--without: udtx has no part '" + name + "'");
+        parts = parts.without(static_cast<congestion::UdtxPart>(found - kUdtxParts.begin()));
+    }
+    return parts;
+}
+
+Column udtx_without(const std::string& names) {
+    return {names, [parts = without(names)](const CongestionOptions& with) {
+                return std::make_unique<congestion::Udtx>(with, parts);
+            }};
 }
 
 std::vector<Column> columns(const Options& options) {
-    if (options.ablation) return ablation();
     std::vector<Column> out;
     for (const std::string& name : options.controllers) {
         if (name == sim::kTcpBbr) {
@@ -108,6 +112,7 @@ std::vector<Column> columns(const Options& options) {
         out.push_back(
             {name, [name](const CongestionOptions& with) { return make_congestion_controller(name, with).value(); }});
     }
+    for (const std::string& names : options.without) out.push_back(udtx_without(names));
     return out;
 }
 
@@ -268,6 +273,9 @@ void print_drawn(const Sheet& sheet) {
 }
 
 void run(Options options) {
+    if (options.ablation) options.controllers = {"udtx"};
+    if (options.ablation && options.without.empty())
+        options.without.assign(congestion::kUdtxParts.begin(), congestion::kUdtxParts.end());
     if (options.controllers.empty()) {
         options.controllers = {"udtx"};
         if (!options.drawn.empty())
@@ -298,7 +306,9 @@ int main(int argc, char** argv) {
             "What controllers give in named scenarios, in virtual time: the median of some seeds, least and most");
         app.add_option("--controllers", options.controllers,
                        "A column for each (default: udtx; with --drawn: udtx tcp-bbr bbr cubic)");
-        app.add_flag("--ablation", options.ablation, "What changes without each part of udtx: a Markdown table");
+        app.add_flag("--ablation", options.ablation,
+                     "What changes without each part of udtx, or each set of --without: a Markdown table");
+        app.add_option("--without", options.without, "A column for each: udtx without these parts, joined by commas");
         app.add_option("--drawn", options.drawn,
                        "Links of this file, one a line: Mbit/s, RTT ms, loss %, queue BDP, jitter ms")
             ->check(CLI::ExistingPath);
