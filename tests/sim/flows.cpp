@@ -240,10 +240,15 @@ void FlowRig::sample() {
     const LinkCounters& line = bottleneck_->counters();
     RigSample s;
     s.queue_bytes = bottleneck_->queued_bytes(events_.now());
+    s.queue_delay = bottleneck_->queue_delay(events_.now());
     s.line_bits = 8 * (line.delivered_bytes + line.delivered * bottleneck_->params().overhead);
     s.offered = line.sent - line.dropped_loss - line.dropped_mtu;
     s.dropped = line.dropped_queue;
     for (std::size_t i = 0; i < flows_.size(); ++i) s.flows.push_back(flow_sample(i));
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+        const Flow& flow = *flows_[i];
+        if (flow.tcp && flow.spec.bytes > 0 && s.flows[i].received >= flow.spec.bytes) flow.tcp->stop();
+    }
     samples_.push_back(std::move(s));
 }
 
@@ -304,6 +309,8 @@ Rate FlowRig::goodput(Duration from, Duration to) const {
 
 double FlowRig::utilisation(Duration from, Duration to) const {
     const auto bits = static_cast<double>(sample_at(to).line_bits - sample_at(from).line_bits);
+    const std::vector<RateStep>& rates = bottleneck_->params().rates;
+    if (!rates.empty()) return bits / (8.0 * static_cast<double>(bytes_between(rates, from, to)));
     return bits / (static_cast<double>(setup_.bits_per_second) * to_seconds(to - from));
 }
 
@@ -329,9 +336,7 @@ double FlowRig::jain(Duration from, Duration to) const {
 
 QueueDelay FlowRig::queue_delay(Duration from, Duration to) const {
     std::vector<double> seconds;
-    for (Duration t = from; t < to; t += kSample)
-        seconds.push_back(static_cast<double>(sample_at(t).queue_bytes) * 8.0 /
-                          static_cast<double>(bottleneck_->params().bits_per_second));
+    for (Duration t = from; t < to; t += kSample) seconds.push_back(to_seconds(sample_at(t).queue_delay));
     if (seconds.empty()) return {};
     std::sort(seconds.begin(), seconds.end());
     double sum = 0.0;
@@ -356,7 +361,13 @@ double FlowRig::drops(Duration from, Duration to) const {
 }
 
 std::optional<Duration> FlowRig::completed(std::size_t flow) const {
-    if (!flows_.at(flow)->sender) return std::nullopt;
+    if (const FlowSpec& spec = flows_.at(flow)->spec; flows_[flow]->tcp && spec.bytes > 0) {
+        const auto done =
+            std::ranges::find_if(samples_, [&](const RigSample& s) { return s.flows[flow].received >= spec.bytes; });
+        if (done == samples_.end()) return std::nullopt;
+        return kSample * (done - samples_.begin()) - spec.start + spec.rtt / 2;
+    }
+    if (!flows_[flow]->sender) return std::nullopt;
     const auto at = flows_[flow]->sender->delivered_at();
     if (!at) return std::nullopt;
     return *at - kStart - flows_[flow]->spec.start;

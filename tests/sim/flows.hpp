@@ -91,6 +91,7 @@ struct FlowSample {
 
 struct RigSample {
     std::uint64_t queue_bytes = 0;
+    Duration queue_delay{};
     std::uint64_t line_bits = 0;  ///< bits that passed the bottleneck, headers included
     std::uint64_t offered = 0;    ///< packets that reached the queue; random losses happen before it
     std::uint64_t dropped = 0;    ///< offered packets that did not fit
@@ -149,7 +150,8 @@ class FlowRig {
     [[nodiscard]] double loss(std::size_t flow, Duration from, Duration to) const;
     /// Packets dropped by the full queue, as a part of those that reached it.
     [[nodiscard]] double drops(Duration from, Duration to) const;
-    /// Time from a flow's start until its last byte was acknowledged. Only for a flow with a size.
+    /// Time from a flow's start until its last byte was acknowledged. Only for a flow with a size. A TCP flow's time is
+    /// that of a sample.
     [[nodiscard]] std::optional<Duration> completed(std::size_t flow) const;
 
     [[nodiscard]] const std::vector<RigSample>& samples() const noexcept { return samples_; }

@@ -1,6 +1,8 @@
 #include "sim/link.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <stdexcept>
 
 namespace udtx::sim {
 namespace {
@@ -20,10 +22,54 @@ std::uint64_t bytes_in(Duration d, std::uint64_t bits_per_second) noexcept {
     return us * (bits_per_second / 8U) / 1'000'000U;
 }
 
+/// Bits that the link sends in `d`. Whole seconds are apart, as nanoseconds x bits/s would overflow 64 bits.
+std::uint64_t bits_in(Duration d, std::uint64_t bits_per_second) noexcept {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    const auto ns = static_cast<std::uint64_t>(std::max<std::int64_t>(d.count(), 0));
+    return ns / kSecond * bits_per_second + ns % kSecond * bits_per_second / kSecond;
+}
+
+std::vector<RateStep>::const_iterator step_at(const std::vector<RateStep>& rates, Duration time) {
+    const auto next = std::ranges::upper_bound(rates, time, {}, &RateStep::from);
+    if (next == rates.begin()) throw std::logic_error("no rate is given for the start");
+    return std::prev(next);
+}
+
 }  // namespace
 
-std::uint64_t Link::queued_bytes(Instant now) const noexcept {
+std::uint64_t bytes_between(const std::vector<RateStep>& rates, Duration from, Duration to) {
+    std::uint64_t bits = 0;
+    for (auto step = step_at(rates, from); step != rates.end() && step->from < to; ++step) {
+        const Duration end = std::next(step) == rates.end() ? to : std::min(to, std::next(step)->from);
+        bits += bits_in(end - std::max(from, step->from), step->bits_per_second);
+    }
+    return bits / 8U;
+}
+
+Duration sent_at(const std::vector<RateStep>& rates, Duration from, std::uint64_t bytes) {
+    std::uint64_t bits = bytes * 8U;
+    for (auto step = step_at(rates, from);; from = step->from) {
+        const auto next = std::next(step);
+        if (step->bits_per_second > 0) {
+            const Duration end =
+                from + Duration(static_cast<std::int64_t>(bits * 1'000'000'000ULL / step->bits_per_second));
+            if (next == rates.end() || end <= next->from) return end;
+            bits -= bits_in(next->from - from, step->bits_per_second);
+        } else if (next == rates.end()) {
+            throw std::logic_error("the last rate of a link is 0");
+        }
+        step = next;
+    }
+}
+
+Instant Link::sent_by(Instant from, std::uint64_t bytes) const {
+    if (params_.rates.empty()) return from + line_time(bytes, params_.bits_per_second);
+    return kStart + sent_at(params_.rates, from - kStart, bytes);
+}
+
+std::uint64_t Link::queued_bytes(Instant now) const {
     if (busy_until_ <= now) return 0;
+    if (!params_.rates.empty()) return bytes_between(params_.rates, now - kStart, busy_until_ - kStart);
     return bytes_in(busy_until_ - now, params_.bits_per_second);
 }
 
@@ -67,8 +113,8 @@ void Link::count_drop(Fate fate) noexcept {
     }
 }
 
-// The queue drains linearly between arrivals, so its integral is a sum of triangles and trapezia.
-void Link::integrate_queue(Instant now) noexcept {
+// At one rate the queue drains linearly between arrivals, so its integral is a sum of triangles and trapezia.
+void Link::integrate_queue(Instant now) {
     const Instant empty_at = std::clamp(busy_until_, integrated_to_, now);
     const double at_start = static_cast<double>(queued_bytes(integrated_to_));
     const double at_end = static_cast<double>(queued_bytes(empty_at));
@@ -88,18 +134,18 @@ void Link::send(Instant now, PacketPtr packet) {
     }
     const std::uint64_t on_line = bytes + params_.overhead;
     const std::uint64_t waiting = queued_bytes(now);
-    if (params_.bits_per_second != 0 && waiting > 0 && waiting + on_line > params_.queue_bytes) {
+    if (limited() && waiting > 0 && waiting + on_line > params_.queue_bytes) {
         ++counters_.dropped_queue;
         pool_.give_back(std::move(packet));
         return;
     }
     integrate_queue(now);
-    busy_until_ = std::max(busy_until_, now) + line_time(on_line, params_.bits_per_second);
+    busy_until_ = sent_by(std::max(busy_until_, now), on_line);
     counters_.max_queue = std::max(counters_.max_queue, queued_bytes(now));
     last_departure_ = std::max(last_departure_, busy_until_);
 
     Instant arrival = last_departure_ + params_.delay;
-    if (params_.jitter > Duration::zero()) {
+    if (params_.jitter > Duration::zero() || params_.jitter_law) {
         arrival += draw_jitter(now);
         arrival = last_arrival_ = std::max(last_arrival_, arrival);
     }
@@ -122,7 +168,8 @@ void Link::send(Instant now, PacketPtr packet) {
 Duration Link::draw_jitter(Instant now) {
     if (now < held_until_) return held_up_;
     const auto limit = static_cast<std::uint64_t>(params_.jitter.count()) + 1;
-    held_up_ = Duration(static_cast<Duration::rep>(prng_.below(limit)));
+    held_up_ =
+        params_.jitter_law ? params_.jitter_law(prng_) : Duration(static_cast<Duration::rep>(prng_.below(limit)));
     held_until_ = now + params_.jitter_hold;
     return held_up_;
 }
@@ -180,7 +227,7 @@ void Link::change(const std::function<void(LinkParams&)>& edit) {
     integrate_queue(now);
     const std::uint64_t waiting = queued_bytes(now);
     edit(params_);
-    busy_until_ = now + line_time(waiting, params_.bits_per_second);
+    busy_until_ = sent_by(now, waiting);
 }
 
 }  // namespace udtx::sim

@@ -5,6 +5,7 @@
 // duplication.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,23 +28,40 @@ struct Blackout {
     Duration period{};
 };
 
+/// The rate from `from` after the start on, until the next step.
+struct RateStep {
+    Duration from{};
+    std::uint64_t bits_per_second = 0;  ///< 0: the link is suspended and packets wait
+};
+
+/// Bytes that a link with these rates can send in [from, to).
+[[nodiscard]] std::uint64_t bytes_between(const std::vector<RateStep>& rates, Duration from, Duration to);
+/// Time at which a link with these rates has sent `bytes`, if it begins at `from`. Throws if it never has.
+[[nodiscard]] Duration sent_at(const std::vector<RateStep>& rates, Duration from, std::uint64_t bytes);
+
 /// Two-state burst loss (Gilbert 1960, Elliott 1963). The state is drawn per packet.
 struct BurstLoss {
     double enter = 0.0;  ///< probability per packet to go from good to bad; 0 turns the model off
     double leave = 1.0;  ///< from bad to good; mean burst length = 1 / leave
     double loss_in_bad = 1.0;
     double loss_in_good = 0.0;
+
+    [[nodiscard]] double mean() const noexcept {
+        return enter > 0.0 ? (enter * loss_in_bad + leave * loss_in_good) / (enter + leave) : 0.0;
+    }
 };
 
 struct LinkParams {
     std::uint64_t bits_per_second = 100'000'000;  ///< 0: infinitely fast
+    std::vector<RateStep> rates{};                ///< instead of bits_per_second when not empty; the first from zero on
     Duration delay = std::chrono::milliseconds(10);
     std::uint64_t queue_bytes = 1'000'000;  ///< limit of the waiting bytes, headers included; the rest is dropped
     std::uint32_t overhead = 28;            ///< bytes of link time per datagram besides its payload (IPv4 + UDP)
     std::uint32_t mtu = 1472;               ///< UDP payload; larger datagrams are dropped without a report
     double loss = 0.0;
     BurstLoss burst{};
-    Duration jitter{};       ///< extra delay, uniform in [0, jitter]; packets keep their order
+    Duration jitter{};                            ///< extra delay, uniform in [0, jitter]; packets keep their order
+    std::function<Duration(Prng&)> jitter_law{};  ///< draws the extra delay instead of the uniform law
     Duration jitter_hold{};  ///< time for which a drawn jitter stays the same; zero: each packet draws its own
     double reorder = 0.0;    ///< probability of an extra delay ...
     Duration reorder_by{};   ///< ... uniform in (0, reorder_by]
@@ -96,10 +114,16 @@ class Link final : EventSink {
     [[nodiscard]] const LinkParams& params() const noexcept { return params_; }
     [[nodiscard]] const LinkCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] std::uint64_t queued_bytes(Instant now) const noexcept;
+    [[nodiscard]] std::uint64_t queued_bytes(Instant now) const;
+    /// Time that a packet of no length waits in the queue.
+    [[nodiscard]] Duration queue_delay(Instant now) const noexcept {
+        return std::max(busy_until_ - now, Duration::zero());
+    }
 
   private:
     enum class Fate { pass, blackout, mtu, loss, burst };
+    [[nodiscard]] bool limited() const noexcept { return params_.bits_per_second != 0 || !params_.rates.empty(); }
+    [[nodiscard]] Instant sent_by(Instant from, std::uint64_t bytes) const;
     [[nodiscard]] bool dark(Instant now) const noexcept;
     [[nodiscard]] Fate fate(Instant now, std::size_t bytes);
     void count_drop(Fate fate) noexcept;
@@ -108,7 +132,7 @@ class Link final : EventSink {
     void put_in_flight(Instant arrival, PacketPtr packet);
     void schedule_first();
     [[nodiscard]] PacketPtr take_due(std::uint64_t tag);
-    void integrate_queue(Instant now) noexcept;
+    void integrate_queue(Instant now);
     void on_due(Instant now, std::uint64_t tag) override;
 
     std::string name_;

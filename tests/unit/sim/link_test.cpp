@@ -191,3 +191,46 @@ TEST_CASE("link: a change of rate holds for what waits as later packets see it")
     REQUIRE(b.arrivals.size() == 5);
     CHECK(b.arrivals[4].at == 60ms);  // 5000 bytes at 10 us each, then 10 ms
 }
+
+TEST_CASE("link: a trace of rates serves what waits at the rates of its time, and a rate of 0 suspends the link") {
+    const std::vector<RateStep> rates{{0ms, 8'000'000}, {1ms, 0}, {5ms, 800'000}, {25ms, 80'000'000}};
+    LinkParams p = plain();
+    p.rates = rates;
+    p.queue_bytes = 6000;
+    Bench b(p);
+    b.send(1000, 8);
+    CHECK(b.link.counters().dropped_queue == 2);
+    CHECK(b.link.queued_bytes(b.events.now()) == 6000);
+    CHECK(b.link.queue_delay(b.events.now()) == 25ms + 300us);
+    b.events.run_until(kStart + 6ms);
+    CHECK(b.link.queued_bytes(b.events.now()) == 4900);
+    b.run();
+    REQUIRE(b.arrivals.size() == 6);
+    CHECK(b.arrivals[0].at == 11ms);
+    CHECK(b.arrivals[1].at == 25ms);  // 10 ms on the line from 5 ms on, and 10 ms of delay
+    CHECK(b.arrivals[2].at == 35ms);
+    CHECK(b.arrivals[3].at == 35ms + 100us);
+    CHECK(b.arrivals[5].at == 35ms + 300us);
+    CHECK(bytes_between(rates, 500us, 7ms) == 700);
+    CHECK(bytes_between(rates, 30ms, 1030ms) == 10'000'000);
+    CHECK(sent_at(rates, 2ms, 100) == 6ms);
+    CHECK_THROWS_AS(sent_at({{0ms, 8000}, {1ms, 0}}, 0ms, 10), std::logic_error);
+}
+
+TEST_CASE("link: a law of the jitter replaces the uniform one and keeps the order") {
+    LinkParams p = plain();
+    bool late = true;
+    p.jitter_law = [&](Prng&) { return std::exchange(late, false) ? udtx::Duration(8ms) : udtx::Duration::zero(); };
+    Bench b(p);
+    b.send(1000, 3);
+    b.run();
+    REQUIRE(b.arrivals.size() == 3);
+    CHECK(b.arrivals[0].at == 19ms);
+    CHECK(b.arrivals[1].at == 19ms);  // waits for the first
+    CHECK(b.arrivals[2].at == 19ms);
+}
+
+TEST_CASE("link: the mean of burst losses is that of the chain") {
+    CHECK(BurstLoss{}.mean() == 0.0);
+    CHECK(BurstLoss{.enter = 0.01, .leave = 0.09, .loss_in_bad = 0.5}.mean() == Approx(0.05));
+}
