@@ -11,6 +11,7 @@
 
 #include "common/units.hpp"
 #include "sim/flows.hpp"
+#include "sim/wireless.hpp"
 
 namespace {
 
@@ -31,6 +32,7 @@ struct Options {
     std::vector<std::string> flows{"udt"};
     std::string cross;
     std::vector<std::string> changes;
+    std::string line;
     std::string access;
     double seconds = 30.0;
     double from = 5.0;
@@ -97,6 +99,20 @@ CrossTraffic parse_cross(const std::string& text) {
     return cross;
 }
 
+/// name[:jitter ms[:hold ms]]
+std::optional<WirelessLine> wireless(const Options& options) {
+    if (options.line.empty()) return std::nullopt;
+    const std::vector<std::string> parts = split(options.line);
+    if (parts.empty() || parts.size() > 3 || (parts[0] != "starlink" && parts[0] != "5g"))
+        throw std::runtime_error("--line: '" + options.line + "' is not starlink or 5g[:jitter[:hold]]");
+    WirelessLine line = (parts[0] == "5g" ? millimetre_wave : starlink)(options.seed, from_seconds(options.seconds));
+    if (parts.size() == 1) return line;
+    line.jitter_law = nullptr;
+    line.jitter = from_seconds(number(options.line, parts[1]) * 1e-3);
+    line.jitter_hold = parts.size() > 2 ? from_seconds(number(options.line, parts[2]) * 1e-3) : Duration::zero();
+    return line;
+}
+
 FlowRigSetup make_setup(const Options& options) {
     FlowRigSetup setup;
     setup.name = "flows";
@@ -118,28 +134,38 @@ FlowRigSetup make_setup(const Options& options) {
     setup.back.loss = options.back_loss_percent / 100.0;
     if (!options.cross.empty()) setup.cross = parse_cross(options.cross);
     if (!options.access.empty()) setup.access_bits_per_second = bits(options.access);
+    if (const auto line = wireless(options)) {
+        FlowRigSetup changed = line->setup(options.seed);
+        changed.flows = setup.flows;
+        changed.shared_key = setup.shared_key;
+        return changed;
+    }
     return setup;
 }
 
-void write_csv(const FlowRig& rig, const Options& options) {
+void write_csv(FlowRig& rig, const Options& options) {
+    const std::vector<RateStep>& rates = rig.bottleneck().params().rates;
     std::ofstream out(options.csv);
     out << "time_s,queue_ms";
     for (std::size_t i = 0; i < rig.flow_count(); ++i)
         for (const char* column : {"goodput_mbps", "pacing_mbps", "window_kb", "mtr_mbps", "cd", "srtt_ms", "lost"})
             out << ',' << rig.setup().flows[i].cc << i << '_' << column;
-    out << '\n';
+    out << (rates.empty() ? "\n" : ",line_mbps\n");
     const Duration step = std::max(from_seconds(options.step) / FlowRig::kSample * FlowRig::kSample, FlowRig::kSample);
     for (Duration t = step; t <= rig.elapsed(); t += step) {
         const RigSample& now = rig.samples().at(static_cast<std::size_t>(t / FlowRig::kSample));
         const RigSample& before = rig.samples().at(static_cast<std::size_t>((t - step) / FlowRig::kSample));
         out << to_seconds(t) << ','
-            << static_cast<double>(now.queue_bytes) * 8e3 / static_cast<double>(rig.setup().bits_per_second);
+            << (rates.empty()
+                    ? static_cast<double>(now.queue_bytes) * 8e3 / static_cast<double>(rig.setup().bits_per_second)
+                    : to_seconds(now.queue_delay) * 1e3);
         for (std::size_t i = 0; i < rig.flow_count(); ++i) {
             const FlowSample& f = now.flows[i];
             out << ',' << rig.goodput(i, t - step, t).bps() / 1e6 << ',' << f.pacing_bps / 1e6 << ','
                 << static_cast<double>(f.window) / 1e3 << ',' << f.mtr_bps / 1e6 << ',' << f.congestion_degree << ','
                 << to_seconds(f.smoothed_rtt) * 1e3 << ',' << f.lost_packets - before.flows[i].lost_packets;
         }
+        if (!rates.empty()) out << ',' << Rate::from_bytes(bytes_between(rates, t - step, t), step).bps() / 1e6;
         out << '\n';
     }
     if (!out.flush()) throw std::runtime_error("cannot write " + options.csv);
@@ -177,6 +203,7 @@ void print_return_line(FlowRig& rig) {
 void run(const Options& options) {
     check(options);
     FlowRig rig(make_setup(options));
+    if (const auto line = wireless(options)) line->attach(rig);
     for (const std::string& change : options.changes) {
         const std::vector<std::string> parts = split(change);
         if (parts.size() != 2) throw std::runtime_error("--change: '" + change + "' is not s:rate");
@@ -217,6 +244,9 @@ int main(int argc, char** argv) {
         app.add_option("--cross", options.cross,
                        "On/off cross traffic, rate[:from s[:on s[:off s]]]: from 5 s, 2 s on, 1 s off");
         app.add_option("--change", options.changes, "s:rate, the link has this rate from then on");
+        app.add_option("--line", options.line,
+                       "A line that changes by itself, by the seed, instead of the link above: starlink or 5g, and "
+                       "with other jitter: 5g:jitter ms:ms for which each draw holds");
         app.add_option("--access", options.access, "Rate of each sender's link to the bottleneck; default: infinite");
         app.add_option("--seconds", options.seconds, "Length of the run, s")->capture_default_str();
         app.add_flag("--shared-key", options.shared_key,
