@@ -43,12 +43,6 @@ FlowRigSetup setup(const Line& line, std::uint64_t seed) {
     return out;
 }
 
-FlowSpec own(const Maker& maker, Duration start = {}, Duration rtt = {}) {
-    FlowSpec flow{.cc = "udtx", .start = start, .rtt = rtt};
-    flow.config.congestion_factory = maker;
-    return flow;
-}
-
 /// Goodput of all flows over the goodput that the link could carry.
 double goodput(const FlowRig& rig, const Line& line, Duration from, Duration to) {
     return rig.goodput(from, to).bps() / (kPayload * line.mbps * 1e6 * (1.0 - line.loss));
@@ -68,7 +62,7 @@ struct One {
 Run one(const One& what) {
     return [what](const Maker& maker, std::uint64_t seed) {
         FlowRigSetup made = setup(what.line, seed);
-        made.flows = {own(maker)};
+        made.flows = {under_test(maker)};
         if (what.prepare) what.prepare(made);
         FlowRig rig(made);
         if (what.script) what.script(rig);
@@ -100,7 +94,8 @@ Run queue_alone(const Line& line, Duration from, Duration to) {
 Run joins(const Line& line, std::size_t n, Duration apart, Duration after, Duration length) {
     return [=](const Maker& maker, std::uint64_t seed) {
         FlowRigSetup made = setup(line, seed);
-        for (std::size_t i = 0; i < n; ++i) made.flows.push_back(own(maker, apart * static_cast<std::int64_t>(i)));
+        for (std::size_t i = 0; i < n; ++i)
+            made.flows.push_back(under_test(maker, apart * static_cast<std::int64_t>(i)));
         FlowRig rig(made);
         const Duration from = apart * static_cast<std::int64_t>(n - 1) + after;
         rig.run_for(from + length);
@@ -113,7 +108,7 @@ Run beside(const Line& line, const char* controller, bool first) {
     return [=](const Maker& maker, std::uint64_t seed) {
         FlowRigSetup made = setup(line, seed);
         const FlowSpec other{.cc = controller, .start = first ? Duration(2s) : Duration::zero()};
-        made.flows = {own(maker, first ? Duration::zero() : Duration(5s)), other};
+        made.flows = {under_test(maker, first ? Duration::zero() : Duration(5s)), other};
         FlowRig rig(made);
         rig.run_for(60s);
         const double share = rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps();
@@ -241,7 +236,7 @@ Run short_file() {
 
 double rtt_mix(const Maker& maker, std::uint64_t seed) {
     FlowRigSetup made = setup({.rtt = 20ms, .queue = 8.0}, seed);
-    made.flows = {own(maker), own(maker, 1s, 200ms), own(maker, 2s, 60ms)};
+    made.flows = {under_test(maker), under_test(maker, 1s, 200ms), under_test(maker, 2s, 60ms)};
     FlowRig rig(made);
     rig.run_for(35s);
     return rig.jain(15s, 35s);
@@ -251,7 +246,7 @@ double rtt_mix(const Maker& maker, std::uint64_t seed) {
 /// most 1.
 double cubic_among(const Maker& maker, std::uint64_t seed) {
     FlowRigSetup made = setup({}, seed);
-    made.flows = {{.cc = "cubic"}, own(maker, 1s), own(maker, 2s), own(maker, 4s)};
+    made.flows = {{.cc = "cubic"}, under_test(maker, 1s), under_test(maker, 2s), under_test(maker, 4s)};
     FlowRig rig(made);
     rig.run_for(60s);
     return std::min(1.0, 4.0 * rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps());
@@ -260,7 +255,7 @@ double cubic_among(const Maker& maker, std::uint64_t seed) {
 /// Ten flows run for 15 minutes. The number combines Jain's index and the queueing delay of the last 5 minutes.
 double ten_for_long(const Maker& maker, std::uint64_t seed) {
     FlowRigSetup made = setup({.mbps = 50, .rtt = 20ms, .queue = 8.0}, seed);
-    for (int i = 0; i < 10; ++i) made.flows.push_back(own(maker, i * 300ms));
+    for (int i = 0; i < 10; ++i) made.flows.push_back(under_test(maker, i * 300ms));
     FlowRig rig(made);
     rig.run_for(900s);
     const double queue = to_seconds(rig.queue_delay(600s, 900s).mean);
@@ -269,7 +264,7 @@ double ten_for_long(const Maker& maker, std::uint64_t seed) {
 
 std::vector<Cell> make() {
     const Line usual;
-    return {
+    std::vector<Cell> all{
         {"alone", "100 Mbit/s, 100 ms, 1 BDP (so where nothing else is said), first 12 s", alone(usual, 0s, 12s)},
         {"alone-queue", "the same: 105 ms / (105 ms + its queue)", queue_alone(usual, 4s, 15s)},
         {"alone-deep", "100 Mbit/s, 50 ms, 8 BDP, 100 to 150 s, queue",
@@ -321,9 +316,18 @@ std::vector<Cell> make() {
         {"bbr-short", "beside TCP's BBR, 20 Mbit/s, 40 ms, first", beside({.mbps = 20, .rtt = 40ms}, kTcpBbr, false)},
         {"cubic-among", "CUBIC's share beside three", cubic_among},
     };
+    for (const std::vector<Cell>& more : {wireless_cells(), c4_cells()})
+        all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 }  // namespace
+
+sim::FlowSpec under_test(const Maker& maker, Duration start, Duration rtt) {
+    sim::FlowSpec flow{.cc = maker ? "udtx" : sim::kTcpBbr, .start = start, .rtt = rtt};
+    flow.config.congestion_factory = maker;
+    return flow;
+}
 
 const std::vector<Cell>& cells() {
     static const std::vector<Cell> all = make();

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "udtx/congestion.hpp"
+#include "sim/flows.hpp"
 
 namespace udtx::bench {
 
-/// Makes the controller under test. Null: a TCP flow with the kernel's BBR, only on drawn links.
+/// Makes the controller under test. Null: a TCP flow with the kernel's BBR.
 using Maker = CongestionFactory;
 
 /// Part of a full link's bytes that are stream bytes.
@@ -28,6 +28,14 @@ struct Cell {
     /// Runs the scenario and returns its number. A larger number is better.
     std::function<double(const Maker& maker, std::uint64_t seed)> run;
 };
+
+/// A flow with the controller under test.
+[[nodiscard]] sim::FlowSpec under_test(const Maker& maker, Duration start = {}, Duration rtt = {});
+
+/// One flow over lines whose rate, delay and loss change by themselves.
+[[nodiscard]] std::vector<Cell> wireless_cells();
+/// The downloads of draft-huitema-ccwg-c4-test.
+[[nodiscard]] std::vector<Cell> c4_cells();
 
 /// All scenarios.
 [[nodiscard]] const std::vector<Cell>& cells();

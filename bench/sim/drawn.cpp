@@ -52,9 +52,7 @@ Figure run_line(const DrawnLine& line, const Maker& maker, std::uint64_t seed) {
     setup.queue_bdp = line.queue_bdp;
     setup.jitter = from_seconds(line.jitter_ms * 1e-3);
     setup.shared_key = true;
-    sim::FlowSpec flow{.cc = maker ? "udtx" : sim::kTcpBbr};
-    flow.config.congestion_factory = maker;
-    setup.flows = {flow};
+    setup.flows = {under_test(maker)};
     sim::FlowRig rig(setup);
     rig.run_for(kTo);
     const double could = kPayload * line.mbps * 1e6 * (1.0 - setup.loss);
