@@ -32,6 +32,7 @@ struct Options {
     std::vector<std::string> flows{"udt"};
     std::string cross;
     std::vector<std::string> changes;
+    std::vector<std::string> rates;
     std::string line;
     std::string access;
     double seconds = 30.0;
@@ -97,6 +98,21 @@ CrossTraffic parse_cross(const std::string& text) {
     if (parts.size() > 3) cross.off = from_seconds(number(text, parts[3]));
     if (cross.on <= Duration::zero()) throw std::runtime_error("--cross: the time on is zero in '" + text + "'");
     return cross;
+}
+
+/// s:rate for each
+std::vector<RateStep> trace(const Options& options) {
+    std::vector<RateStep> steps;
+    for (const std::string& text : options.rates) {
+        const std::vector<std::string> parts = split(text);
+        if (parts.size() != 2) throw std::runtime_error("--rates: '" + text + "' is not s:rate");
+        steps.push_back({from_seconds(number(text, parts[0])), parts[1] == "0" ? 0 : bits(parts[1])});
+        if (steps.size() == 1 ? steps[0].from != Duration::zero() : steps.back().from <= steps.rbegin()[1].from)
+            throw std::runtime_error("--rates: the times must begin with 0 and grow");
+    }
+    if (!steps.empty() && steps.back().bits_per_second == 0)
+        throw std::runtime_error("--rates: the last rate must not be 0");
+    return steps;
 }
 
 /// name[:jitter ms[:hold ms]]
@@ -203,6 +219,7 @@ void print_return_line(FlowRig& rig) {
 void run(const Options& options) {
     check(options);
     FlowRig rig(make_setup(options));
+    rig.bottleneck().change([&](LinkParams& p) { p.rates = trace(options); });
     if (const auto line = wireless(options)) line->attach(rig);
     for (const std::string& change : options.changes) {
         const std::vector<std::string> parts = split(change);
@@ -244,6 +261,9 @@ int main(int argc, char** argv) {
         app.add_option("--cross", options.cross,
                        "On/off cross traffic, rate[:from s[:on s[:off s]]]: from 5 s, 2 s on, 1 s off");
         app.add_option("--change", options.changes, "s:rate, the link has this rate from then on");
+        app.add_option("--rates", options.rates,
+                       "s:rate, a trace of the rate from 0 s on; packets in the queue wait while it is 0. --rate still "
+                       "gives the queue of --queue-bdp");
         app.add_option("--line", options.line,
                        "A line that changes by itself, by the seed, instead of the link above: starlink or 5g, and "
                        "with other jitter: 5g:jitter ms:ms for which each draw holds");

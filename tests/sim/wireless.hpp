@@ -43,9 +43,9 @@ struct WirelessLine {
 /// A 5G downlink on millimetre waves: 3 to 400 Mbit/s, a deep buffer, retransmissions below IP.
 [[nodiscard]] WirelessLine millimetre_wave(std::uint64_t seed, Duration length);
 
-/// Extra delay of a Wi-Fi hop with collisions, with this mean (draft-huitema-ccwg-c4-test, "Handling of High Jitter
-/// Environments"): a Poisson number of deferrals of 1 ms with mean 1, and for a part of the draws a Poisson number of
-/// retransmissions of 7.5 ms with mean 12.
+/// Extra delay of a Wi-Fi hop with collisions, with this mean: draft-huitema-ccwg-c4-test, "Handling of High Jitter
+/// Environments". It is a Poisson number of deferrals of 1 ms with mean 1, and for a part of the draws a Poisson number
+/// of retransmissions of 7.5 ms with mean 12.
 [[nodiscard]] std::function<Duration(Prng&)> wifi_jitter(Duration mean);
 
 }  // namespace udtx::sim

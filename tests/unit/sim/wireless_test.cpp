@@ -16,7 +16,7 @@ std::uint64_t rate_at(const WirelessLine& line, Duration time) {
     return std::prev(std::ranges::upper_bound(line.rates, time, {}, &RateStep::from))->bits_per_second;
 }
 
-/// The steps come in order, none lies outside of [low, high] except suspensions, and the last is none.
+/// The steps come in order. Each is a suspension or lies in [low, high], and the line does not end suspended.
 void check_rates(const WirelessLine& line, double low, double high) {
     REQUIRE(line.rates.front().from == Duration::zero());
     CHECK(std::ranges::is_sorted(line.rates, std::ranges::less_equal{}, &RateStep::from));
