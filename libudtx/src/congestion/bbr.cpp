@@ -22,6 +22,7 @@ BbrSample BbrModel::take(const CongestionFeedback& feedback) {
     delivered_ += feedback.acked_bytes;
     BbrSample sample{.now = feedback.now,
                      .newly_acked = feedback.acked_bytes,
+                     .in_flight_before = feedback.in_flight_before,
                      .in_flight = feedback.in_flight_after,
                      .application_limited = feedback.application_limited};
     if (feedback.delivery) sample.delivery_rate = feedback.delivery->rate.bytes_per_second();
@@ -434,6 +435,7 @@ void Bbr::on_lost_packet(const CongestionFeedback& feedback, const CongestionLos
 }
 
 void Bbr::on_inflight_too_high(Instant now, double in_flight, bool application_limited) {
+    prev_probe_too_high_ = true;
     probe_samples_ = false;  // once per probe
     if (!application_limited) inflight_long_term_ = std::max(in_flight, BbrModel::kBeta * target_inflight());
     if (state_ == State::up) start_down(now);
@@ -441,7 +443,7 @@ void Bbr::on_inflight_too_high(Instant now, double in_flight, bool application_l
 
 // --- The long-term bound
 
-void Bbr::adapt_long_term(const BbrSample& sample) {
+bool Bbr::adapt_long_term(const BbrSample& sample) {
     if (model_.round_start()) {
         if (ack_phase_ == AckPhase::probe_starting) {
             ack_phase_ = AckPhase::probe_feedback;
@@ -449,13 +451,19 @@ void Bbr::adapt_long_term(const BbrSample& sample) {
             ack_phase_ = AckPhase::none;
             probe_samples_ = false;
             if (in_probe_bw() && !sample.application_limited) model_.advance_bandwidth_filter();
+            // Section 5.3.3.6: the long-term bound proved safe, so a full probe follows at once.
+            if (in_probe_bw() && prev_probe_cautious_ && !prev_probe_too_high_) {
+                start_refill();
+                return true;
+            }
         }
     }
     const auto in_flight = static_cast<double>(sample.in_flight_at_send);
-    if (static_cast<double>(sample.lost) > BbrModel::kLossThreshold * in_flight) return;
-    if (inflight_long_term_ == BbrModel::kUnlimited) return;
+    if (static_cast<double>(sample.lost) > BbrModel::kLossThreshold * in_flight) return false;
+    if (inflight_long_term_ == BbrModel::kUnlimited) return false;
     inflight_long_term_ = std::max(inflight_long_term_, in_flight);
     if (state_ == State::up) raise_long_term(sample);
+    return false;
 }
 
 // Each round in UP doubles the growth: 1, 2, 4 ... segments per round.
@@ -479,8 +487,7 @@ void Bbr::raise_long_term(const BbrSample& sample) {
 // --- The cycle
 
 void Bbr::update_probe_bw(const BbrSample& sample) {
-    if (!full_pipe_) return;
-    adapt_long_term(sample);
+    if (!full_pipe_ || adapt_long_term(sample)) return;
     switch (state_) {
         case State::down:
             if (time_to_probe(sample.now)) {
@@ -500,7 +507,10 @@ void Bbr::update_probe_bw(const BbrSample& sample) {
             }
             break;
         case State::up:
-            if (time_to_go_down(sample)) start_down(sample.now);
+            if (time_to_go_down(sample)) {
+                prev_probe_too_high_ = false;  // not yet: packets of this probe are still in flight
+                start_down(sample.now);
+            }
             break;
         case State::startup:
         case State::drain:
@@ -527,6 +537,7 @@ void Bbr::start_refill() {
     model_.reset_short_term();
     up_rounds_ = 0;
     up_acked_ = 0.0;
+    prev_probe_cautious_ = false;
     ack_phase_ = AckPhase::refilling;
     model_.start_round();
 }
@@ -551,7 +562,18 @@ bool Bbr::time_to_cruise(const BbrSample& sample) const {
     return in_flight <= inflight_with_headroom() && in_flight <= budget(model_.bdp(model_.max_bandwidth()));
 }
 
+// An ACK covers a SYN, so what was in flight before it counts. A window at the bound may end within a packet.
+bool Bbr::reaches_long_term(const BbrSample& sample) const noexcept {
+    return static_cast<double>(sample.in_flight_before) + segment_ > inflight_long_term_;
+}
+
 bool Bbr::time_to_go_down(const BbrSample& sample) {
+    // Section 5.3.3.6: a round at the bound risks a full queue all that time. After a probe with too many losses, the
+    // next one only reaches the bound.
+    if (prev_probe_too_high_ && reaches_long_term(sample)) {
+        prev_probe_cautious_ = true;
+        return true;
+    }
     if (window_limited() && window_ >= inflight_long_term_) {
         reset_full_pipe(sample.delivery_rate);
         return false;

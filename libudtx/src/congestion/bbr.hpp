@@ -58,7 +58,8 @@ struct BbrSample {
     std::uint64_t in_flight_at_send = 0;  ///< including that packet
     std::uint64_t lost = 0;               ///< since that packet left
     std::uint64_t newly_acked = 0;
-    std::uint64_t in_flight = 0;  ///< now
+    std::uint64_t in_flight_before = 0;  ///< before this feedback
+    std::uint64_t in_flight = 0;         ///< now
     bool application_limited = false;
 };
 
@@ -185,7 +186,8 @@ class Bbr final : public CongestionController {
     void on_losses(const CongestionFeedback& feedback);
     void on_lost_packet(const CongestionFeedback& feedback, const CongestionLost& lost, std::uint64_t lost_so_far);
     void update_probe_bw(const BbrSample& sample);
-    void adapt_long_term(const BbrSample& sample);
+    /// True if it started a probe.
+    bool adapt_long_term(const BbrSample& sample);
     void raise_long_term(const BbrSample& sample);
     void raise_slope();
     void on_inflight_too_high(Instant now, double in_flight, bool application_limited);
@@ -196,6 +198,7 @@ class Bbr final : public CongestionController {
     [[nodiscard]] bool time_to_probe(Instant now);
     [[nodiscard]] bool time_to_cruise(const BbrSample& sample) const;
     [[nodiscard]] bool time_to_go_down(const BbrSample& sample);
+    [[nodiscard]] bool reaches_long_term(const BbrSample& sample) const noexcept;
 
     [[nodiscard]] bool in_probe_bw() const noexcept;
     [[nodiscard]] bool probing() const noexcept;
@@ -225,7 +228,9 @@ class Bbr final : public CongestionController {
 
     double inflight_long_term_ = BbrModel::kUnlimited;
     AckPhase ack_phase_ = AckPhase::none;
-    bool probe_samples_ = false;  // ACKs of packets sent while probing arrive, so their losses count
+    bool probe_samples_ = false;        // ACKs of packets sent while probing arrive, so their losses count
+    bool prev_probe_too_high_ = false;  // the last UP lost more than the threshold
+    bool prev_probe_cautious_ = false;  // the last UP stopped as it reached the long-term bound
     Instant cycle_start_;
     Duration probe_wait_{};
     std::uint64_t rounds_at_probe_ = 0;

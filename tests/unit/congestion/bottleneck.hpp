@@ -29,6 +29,7 @@ class Bottleneck {
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
     [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+    [[nodiscard]] std::uint64_t lost_packets() const { return lost_packets_; }
 
     /// Calls `each` after each feedback, and stops early if it returns true.
     bool run(
@@ -94,6 +95,7 @@ class Bottleneck {
             packets_.pop_front();
             in_flight_ -= kBytes;
             if (p.lost) {
+                ++lost_packets_;
                 f.lost.push_back({p.number, kBytes, p.sent});
                 continue;
             }
@@ -114,7 +116,7 @@ class Bottleneck {
             if (interval >= rtt_)
                 f.delivery = DeliverySample{.rate = Rate::from_bytes(delivered_ - newest->delivered, interval),
                                             .interval = interval,
-                                            .application_limited = !sending_};
+                                            .application_limited = f.application_limited};
         }
         if (!newest && f.lost.empty()) return false;
         controller_.on_feedback(f);
@@ -135,6 +137,7 @@ class Bottleneck {
     std::uint64_t in_flight_ = 0;
     double credit_ = 0.0;
     std::uint64_t delivered_ = 0;
+    std::uint64_t lost_packets_ = 0;
     Instant delivered_time_ = now_;
     Instant first_sent_ = now_;
 };

@@ -117,6 +117,34 @@ TEST_CASE("bbr: losses of more than 2 % while probing end UP, bound the in-fligh
     CHECK(static_cast<double>(f.bbr.window()) <= 0.85 * f.bbr.inflight_long_term() + 1);
 }
 
+TEST_CASE("bbr: after a probe with losses the next one stops at the bound, and if it is safe a full one follows") {
+    Fixture f(50);
+    f.path.run(3s);
+    REQUIRE(f.until(State::up));
+    REQUIRE(f.until(State::down));
+    REQUIRE(f.bbr.inflight_long_term() < BbrModel::kUnlimited);
+
+    const bool safe = GENERATE(true, false);
+    REQUIRE(f.until(State::up));
+    const Instant up = f.path.now();
+    const std::uint64_t lost = f.path.lost_packets();
+    if (!safe) f.path.lose_every(10);
+    REQUIRE(f.until(State::down));
+    const Instant down = f.path.now();
+    CHECK(down - up <= 40ms);  // before the first acknowledgement of a packet of UP
+    REQUIRE(f.until(State::refill));
+    if (!safe) {
+        CHECK(f.path.now() - down > 1s);
+        return;
+    }
+    CHECK(f.path.now() - down < 200ms);  // without the wait of two seconds
+    CHECK(f.path.lost_packets() == lost);
+    REQUIRE(f.until(State::up));
+    const Instant again = f.path.now();
+    REQUIRE(f.until(State::down));
+    CHECK(f.path.now() - again > 60ms);
+}
+
 TEST_CASE("bbr: a burst of losses bounds the in-flight where it passed 2 %, not by its length") {
     Bbr bbr(CongestionOptions{.datagram_bytes = Bottleneck::kBytes});
     Bottleneck path(bbr, 2000, 50ms, 1000);  // BDP of 100 packets; an acknowledgement covers 20
