@@ -41,11 +41,12 @@ BbrSample BbrModel::take(const CongestionFeedback& feedback) {
     return sample;
 }
 
-void BbrModel::update(const BbrSample& sample, std::optional<Duration> rtt, bool probing, double window) {
+void BbrModel::update(const BbrSample& sample, std::optional<Duration> rtt, bool probing, double window,
+                      std::uint64_t aggregation_rounds) {
     update_round(sample);
     update_bandwidth(sample);
     update_bounds(sample, probing, window);
-    update_aggregation(sample, window);
+    update_aggregation(sample, window, aggregation_rounds);
     update_min_rtt(sample.now, rtt);
 }
 
@@ -113,7 +114,7 @@ void BbrModel::finish(const BbrSample& sample) {
 }
 
 // Section 5.5.9: bytes acknowledged at once beyond what the bandwidth explains; an ACK here covers a SYN.
-void BbrModel::update_aggregation(const BbrSample& sample, double window) {
+void BbrModel::update_aggregation(const BbrSample& sample, double window, std::uint64_t rounds) {
     double expected = aggregation_start_ ? bandwidth() * to_seconds(sample.now - *aggregation_start_) : 0.0;
     if (!aggregation_start_ || aggregated_ <= expected) {
         restart_aggregation(sample.now);
@@ -123,7 +124,7 @@ void BbrModel::update_aggregation(const BbrSample& sample, double window) {
     const double extra = std::min(aggregated_ - expected, window);
     while (!extra_acked_.empty() && extra_acked_.back().second <= extra) extra_acked_.pop_back();
     extra_acked_.emplace_back(rounds_, extra);
-    while (extra_acked_.front().first + kExtraAckedRounds < rounds_) extra_acked_.pop_front();
+    while (extra_acked_.front().first + rounds < rounds_) extra_acked_.pop_front();
 }
 
 void BbrModel::restart_aggregation(Instant now) noexcept {
@@ -156,6 +157,7 @@ constexpr double kPacingMargin = 0.99;  // section 5.6.2: slightly below the ban
 constexpr double kFullGrowth = 1.25;    // section 5.3.1.2
 constexpr int kFullRounds = 3;
 constexpr std::uint32_t kStartupLossRanges = 6;  // section 5.3.1.3
+constexpr std::uint64_t kDrainRounds = 3;        // section 5.3.2
 constexpr Duration kProbeRttTime = std::chrono::milliseconds(200);
 constexpr double kProbeRttGain = 0.5;
 constexpr double kBurstSeconds = 250e-6;  // burst of the pacer
@@ -234,7 +236,8 @@ void Bbr::on_feedback(const CongestionFeedback& feedback) {
     count_loss_ranges(feedback);
     on_losses(feedback);
     if (feedback.acked_packets == 0) return;
-    model_.update(sample, feedback.rtt_sample, probing(), window_);
+    model_.update(sample, feedback.rtt_sample, probing(), window_,
+                  full_pipe_ ? BbrModel::kAggregationRounds : BbrModel::kStartupAggregationRounds);
     if (model_.round_start()) {
         limited_last_round_ = limited_this_round_;
         limited_this_round_ = false;
@@ -256,8 +259,7 @@ void Bbr::advance_state(const BbrSample& sample) {
     check_full_pipe(sample);
     check_startup_loss(sample);
     if (state_ == State::startup && full_pipe_) enter_drain();
-    if (state_ == State::drain && static_cast<double>(sample.in_flight) <= budget(model_.bdp(model_.max_bandwidth())))
-        start_down(sample.now);
+    if (state_ == State::drain && drained(sample)) start_down(sample.now);
     update_probe_bw(sample);
     check_probe_rtt(sample);
 }
@@ -269,12 +271,11 @@ void Bbr::reset_full_pipe(double bandwidth) {
 }
 
 void Bbr::check_full_pipe(const BbrSample& sample) {
-    if (full_pipe_now_ || sample.application_limited) return;
-    if (sample.delivery_rate >= kFullGrowth * full_bandwidth_ && sample.delivery_rate > 0.0) {
+    if (full_pipe_now_ || !model_.round_start() || sample.application_limited) return;
+    if (sample.delivery_rate >= kFullGrowth * full_bandwidth_) {
         reset_full_pipe(sample.delivery_rate);
         return;
     }
-    if (!model_.round_start()) return;
     full_pipe_now_ = ++full_count_ >= kFullRounds;
     full_pipe_ = full_pipe_ || full_pipe_now_;
 }
@@ -293,7 +294,17 @@ void Bbr::check_startup_loss(const BbrSample& sample) {
 
 void Bbr::enter_startup() { state_ = State::startup; }
 
-void Bbr::enter_drain() { state_ = State::drain; }
+void Bbr::enter_drain() {
+    state_ = State::drain;
+    drain_round_ = model_.rounds();
+}
+
+// Other flows may have let Startup overestimate the bandwidth. Then the queue stays, and only the next probes, after
+// kDrainRounds, correct the estimate.
+bool Bbr::drained(const BbrSample& sample) const noexcept {
+    return static_cast<double>(sample.in_flight) <= budget(model_.bdp(model_.max_bandwidth())) ||
+           model_.rounds() > drain_round_ + kDrainRounds;
+}
 
 // --- ProbeRTT (section 5.3.4)
 

@@ -73,7 +73,8 @@ class BbrModel {
     static constexpr double kLossThreshold = 0.02;
     static constexpr Duration kMinRttWindow = std::chrono::seconds(10);
     static constexpr Duration kProbeRttInterval = std::chrono::seconds(5);
-    static constexpr std::uint64_t kExtraAckedRounds = 10;
+    static constexpr std::uint64_t kStartupAggregationRounds = 1;
+    static constexpr std::uint64_t kAggregationRounds = 10;
 
     /// `pacing` in bytes/s; `restrained`: by ProbeRTT.
     void on_sent(const CongestionSent& packet, double pacing, bool restrained);
@@ -82,7 +83,9 @@ class BbrModel {
     [[nodiscard]] BbrSample take(const CongestionFeedback& feedback);
     /// Updates rounds, bandwidth, minimum RTT and aggregation. `probing`: losses are expected and do not lower the
     /// bounds.
-    void update(const BbrSample& sample, std::optional<Duration> rtt, bool probing, double window);
+    /// `aggregation_rounds`: length of the window of extra_acked().
+    void update(const BbrSample& sample, std::optional<Duration> rtt, bool probing, double window,
+                std::uint64_t aggregation_rounds);
     void finish(const BbrSample& sample);
     void note_loss();
     [[nodiscard]] const BbrPacket* find(PacketNumber number) const { return packets_.find(number); }
@@ -112,7 +115,7 @@ class BbrModel {
     void update_round(const BbrSample& sample);
     void update_bandwidth(const BbrSample& sample);
     void update_bounds(const BbrSample& sample, bool probing, double window);
-    void update_aggregation(const BbrSample& sample, double window);
+    void update_aggregation(const BbrSample& sample, double window, std::uint64_t rounds);
     void update_min_rtt(Instant now, std::optional<Duration> rtt);
 
     BbrPackets packets_;
@@ -177,6 +180,7 @@ class Bbr final : public CongestionController {
     void reset_full_pipe(double bandwidth);
     void enter_startup();
     void enter_drain();
+    [[nodiscard]] bool drained(const BbrSample& sample) const noexcept;
     void check_probe_rtt(const BbrSample& sample);
     void hold_probe_rtt(const BbrSample& sample);
     void leave_probe_rtt(Instant now);
@@ -225,6 +229,7 @@ class Bbr final : public CongestionController {
     double full_bandwidth_ = 0.0;
     int full_count_ = 0;
     std::uint32_t loss_ranges_ = 0;  // ranges of lost packets in this round of Startup
+    std::uint64_t drain_round_ = 0;  // at which Drain started
 
     double inflight_long_term_ = BbrModel::kUnlimited;
     AckPhase ack_phase_ = AckPhase::none;

@@ -40,6 +40,35 @@ struct Fixture {
     Bottleneck path;
 };
 
+/// Packets and acknowledgements one by one, 10 ms apart.
+struct ByHand {
+    PacketNumber send() {
+        bbr.on_sent({now, next, Bottleneck::kBytes, in_flight});
+        in_flight += Bottleneck::kBytes;
+        return next++;
+    }
+    /// Acknowledges `packets` packets up to `largest`.
+    void acknowledge(PacketNumber largest, double bytes_per_second, std::uint32_t packets = 1) {
+        now += 10ms;
+        CongestionFeedback f;
+        f.now = now;
+        f.acked_packets = packets;
+        f.acked_bytes = std::uint64_t{packets} * Bottleneck::kBytes;
+        f.largest_acked = largest;
+        f.in_flight_before = in_flight;
+        in_flight -= f.acked_bytes;
+        f.in_flight_after = in_flight;
+        f.rtt_sample = f.smoothed_rtt = 10ms;
+        f.delivery = DeliverySample{.rate = Rate::bytes_per_second(bytes_per_second), .interval = 10ms};
+        bbr.on_feedback(f);
+    }
+
+    Bbr bbr{CongestionOptions{.datagram_bytes = Bottleneck::kBytes}};
+    Instant now = Instant(1s);
+    PacketNumber next = 1;
+    std::uint64_t in_flight = 0;
+};
+
 }  // namespace
 
 TEST_CASE("bbr: starts with ten packets, finds the bandwidth, drains, cruises") {
@@ -62,6 +91,49 @@ TEST_CASE("bbr: Drain ends when no more than the bandwidth-delay product is in f
     CHECK(f.bbr.pacing_rate().bytes_per_second() == Approx(0.5 * 0.99 * f.bbr.model().bandwidth()));
     REQUIRE(f.until(State::cruise));
     CHECK(static_cast<double>(f.path.in_flight()) <= 1.05 * kBdp);
+}
+
+TEST_CASE("bbr: three rounds whose first samples do not grow fill the pipe, whatever comes between") {
+    ByHand f;
+    f.acknowledge(f.send(), 100'000);
+    double between = 100'000;
+    for (int round = 0; round < 3; ++round) {
+        CHECK(f.bbr.state() == State::startup);
+        const PacketNumber first = f.send();
+        const PacketNumber second = f.send();
+        f.acknowledge(first, 100'000);
+        f.acknowledge(second, between *= 1.3);
+    }
+    CHECK(f.bbr.state() != State::startup);
+}
+
+TEST_CASE("bbr: Startup remembers aggregated acknowledgements for one round, the other states for ten") {
+    ByHand f;
+    for (int i = 0; i < 9; ++i) f.send();
+    f.acknowledge(f.send(), 100'000, 10);
+    CHECK(f.bbr.model().extra_acked() == 10'000);
+    for (int round = 0; round < 2; ++round) f.acknowledge(f.send(), 150'000 * (1 + round));
+    CHECK(f.bbr.state() == State::startup);
+    CHECK(f.bbr.model().extra_acked() < 2'000);
+
+    for (int round = 0; round < 3; ++round) f.acknowledge(f.send(), 300'000);
+    REQUIRE(f.bbr.state() != State::startup);
+    for (int i = 0; i < 9; ++i) f.send();
+    f.acknowledge(f.send(), 300'000, 10);
+    const double extra = f.bbr.model().extra_acked();
+    CHECK(extra > 5'000);
+    for (int round = 0; round < 9; ++round) f.acknowledge(f.send(), 300'000);
+    CHECK(f.bbr.model().extra_acked() == extra);
+}
+
+TEST_CASE("bbr: Drain ends after three rounds, though the path became slower than Startup found") {
+    Fixture f;
+    REQUIRE(f.until(State::drain));
+    f.path.set_rate(0.4 * kRate);
+    const Instant entered = f.path.now();
+    REQUIRE(f.path.run(3s, [&] { return f.bbr.state() != State::drain; }));
+    CHECK(f.path.now() - entered > 200ms);
+    CHECK(static_cast<double>(f.path.in_flight()) > kBdp);
 }
 
 TEST_CASE("bbr: the ProbeBW cycle paces at 0.9, 1, 1, 1.25 and comes round each two to three seconds") {
