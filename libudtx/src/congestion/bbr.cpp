@@ -34,6 +34,7 @@ BbrSample BbrModel::take(const CongestionFeedback& feedback) {
         sample.in_flight_at_send = newest->in_flight;
         sample.lost = lost_ - newest->lost;
         sample.pace = newest->pace;
+        sample.restrained = newest->restrained;
         sample.application_limited = sample.application_limited || newest->restrained;
     }
     // Loss detection waits 9/8 RTT and a reordering window of up to one RTT.
@@ -88,7 +89,8 @@ void BbrModel::reset_signals() noexcept {
 // Runs once per round with losses, outside of probing. A bound falls at most to what was just delivered, and at most to
 // beta of its old value. What was delivered is divided by what was asked for. A pace below the bandwidth (DOWN, the
 // margin of 1 %) or loss below the threshold does not show a slower path. Without the division, each lossy round would
-// lower the bound.
+// lower the bound. The half window of ProbeRTT does not show a slower path, either. Little data of the application
+// lowers the bounds as well (section 5.5.10.3).
 void BbrModel::update_bounds(const BbrSample& sample, bool probing, double window) {
     const auto total = static_cast<double>(sample.delivered + sample.lost);
     const double loss = total > 0.0 ? std::min(static_cast<double>(sample.lost) / total, kLossThreshold) : 0.0;
@@ -98,7 +100,7 @@ void BbrModel::update_bounds(const BbrSample& sample, bool probing, double windo
     loss_round_start_ = sample.delivered > 0 && sample.prior_delivered >= loss_round_delivered_;
     if (!loss_round_start_) return;
     loss_round_delivered_ = delivered_;
-    if (loss_in_round_ && !probing && !sample.application_limited) {
+    if (loss_in_round_ && !probing && !sample.restrained) {
         if (bw_short_term_ == kUnlimited) bw_short_term_ = max_bandwidth();
         if (inflight_short_term_ == kUnlimited) inflight_short_term_ = window;
         bw_short_term_ = std::clamp(bw_latest_, kBeta * bw_short_term_, bw_short_term_);
@@ -221,6 +223,7 @@ void Bbr::on_sent(const CongestionSent& packet) {
         idle_restart_ = true;
         model_.restart_aggregation(packet.now);
         if (in_probe_bw()) pacing_ = kPacingMargin * model_.bandwidth();
+        if (state_ == State::probe_rtt && probe_rtt_done_ && packet.now > *probe_rtt_done_) leave_probe_rtt(packet.now);
     }
     ever_sent_ = true;
     const double after = static_cast<double>(packet.in_flight_before + packet.bytes);

@@ -60,7 +60,8 @@ struct BbrSample {
     std::uint64_t newly_acked = 0;
     std::uint64_t in_flight_before = 0;  ///< before this feedback
     std::uint64_t in_flight = 0;         ///< now
-    bool application_limited = false;
+    bool restrained = false;             ///< the newest acknowledged packet left during or right after ProbeRTT
+    bool application_limited = false;    ///< or restrained
 };
 
 // BBR's model of the path: bandwidth, bytes in flight, RTT (draft-ietf-ccwg-bbr, sections 5.5.1 to 5.5.9 and 5.5.10.3).

@@ -21,6 +21,8 @@ class Bottleneck {
     void set_rate(double packets_per_second) { pps_ = packets_per_second; }
     void set_rtt(Duration rtt) { rtt_ = rtt; }
     void set_sending(bool on) { sending_ = on; }
+    /// Marks all samples as limited by the application, though it has data.
+    void set_application_limited(bool on) { limited_ = on; }
     /// The path loses every n-th packet; 0: none.
     void lose_every(std::uint64_t n) { lose_every_ = n; }
     /// The path loses the next n packets.
@@ -105,7 +107,7 @@ class Bottleneck {
             newest = p;
         }
         f.in_flight_after = in_flight_;
-        f.application_limited = !sending_;
+        f.application_limited = limited_ || !sending_;
         f.smoothed_rtt = newest ? newest->back - newest->sent : rtt_;
         if (newest) {
             f.largest_acked = newest->number;
@@ -128,6 +130,7 @@ class Bottleneck {
     Duration rtt_;
     double queue_;
     bool sending_ = true;
+    bool limited_ = false;
     std::uint64_t lose_every_ = 0;
     PacketNumber lose_before_ = 0;
     Instant now_ = Instant(std::chrono::seconds(1));

@@ -294,6 +294,26 @@ TEST_CASE("bbr: loss below the threshold does not lower the rate, heavy loss doe
     CHECK(f.bbr.model().bandwidth() < 0.9 * kBytesPerSecond);
 }
 
+TEST_CASE("bbr: losses lower the rate of a flow with little data, too") {
+    Fixture f;
+    f.path.run(3s);
+    REQUIRE(f.until(State::cruise));
+    f.path.set_application_limited(true);
+    f.path.lose_every(4);
+    f.path.run(500ms);
+    CHECK(f.bbr.model().bandwidth() < 0.9 * kBytesPerSecond);
+}
+
+TEST_CASE("bbr: losses after ProbeRTT do not make its half window the rate") {
+    Fixture f;
+    f.path.lose_every(100);
+    REQUIRE(f.until(State::probe_rtt));
+    REQUIRE(f.until(State::cruise));
+    f.path.run(300ms);
+    CHECK(f.bbr.state() == State::cruise);
+    CHECK(f.bbr.model().bandwidth() > 0.95 * kBytesPerSecond);
+}
+
 TEST_CASE("bbr: two probe timeouts leave four packets until something is acknowledged") {
     Fixture f;
     f.path.run(2s);
@@ -316,6 +336,19 @@ TEST_CASE("bbr: a pause is no reason for ProbeRTT, and its end does not catch up
     const auto seen = f.states(300ms);
     CHECK(std::find(seen.begin(), seen.end(), State::probe_rtt) == seen.end());
     CHECK(f.bbr.pacing_rate().bytes_per_second() < 1.3 * kBytesPerSecond);
+}
+
+TEST_CASE("bbr: a pause during ProbeRTT ends it with the first packet afterwards") {
+    Fixture f;
+    REQUIRE(f.until(State::probe_rtt));
+    REQUIRE(f.path.run(1s, [&] { return static_cast<double>(f.path.in_flight()) < 0.5 * kBdp; }));
+    f.path.set_sending(false);
+    f.path.run(2s);
+    REQUIRE(f.bbr.state() == State::probe_rtt);
+    f.path.set_sending(true);
+    f.path.run(1ms);
+    CHECK(f.bbr.state() == State::cruise);
+    CHECK(static_cast<double>(f.bbr.window()) > 1.5 * kBdp);
 }
 
 TEST_CASE("bbr: the same seed waits the same times, another seed others") {
