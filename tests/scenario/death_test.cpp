@@ -13,7 +13,7 @@ using namespace udtx::sim;
 
 namespace {
 
-constexpr LinkParams kLine{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 100'000};
+const LinkParams kLine{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 100'000};
 constexpr crypto::Secret kKey{std::byte{7}};
 
 TransportConfig as_the_tools() {

@@ -19,7 +19,7 @@ class UdtxMtr {
         least,  ///< it is a lower bound: jitter stretches trains and makes bursts
         mean,   ///< it errs in both directions
     };
-    /// Of what was delivered, while trains tell only a lower bound: the link may carry at least so much.
+    /// The link may carry so many times the delivery rate, while trains tell only a lower bound.
     static constexpr double kOpen = 2.0;
     /// `degree`: CD, 0..1.
     void on_feedback(const CongestionFeedback& feedback, double degree, Told what = Told::line);
