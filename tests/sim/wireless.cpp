@@ -28,7 +28,11 @@ std::uint64_t bits(double mbps) { return static_cast<std::uint64_t>(mbps * 1e6);
 /// Knuth's method, with `limit` = e^-mean.
 int poisson(Prng& prng, double limit) {
     int n = 0;
-    for (double product = uniform(prng, 0.0, 1.0); product > limit; product *= uniform(prng, 0.0, 1.0)) ++n;
+    double product = uniform(prng, 0.0, 1.0);
+    while (product > limit) {
+        product *= uniform(prng, 0.0, 1.0);
+        ++n;
+    }
     return n;
 }
 
