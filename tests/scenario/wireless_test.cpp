@@ -33,18 +33,6 @@ Outcome run(const WirelessLine& line, std::uint64_t seed, Duration to, const Flo
 
 }  // namespace
 
-// What the bounds below come from.
-TEST_CASE("print wireless lines", "[.]") {
-    for (const char* cc : {"udtx", "bbr", "cubic"}) {
-        for (const std::uint64_t seed : some_seeds(12)) {
-            const Outcome sky = run(starlink(seed, 30s), seed, 30s, {.cc = cc});
-            const Outcome cell = run(millimetre_wave(seed, 20s), seed, 20s, {.cc = cc});
-            std::printf("%s %llu: starlink %.3f %.1f ms, 5g %.3f %.1f ms\n", cc, static_cast<unsigned long long>(seed),
-                        sky.part, to_seconds(sky.queue) * 1e3, cell.part, to_seconds(cell.queue) * 1e3);
-        }
-    }
-}
-
 // Each seed has its own line. CUBIC gets at most 0.16 of one. Held jitter and losses together still cost udtx up to two
 // thirds of a line (docs/lab/wireless.md).
 TEST_CASE("udtx on a Starlink-like line: handovers, outages and clusters of losses do not stop it") {
