@@ -102,27 +102,20 @@ TEST_CASE("udtx beside one TCP BBR: keeps its share", "[whole]") {
 
 TEST_CASE("udtx beside one BBRv3: keeps its share", "[whole]") {
     UDTX_WHOLE_ONLY();
+    check_share_beside("bbr", 0.5);
     check_share_beside("bbr", 1.0);
 }
 
-// A known limit: BBRv3 causes drops in a short queue and ignores them, but udtx takes them for congestion.
-TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[whole]") {
-    UDTX_WHOLE_ONLY();
-    const Spread part = share_beside("bbr", 0.5);
-    CHECK(part.least > 0.06);
-    CHECK(part.most < 0.70);
-}
-
 // The queue of these competing flows is shorter than the queue of many udtx flows, and is empty every few seconds.
-TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
-    // Measured: 0.22 to 0.41 and 0.23 to 0.52. Without the detection by pauses: 0.06 to 0.08.
-    CHECK(share_of_short_path(kTcpBbr, 40ms).least > 0.15);
-    CHECK(share_of_short_path("bbr", 40ms).least > 0.15);
+TEST_CASE("udtx beside one BBR on a short way: keeps its share") {
+    // Measured: 0.37 to 0.44 and 0.48.
+    CHECK(share_of_short_path(kTcpBbr, 40ms).least > 0.25);
+    CHECK(share_of_short_path("bbr", 40ms).least > 0.35);
 }
 
-TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster", "[whole]") {
+TEST_CASE("udtx beside one CUBIC on a short way: keeps its share", "[whole]") {
     UDTX_WHOLE_ONLY();
-    // Measured: 0.52 to 0.54. Without the growth of Reno: 0.24 to 0.29.
+    // Measured: 0.44.
     const Spread part = share_of_short_path("cubic", 20ms);
     CHECK(part.least > 0.40);
     CHECK(part.most < 0.65);
@@ -146,9 +139,9 @@ TEST_CASE("udtx beside CUBIC: three of its kind leave it a living", "[whole]") {
         for (std::size_t flow = 1; flow < 4; ++flow) CHECK(share(rig, flow) > 0.125);
         CHECK(rig.drops(20s, 60s) < 0.03);
     }
-    // Half of a fair share; with two seeds of five, a third of one.
-    CHECK(spread(others).median > 0.125);
-    CHECK(spread(others).least > 0.05);
+    // Measured in eight seeds: 0.22 to 0.26.
+    CHECK(spread(others).median > 0.2);
+    CHECK(spread(others).least > 0.15);
 }
 
 // The sender's own link has the rate of the bottleneck that the burst filled. Any excess that it sends would keep that

@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "congestion/udtx/delay.hpp"
-#include "congestion/udtx/loss.hpp"
-#include "congestion/udtx/mtr.hpp"
+#include "congestion/udtx/seen.hpp"
 #include "udtx/congestion.hpp"
 #include "udtx/rate.hpp"
 

@@ -1,154 +1,161 @@
 #include "congestion/udtx/compete.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+
+#include "congestion/udtx/constants.hpp"
 
 namespace udtx::congestion {
 
-namespace {
-constexpr double kC = 0.4;                                      // segments/s^3, RFC 9438, section 5
-constexpr double kBeta = 0.7;                                   // RFC 9438, section 4.6
-constexpr double kAlpha = 3.0 * (1.0 - kBeta) / (1.0 + kBeta);  // segments a round trip, RFC 9438, section 4.3
-constexpr double kDip = 0.75;                                   // of the highest queue of 2 s: below, others backed off
-constexpr double kDrainGap = 4.0;                               // s, least time between drains
-constexpr double kDrainAnyway = 8.0;                            // s, most time between drains
-constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.2
-constexpr double kFixedLife = 20.0;                             // s; then the share is judged again
-constexpr double kFixedLeast = 15.0;  // s; from then on it also ends at a dip, which others that end theirs make
-constexpr double kBearable = 0.06;    // own loss at which a fixed share stops growing
-constexpr double kFixedTime = 3.0;    // s until a fixed share is full without loss
-constexpr double kUsualTime = 5.0;    // s over which the fixed share is averaged
-constexpr double kMore = 1.1;         // times that average is the most of the next fixed share
-constexpr double kLeastShare = 0.6;   // of what was fair at the beginning, the least bound of a fixed share
-constexpr int kPauses = 2;            // of others: competing flows that pause do not react to loss
-constexpr double kPause = 0.5;        // s, plus four round trips: longer than ProbeRTT keeps the queue empty
-}  // namespace
-
-void DecayingRatio::add(double lost, double packets, double dt) {
-    const double keep = std::exp(-dt / life_);
-    lost_ = lost_ * keep + lost;
-    packets_ = packets_ * keep + packets;
+bool UdtxDrains::on_feedback(const CongestionFeedback& feedback, const Seen& seen) {
+    seen_ = seen;
+    double interval = seen.alone ? kUdtx.alone_interval : kUdtx.drain_interval;
+    while (!seen.alone && interval < kUdtx.drain_rtts * seen.base_rtt) interval *= 2.0;
+    interval_ = from_seconds(interval);
+    for (const ArrivalSample& sample : feedback.arrivals) note_shortest(sample);
+    // Until the drain takes effect, an RTT later, the queue is what it was without it.
+    if (to_seconds(feedback.now - begun_) < seen.base_rtt) before_ = std::max(before_, seen.queue);
+    least_ = std::min(least_, seen.queue);
+    low_ = low_ || seen.queue <= seen.empty;
+    if (!judge_at_ || feedback.now < *judge_at_) return false;
+    judge();
+    return true;
 }
 
-void UdtxCompete::enter(Instant now, const Entry& entry) {
-    *this = UdtxCompete();
-    share_ = fair_ = entry.share;
-    updated_ = now;
-    resume(now, entry.window, entry.goal);
-}
-
-void UdtxCompete::resume(Instant now, double window, double goal) {
-    active_ = true;
-    window_ = origin_ = estimate_ = window;
-    window_max_ = prior_window_ = std::max(goal, window);
-    epoch_ = round_ = last_drain_ = now;
-    losses_ = packets_ = 0.0;
-    recovery_until_ = 0;
-    drain_due_ = false;
-    empty_since_.reset();
-}
-
-bool UdtxCompete::over(Instant now, bool empty, bool drained, double base_rtt) {
-    if (!empty) {
-        if (empty_since_ && !drained) ++pauses_;
-        empty_since_.reset();
-        return false;
+// Others may drain slightly before this flow. The dip that they make is the next shortest queue.
+void UdtxDrains::note_shortest(const ArrivalSample& sample) {
+    const auto shorter_than = [&](const ArrivalSample& other) {
+        return sample.delay + from_seconds(seen_.same) < other.delay;
+    };
+    if (!shortest_ || shorter_than(*shortest_)) {
+        shortest_ = sample;
+        next_.reset();
+    } else if (sample.sent - shortest_->sent >= interval_ * 3 / 4) {
+        const bool dips = next_ && shorter_than(*next_);
+        if (!next_) dips_ = false;
+        if (!next_ || dips) next_ = sample;
+        dips_ = dips_ || dips;
     }
-    if (!empty_since_) empty_since_ = now;
-    return drained || to_seconds(now - *empty_since_) > kPause + 4.0 * base_rtt;
 }
 
-void UdtxCompete::count(const CongestionFeedback& feedback, const Path& path) {
-    const double dt = to_seconds(feedback.now - updated_);
-    updated_ = feedback.now;
-    const double packets = feedback.acked_packets + path.congestion_losses;
-    const double excess = path.congestion_losses - path.random_loss * packets;
-    recent_loss_.add(excess, packets, dt);
-    fix_share(feedback.now, path, dt);
+bool UdtxDrains::due(Instant now) const { return shortest_ && now - shortest_->sent >= interval_; }
 
-    if (to_seconds(feedback.now - round_) > path.rtt) {
-        round_ = feedback.now;
-        losses_ = packets_ = 0.0;
+void UdtxDrains::begin(Instant now, double length) {
+    shortest_ = dips_ ? next_ : std::nullopt;
+    next_.reset();
+    begun_ = now;
+    until_ = now + from_seconds(length);
+    judge_at_ = until_ + from_seconds(seen_.base_rtt + seen_.queue);
+    before_ = least_ = seen_.queue;
+    low_ = false;
+}
+
+void UdtxDrains::judge() {
+    judge_at_.reset();
+    const bool in_vain = !low_ && least_ > kUdtx.emptied * before_;
+    in_vain_ = (in_vain_ << 1U | (in_vain ? 1U : 0U)) & 0xFU;
+    ++judged_;
+}
+
+bool UdtxDrains::in_vain() const {
+    return judged_ >= 4 && (in_vain_ & 1U) != 0 && std::popcount(in_vain_) >= kUdtx.drains;
+}
+
+void UdtxDrains::forget() {
+    judge_at_.reset();
+    in_vain_ = 0;
+    judged_ = 0;
+}
+
+UdtxCompany::Verdict UdtxCompany::on_feedback(const Seen& seen) {
+    if (seen.queue < (seen.known ? kUdtx.foreign_queue : kUdtx.many_flows) * seen.half_delay) {
+        since_.reset();
+        return Verdict::none;
     }
-    losses_ += path.congestion_losses;
-    packets_ += packets;
-}
-
-// The fixed shares of several flows may keep up the very loss that each of them answers. So every fixed share ends, and
-// all are judged at the same time: a flow that gives up its share drains the queue, which the others see.
-void UdtxCompete::fix_share(Instant now, const Path& path, double dt) {
-    const double time = path.rtt + to_seconds(kSynInterval);
-    fixed_ = fixed_ && path.may_fix;
-    if (!fixed_) {
-        if (!path.may_fix) return;
-        if (pauses_ < kPauses) return;
-        fixed_ = true;
-        fixed_since_ = now;
-        fixed_share_ = usual_ = std::min(window_ / time, share_);
+    if (!since_) {
+        since_ = seen.now;
+        least_ = std::numeric_limits<double>::max();
+        most_ = 0.0;
     }
-    const double room = 1.0 - recent_loss_.value() / kBearable;
-    fixed_share_ += (room > 0.0 ? share_ : fixed_share_) * std::max(room, -1.0) * std::min(dt / kFixedTime, 1.0);
-    fixed_share_ = std::min(fixed_share_, share_);
-    usual_ += std::min(dt / kUsualTime, 1.0) * (fixed_share_ - usual_);
-}
-
-void UdtxCompete::judge_anew(Instant now, double segment) {
-    reduce(now, segment);
-    // Bounds the next fixed share. Otherwise several such flows would grow into what one of them gives up.
-    share_ = std::min(share_, std::max(kMore * usual_, kLeastShare * fair_));
-    fixed_ = false;
-}
-
-void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& path) {
-    const Instant now = feedback.now;
-    const double segment = path.segment;
-    count(feedback, path);
-    const double expected = path.random_loss * packets_;
-    if (path.congestion_losses > 0 && losses_ > expected + 2.0 * std::sqrt(expected) &&
-        feedback.lost.back().number > recovery_until_) {
-        recovery_until_ = feedback.largest_sent;
-        reduce(now, segment);
+    const double passed = to_seconds(seen.now - *since_);
+    const double patience = std::max(kUdtx.settle_time, kUdtx.long_rtts * seen.base_rtt);
+    // Around its plateau CUBIC, too, keeps a queue still for seconds, but not from the start. So the time right after
+    // the queue's jump does not count.
+    if (passed >= 0.5 * patience) {
+        least_ = std::min(least_, seen.queue);
+        most_ = std::max(most_, seen.queue);
     }
-    // W(t) = C (t - K)^3 + W_max, K from the window at the start of the epoch.
-    const double k = std::cbrt(std::max(0.0, window_max_ - origin_) / segment / kC);
-    const double t = to_seconds(now - epoch_) + path.rtt - k;
-    const double target = std::clamp(kC * t * t * t * segment + window_max_, origin_, kMaxGrowthPerRtt * window_);
-    const double share = std::min(1.0, static_cast<double>(feedback.acked_bytes) / std::max(window_, 1.0));
-    if (!feedback.application_limited) {
-        // With short round trips or small windows CUBIC grows like Reno: RFC 9438, section 4.3.
-        estimate_ += share * (estimate_ < prior_window_ ? kAlpha : 1.0) * segment;
-        window_ = std::max({window_, window_ + share * (target - window_), estimate_});
+    if (passed < patience) return Verdict::none;
+    if (most_ - least_ < 0.5 * seen.half_delay && seen.queue > seen.full) {
+        if (passed < 2.0 * patience) return Verdict::none;
+        since_.reset();
+        return Verdict::longer_path;
     }
-
-    if (fixed_) window_ = std::max(window_, fixed_share_ * (path.rtt + to_seconds(kSynInterval)));
-    look_for_drain(now, path.queue, segment);
+    // A reaction to a queue shows only after packets sent later have passed the queue. A slower link shows only after
+    // pairs have measured it. A flow that fills a queue without limit ignores losses, so competing with it only adds to
+    // the queue.
+    const double packets = kUdtx.telling_packets / std::max(seen.packets, 1.0);
+    const double pairs =
+        seen.queue <= kUdtx.competing_queue * seen.base_rtt ? std::min(packets, kUdtx.telling_time) : packets;
+    const bool worthwhile = seen.queue < kUdtx.hopeless && !seen.alone;
+    return worthwhile && passed >= std::max(patience, pairs) + seen.queue ? Verdict::others : Verdict::none;
 }
 
-void UdtxCompete::look_for_drain(Instant now, double queue, double segment) {
-    peaks_.add(now, queue);
-    const bool dip = queue < kDip * peaks_.value(now).value_or(0.0);
-    if (!fixed_) {
-        drain_due_ = drain_due_ || dip || to_seconds(now - last_drain_) > kDrainAnyway;
-        return;
+double UdtxClaim::median() const {
+    const auto& [a, b, c] = sums_;
+    return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+double UdtxClaim::others() const { return measured_ < sums_.size() ? 0.0 : 1.0 - median(); }
+
+void UdtxClaim::begin(double share) {
+    share_ = share;
+    emptied_ = 0;
+    measured_ = 0;
+}
+
+bool UdtxClaim::over() const noexcept { return emptied_ >= kUdtx.drains; }
+
+void UdtxClaim::on_drain(const Drain& drain) {
+    drain_ = drain;
+    longest_.reset();
+    shortest_.reset();
+    empty_at_.reset();
+}
+
+void UdtxClaim::on_arrivals(const std::vector<ArrivalSample>& arrivals) {
+    const Instant middle = drain_.begin + (drain_.end - drain_.begin) / 2;
+    for (const auto& [number, sent, delay] : arrivals) {
+        if (sent < drain_.begin - kUdtx.skew || sent > drain_.end + kUdtx.skew) continue;
+        if (sent < middle) longest_ = std::max(longest_.value_or(delay), delay);
+        if (sent <= drain_.begin) continue;
+        shortest_ = std::min(shortest_.value_or(delay), delay);
+        if (!empty_at_ && delay <= drain_.base + drain_.dead && sent < drain_.end) empty_at_ = sent;
     }
-    drain_due_ = to_seconds(now - fixed_since_) > (dip ? kFixedLeast : kFixedLife);
-    if (drain_due_) judge_anew(now, segment);
 }
 
-void UdtxCompete::reduce(Instant now, double segment) {
-    // Fast convergence, RFC 9438, section 4.7.
-    window_max_ = window_ < window_max_ ? window_ * (1.0 + kBeta) / 2.0 : window_;
-    prior_window_ = window_;
-    window_ = origin_ = estimate_ = std::max(window_ * kBeta, 4.0 * segment);
-    epoch_ = now;
-    drain_due_ = true;
+// X. The queue of a flow that came late may never have been empty. Its base is then too high, and a drain lowers it.
+std::optional<double> UdtxClaim::sum_of_shares(const Outcome& outcome) const {
+    if (!longest_ || !shortest_) return std::nullopt;
+    const Instant until = empty_at_ && !base_fell() ? *empty_at_ : drain_.end;
+    const double fall = to_seconds(*longest_ - *shortest_) / to_seconds(until - drain_.begin);
+    // 1/(1-p) of C arrives at a full queue. The drain takes this excess away before the queue falls.
+    const double loss = std::min(outcome.loss, kUdtx.most_loss);
+    return std::clamp((fall + loss / (1.0 - loss)) / (1.0 - drain_.part), std::min(outcome.share, 1.0), 1.0);
 }
 
-bool UdtxCompete::take_drain(Instant now) {
-    const bool due = drain_due_ && to_seconds(now - last_drain_) > kDrainGap;
-    drain_due_ = false;
-    if (due) last_drain_ = now;
-    return due;
+void UdtxClaim::on_drained(const Outcome& outcome) {
+    emptied_ = outcome.emptied && !base_fell() ? emptied_ + 1 : 0;
+    const std::optional<double> measured = sum_of_shares(outcome);
+    if (!measured) return;
+    sums_[measured_++ % sums_.size()] = *measured;
+    if (!share_) return;
+    const std::optional<double> sum = measured_ < sums_.size() ? *measured : std::max(outcome.share, median());
+    const double bearable = kUdtx.much_loss / std::max(outcome.loss, kUdtx.much_loss);
+    const double target = bearable * outcome.share / (*sum + outcome.share);
+    *share_ += std::max(kUdtx.weight, 1.0 / static_cast<double>(measured_)) * (target - *share_);
 }
 
 }  // namespace udtx::congestion

@@ -1,53 +1,21 @@
-#include "congestion/udtx/roughness.hpp"
+#include "congestion/udtx/seen.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace udtx::congestion {
 
-namespace {
-// Delays
-constexpr Duration kMostApart = std::chrono::milliseconds(50);  // farther apart, a queue does not move along a line
-constexpr double kMeanTime = 50e-3;                             // s, time constant of m: jitter must not move it
-constexpr double kMostMean = 0.5;                               // weight of one delay in m
-constexpr double kDistanceTime = 0.1;                           // s, time constant of n
-constexpr double kMostWeight = 0.125;                           // of one distance in n
-constexpr double kFirstSamples = 16.0;                          // before n counts
-constexpr double kLeastTime = 1.0;                              // s over which the least distance counts
-constexpr double kLeastRtts = 3.0;                              // and at least so many round trips
-constexpr double kDistances = 6.0;       // J in mean distances: uniform jitter adds at most four, in order eight
-constexpr double kRoughBaseRtts = 24.0;  // life of the base on a rough path: a higher rate changes the mean
-constexpr double kLeastRoughBase = 3.0;  // s, at least
-constexpr double kBaseLife = 10.0;       // s
-
-// Trains
-constexpr double kAgree = 3.0;  // fastest over slowest: a slower link or cross traffic changes them less
-constexpr Duration kIrregularLife = std::chrono::seconds(30);  // such trains come and go
-
-// Rough, in parts of the limit
-constexpr double kDoubtful = 0.3;  // if trains are irregular or do not agree
-constexpr double kClear = 2.0;     // if trains tell the link's rate
-constexpr double kKeep = 0.5;      // of that limit keeps a path rough
-constexpr Duration kLeastRough = std::chrono::seconds(5);
-
-// Delivery
-constexpr double kLeastSpan = 0.1;  // s: 10 ms of jitter err a tenth of it
-constexpr double kMarksPerSpan = 64.0;
-constexpr double kDeliveryRtts = 12.0;  // over which the highest rate counts
-constexpr double kLeastDelivery = 2.0;  // s, at least
-constexpr double kMostDelivery = 12.0;  // s, at most
-}  // namespace
-
 void DelayDistance::add(Instant sent, double delay) {
     const Duration gap = sent - second_.sent;
     if (points_ > 0 && gap < apart_) return;
-    if (points_ >= 2 && gap < kMostApart) {
+    if (points_ >= 2 && gap < kUdtx.most_apart) {
         const double part = to_seconds(second_.sent - first_.sent) / to_seconds(sent - first_.sent);
         const double distance = std::abs(second_.delay - first_.delay - part * (delay - first_.delay));
         ++samples_;
-        const double weight = std::max(std::min(kMostWeight, to_seconds(gap) / kDistanceTime), 1.0 / samples_);
+        const double weight =
+            std::max(std::min(kUdtx.most_weight, to_seconds(gap) / kUdtx.distance_time), 1.0 / samples_);
         mean_ += weight * (distance - mean_);
-        if (samples_ > kFirstSamples) means_.add(sent, mean_);
+        if (samples_ > kUdtx.first_samples) means_.add(sent, mean_);
     }
     first_ = second_;
     second_ = {sent, delay};
@@ -78,16 +46,18 @@ void UdtxRoughness::take_delays(const CongestionFeedback& feedback, double base_
         sent_ = sample.sent;
         near_.add(sample.sent, delay);
         far_.add(sample.sent, delay);
-        mean_ += std::min(kMostMean, gap / kMeanTime) * (delay - mean_);
+        mean_ += std::min(1.0, gap / kUdtx.mean_time) * (delay - mean_);
     }
     if (!sent_) return;
     const Instant now = feedback.now;
     bases_.add(now, mean_);
-    const double life = rough_ ? std::clamp(kRoughBaseRtts * base_rtt, kLeastRoughBase, kBaseLife) : kBaseLife;
+    const double life =
+        rough_ ? std::clamp(kUdtx.long_rtts * base_rtt, kUdtx.least_rough_life, to_seconds(kUdtx.base_life))
+               : to_seconds(kUdtx.base_life);
     const double above = mean_ - bases_.value(now, from_seconds(life)).value_or(mean_);
-    const Duration window = from_seconds(std::max(kLeastTime, kLeastRtts * base_rtt));
+    const Duration window = from_seconds(std::max(kUdtx.settle_time, kUdtx.rounds * base_rtt));
     const auto [less, more] = std::minmax({near_.least(now, window), far_.least(now, window)});
-    noise_ = kDistances * (pacing_ == Pacing::window ? less : more);
+    noise_ = kUdtx.distances * (pacing_ == Pacing::window ? less : more);
     queue_ = std::max(0.0, above - noise_);
     queues_.add(now, queue_);
     standing_ = queues_.value(now, window).value_or(0.0) > limit;
@@ -102,15 +72,15 @@ void UdtxRoughness::take_trains(const CongestionFeedback& feedback, double limit
     if (queue_ > limit) fastest_.clear();  // the link became slower
     slowest_.add(feedback.now, line.capacity.bytes_per_second());
     fastest_.add(feedback.now, line.capacity.bytes_per_second());
-    agree_ = fastest_.value(feedback.now).value_or(0.0) < kAgree * slowest_.value(feedback.now).value_or(0.0);
+    agree_ = fastest_.value(feedback.now).value_or(0.0) < kUdtx.agree * slowest_.value(feedback.now).value_or(0.0);
 }
 
 void UdtxRoughness::take_delivery(const CongestionFeedback& feedback, double base_rtt) {
     const Instant now = feedback.now;
-    const double span = std::max(base_rtt, kLeastSpan);
+    const double span = std::max(base_rtt, kUdtx.least_span);
     const auto mark = [this](std::size_t back) -> Mark& { return marks_[(mark_count_ - back) % marks_.size()]; };
     bytes_ += static_cast<double>(feedback.acked_bytes);
-    if (mark_count_ == 0 || to_seconds(now - mark(1).time) >= span / kMarksPerSpan) {
+    if (mark_count_ == 0 || to_seconds(now - mark(1).time) >= span / kUdtx.marks_per_span) {
         ++mark_count_;
         mark(1) = {now, bytes_};
     }
@@ -120,20 +90,17 @@ void UdtxRoughness::take_delivery(const CongestionFeedback& feedback, double bas
         rates_.add(now, (bytes_ - mark(back).bytes) / passed);
         break;
     }
-    const double time = std::clamp(kDeliveryRtts * base_rtt, kLeastDelivery, kMostDelivery);
+    const double time = std::clamp(kUdtx.long_rtts * base_rtt, kUdtx.least_rough_life, to_seconds(kUdtx.base_life));
     delivered_ = rates_.value(now, from_seconds(time)).value_or(0.0);
 }
 
 void UdtxRoughness::judge(Instant now, double limit) {
-    const bool irregular = irregular_ && now - *irregular_ < kIrregularLife;
-    if (irregular || !agree_)
-        limit *= kDoubtful;
-    else if (!bound_)
-        limit *= kClear;
-    if (!standing_ && noise_ > (rough_ ? kKeep * limit : limit)) {
+    const bool irregular = irregular_ && now - *irregular_ < kUdtx.base_life;
+    if (irregular || !agree_) limit *= kUdtx.doubtful;
+    if (!standing_ && noise_ > (rough_ ? kUdtx.keep * limit : limit)) {
         rough_ = true;
         seen_ = now;
-    } else if (now - seen_ > kLeastRough) {
+    } else if (now - seen_ > kUdtx.least_rough) {
         rough_ = false;
     }
 }

@@ -1,5 +1,5 @@
 // Links that are faster than the hosts: packets queue in the receiver's socket, which no delay measurement shows.
-#include "congestion/udtx/loss.hpp"
+#include "congestion/udtx/seen.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,5 +1,5 @@
 // udtx's MTR: the receiver's measurement, checked against the delivery rate.
-#include "congestion/udtx/mtr.hpp"
+#include "congestion/udtx/seen.hpp"
 
 #include "test/catch.hpp"
 

@@ -1,6 +1,6 @@
 // How udtx tells jitter from a queue: by the distance of delays to a straight line, at any sending rate.
 // tests/scenario/jitter_test.cpp tests it in a whole connection.
-#include "congestion/udtx/roughness.hpp"
+#include "congestion/udtx/seen.hpp"
 
 #include <algorithm>
 #include <functional>
