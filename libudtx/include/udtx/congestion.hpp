@@ -137,6 +137,18 @@ struct PathLimits {
     Rate min_rate{};                      ///< floor of the sending rate; the policies apply it; zero: no floor
 };
 
+/// What a connection measured of a path. A later connection to the same peer between the same two addresses may start
+/// with it, by the rules of Careful Resume (draft-ietf-tsvwg-careful-resume).
+struct KnownPath {
+    /// Time for which it may be recalled.
+    static constexpr Duration kLife = std::chrono::minutes(10);
+    /// UDP payload that the path delivered in steady state. Zero: what an earlier connection measured is wrong now.
+    Rate capacity{};
+    Duration base_rtt{};  ///< RTT without a queue
+    Duration jitter{};    ///< what jitter adds to delays if it hides the queue, else zero
+    Instant measured{};   ///< time of the last measurement
+};
+
 /// The state of a controller, for reports. The transport itself uses only `slow_start` and `counts_acks`.
 struct CongestionReport {
     /// Maximum transfer rate (MTR): the capacity of the bottleneck link, measured with packet pairs and trains; zero:
@@ -173,6 +185,11 @@ class UDTX_EXPORT CongestionController {
     [[nodiscard]] virtual std::uint32_t probe_packets() const { return kPairPackets; }
     /// State of the controller.
     [[nodiscard]] virtual CongestionReport report() const { return {}; }
+    /// Passes on what an earlier connection measured of this path, before most of its packets leave. It is a hint: the
+    /// path may have changed. `rtt`: RTT of this connection's handshake; zero: unknown.
+    virtual void recall(const KnownPath& /*path*/, Duration /*rtt*/) {}
+    /// What a later connection may recall; nullopt: nothing new.
+    [[nodiscard]] virtual std::optional<KnownPath> known_path() const { return std::nullopt; }
 };
 
 /// The share of a link that a flow takes beside other flows.

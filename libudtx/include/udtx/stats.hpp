@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct PathStats {
     Rate pacing_rate;                         ///< rate of the congestion controller, or the cap
     CongestionReport congestion;              ///< state of the congestion controller
     LineEstimate line;                        ///< estimate of the bottleneck link from the peer's last report
+    std::optional<KnownPath> known;           ///< what a later connection may recall (Connection::recall())
     std::uint64_t sent_packets = 0;           ///< sent packets, including those with retransmitted bytes
     std::uint64_t sent_bytes = 0;             ///< UDP payload sent, bytes
     std::uint64_t received_packets = 0;       ///< authenticated packets received, without duplicates

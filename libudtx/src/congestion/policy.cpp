@@ -64,6 +64,18 @@ void SeveralFlows::on_feedback(const CongestionFeedback& feedback) {
     inner_->on_feedback(part_);
 }
 
+void SeveralFlows::recall(const KnownPath& path, Duration rtt) {
+    KnownPath part = path;
+    part.capacity = path.capacity * (1.0 / kFlows);
+    inner_->recall(part, rtt);
+}
+
+std::optional<KnownPath> SeveralFlows::known_path() const {
+    auto part = inner_->known_path();
+    if (part) part->capacity = part->capacity * kFlows;
+    return part;
+}
+
 std::unique_ptr<CongestionController> apply_policy(std::unique_ptr<CongestionController> controller,
                                                    const CongestionOptions& options) {
     if (options.policy == Policy::fixed && !options.max_rate.is_infinite())

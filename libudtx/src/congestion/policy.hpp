@@ -24,6 +24,8 @@ class Around : public CongestionController {
     [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate(); }
     [[nodiscard]] std::uint32_t probe_packets() const override { return inner_->probe_packets(); }
     [[nodiscard]] CongestionReport report() const override { return inner_->report(); }
+    void recall(const KnownPath& path, Duration rtt) override { inner_->recall(path, rtt); }
+    [[nodiscard]] std::optional<KnownPath> known_path() const override { return inner_->known_path(); }
 
   protected:
     std::unique_ptr<CongestionController> inner_;
@@ -64,6 +66,8 @@ class SeveralFlows final : public Around {
     void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override { return kFlows * inner_->window(); }
     [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate() * kFlows; }
+    void recall(const KnownPath& path, Duration rtt) override;
+    [[nodiscard]] std::optional<KnownPath> known_path() const override;
 
   private:
     CongestionFeedback part_;  // reused, to keep the capacity of its vectors
@@ -94,6 +98,12 @@ class OwnController final : public Around {
     }
     [[nodiscard]] CongestionReport report() const override {
         return call([&] { return inner_->report(); });
+    }
+    void recall(const KnownPath& path, Duration rtt) override {
+        call([&] { inner_->recall(path, rtt); });
+    }
+    [[nodiscard]] std::optional<KnownPath> known_path() const override {
+        return call([&] { return inner_->known_path(); });
     }
 
   private:

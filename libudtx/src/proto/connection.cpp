@@ -215,6 +215,14 @@ void Connection::stop_receiving(StreamId id, std::uint64_t code) {
 
 std::uint64_t Connection::held_bytes() const { return impl_->streams_.held_bytes(); }
 
+void Connection::recall(PathId id, const KnownPath& known) {
+    PathContext* path = impl_->paths_.find(id);
+    if (path == nullptr) return;
+    // The handshake ran on path 0.
+    const auto& rtt = id == PathId{} ? impl_->rtt_of(*path) : path->recovery.rtt();
+    path->congestion->recall(known, rtt.has_sample() ? rtt.minimum() : Duration::zero());
+}
+
 void Connection::set_max_rate(Rate rate) { impl_->set_cap(impl_->own_rate_, rate); }
 void Connection::set_peer_rate(Rate rate) { impl_->set_cap(impl_->peer_rate_, rate); }
 void Connection::set_group_rate(Rate rate) { impl_->set_cap(impl_->group_rate_, rate); }
@@ -334,6 +342,7 @@ PathStats Connection::Impl::path_stats(const PathContext& p) const {
     s.pacing_rate = std::min(p.congestion->pacing_rate(), max_rate_);
     s.congestion = p.congestion->report();
     s.line = p.line_estimator.last();
+    s.known = p.congestion->known_path();
     s.state = p.state;
     s.standby = p.options.standby;
     s.reinjected_bytes = watch_.reinjected(p.id);

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "udtx/address.hpp"
+#include "udtx/congestion.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
@@ -184,6 +185,9 @@ class UDTX_EXPORT Connection {
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
     /// Removes a path. refused: no other path works.
     Result<void> remove_path(Instant now, PathId id);
+    /// Passes on what an earlier connection measured of this path (PathStats::known). It must have been to the same
+    /// peer_key() and between the same two addresses.
+    void recall(PathId id, const KnownPath& known);
     /// Changes the cap of the sending rate (TransportConfig::max_rate). No effect unless the rate is above zero
     /// (may_cap()).
     void set_max_rate(Rate rate);

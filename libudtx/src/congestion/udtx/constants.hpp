@@ -48,6 +48,12 @@ struct UdtxConstants {
     double shared_rtts = 0.125;     ///< RTTs after which a queue is that of others: own bursts are shorter
     double heavy_loss = 0.1;        ///< loss ratio that ends the first ramp, and starts trials on rough paths
 
+    // The start on a known path (draft-ietf-tsvwg-careful-resume)
+    double known_part = 0.5;        ///< of the known capacity: half, as saved_cwnd/2 there
+    double least_known_rtts = 0.5;  ///< of the known RTT: a shorter one is that of another path
+    double most_known_rtts = 10.0;  ///< of the known RTT: the same for a longer one
+    double few_lost = 4.0;          ///< packets: fewer losses of the window are chance
+
     // The link rate
     double open = 2.0;             ///< of deliveries: the link may be so fast while trains give a lower bound
     double degree_slow = 0.3;      ///< CD: alpha of the tiers (Park, Jang, Cho 2015, algorithm 2)

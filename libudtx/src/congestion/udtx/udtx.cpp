@@ -72,6 +72,7 @@ double Udtx::observe(const CongestionFeedback& feedback) {
                      (claim_.active() || company_.waits() || loss_.congestion() > kUdtx.overflow));
     delay_.on_feedback(feedback, packet_time(), roughness_);
     count_packets(feedback);
+    careful_.on_feedback(feedback, delay_.queue(), half_delay());
     degree_ = std::min(1.0, delay_.queue() / (kUdtx.many_flows * half_delay()));
     if (delay_.queue() > half_delay()) mtr_.unlimit();  // with a visible queue, delay controls the rate again
     return dt;
@@ -111,6 +112,7 @@ void Udtx::observe_drains(const CongestionFeedback& feedback) {
 
 void Udtx::on_sent(const CongestionSent& packet) {
     sent_ = packet.now;
+    if (state_ == State::blind) careful_.on_sent(packet, blind_window_);
     if (state_ == State::drain && drains_.over(packet.now)) begin_refill(packet.now);
 }
 
@@ -145,12 +147,14 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
             break;
     }
     bound_rate(feedback);
+    note_path(feedback);
 }
 
 // Slow start until a train or pairs measure the link. If the link is too fast for timestamps, the best estimate is the
 // delivery rate until the link was full.
 void Udtx::blind(const CongestionFeedback& feedback) {
     blind_window_ += static_cast<double>(feedback.acked_bytes);
+    if (careful_.refuted()) blind_window_ = std::min(blind_window_, careful_.safe());
     if (!mtr_.known() && blind_window_ > kUdtx.blind_packets * datagram_bytes_ && delay_.queue() > half_delay())
         mtr_.assume_delivered();
     if (!mtr_.known() || delay_.base_rtt() <= 0.0) return;
@@ -177,6 +181,13 @@ void Udtx::forget_company() {
 
 void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
+    if (careful_.phase() == UdtxCarefulStart::Phase::retreat) {
+        // Queue and losses are those of this flow's first window, which was too large. They do not show other flows.
+        rate_ = std::clamp(0.5 * mtr_.delivered(), kUdtx.shared_start * mtr_.mtr(), kUdtx.start * mtr_.mtr());
+        loss_ = UdtxLoss();
+        shared_since_.reset();
+        return;
+    }
     // The credit that a late thread missed leaves in one burst (congestion/pacer.hpp). It makes a queue, too, but a
     // short one.
     if (delay_.queue() <= half_delay())
@@ -431,7 +442,7 @@ double Udtx::room() const {
 double Udtx::claimed() const { return claim_.share() * mtr_.seen(); }
 
 std::uint64_t Udtx::window() const {
-    double bytes = blind_window_;
+    double bytes = std::max(blind_window_, careful_.window());
     if (state_ != State::blind) {
         const double slack = state_ == State::ramp ? 0.5 * delay_.base_rtt() : 0.0;
         // Packets that the receiver got since the last ACK still count as in flight here, so the window makes room for
@@ -458,6 +469,10 @@ Rate Udtx::pacing_rate() const {
     double pace = rate_;
     switch (state_) {
         case State::blind:
+            if (careful_.window() > blind_window_) {
+                pace = careful_.rate();
+                break;
+            }
             if (delay_.base_rtt() <= 0.0) return options_.max_rate;
             pace = 2.0 * blind_window_ / delay_.base_rtt();
             break;
@@ -496,6 +511,25 @@ CongestionReport Udtx::report() const {
     report.available = sending < report.mtr ? report.mtr - sending : Rate();
     report.congestion_degree = degree_;
     return report;
+}
+
+void Udtx::recall(const KnownPath& path, Duration rtt) {
+    if (state_ == State::blind) careful_.recall(path, rtt);
+}
+
+std::optional<KnownPath> Udtx::known_path() const {
+    if (!known_ && careful_.refuted()) return KnownPath{.measured = *updated_};
+    return known_;
+}
+
+// What arrived in steady state, and no more than the link is known to carry: a burst may arrive faster.
+void Udtx::note_path(const CongestionFeedback& feedback) {
+    if (state_ != State::share || feedback.application_limited || feedback.acked_packets == 0) return;
+    const double delivered = roughness_.rough() ? roughness_.delivered() : mtr_.delivered();
+    known_ = {.capacity = Rate::bytes_per_second(std::min(delivered, mtr_.seen())),
+              .base_rtt = from_seconds(delay_.base_rtt()),
+              .jitter = from_seconds(delay_.noise()),
+              .measured = feedback.now};
 }
 
 }  // namespace udtx::congestion

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "congestion/ack_interval.hpp"
+#include "congestion/udtx/careful_start.hpp"
 #include "congestion/udtx/compete.hpp"
 #include "congestion/udtx/seen.hpp"
 #include "udtx/congestion.hpp"
@@ -73,6 +74,8 @@ class Udtx final : public CongestionController {
     [[nodiscard]] Rate pacing_rate() const override;
     [[nodiscard]] std::uint32_t probe_packets() const override;
     [[nodiscard]] CongestionReport report() const override;
+    void recall(const KnownPath& path, Duration rtt) override;
+    [[nodiscard]] std::optional<KnownPath> known_path() const override;
 
     // For reports and tests.
     enum class State : std::uint8_t {
@@ -91,6 +94,7 @@ class Udtx final : public CongestionController {
     [[nodiscard]] const UdtxRoughness& roughness() const noexcept { return roughness_; }
     [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
     [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
+    [[nodiscard]] const UdtxCarefulStart& careful() const noexcept { return careful_; }
 
   private:
     static constexpr Step<State> kSteps[] = {
@@ -116,6 +120,7 @@ class Udtx final : public CongestionController {
     double observe(const CongestionFeedback& feedback);
     void count_packets(const CongestionFeedback& feedback);
     void observe_drains(const CongestionFeedback& feedback);
+    void note_path(const CongestionFeedback& feedback);
 
     // The states
     void blind(const CongestionFeedback& feedback);
@@ -168,6 +173,8 @@ class Udtx final : public CongestionController {
     UdtxCompany company_;
     UdtxClaim claim_;
     AckInterval acks_;
+    UdtxCarefulStart careful_;
+    std::optional<KnownPath> known_;  // measured in steady state
 
     Lifecycle<kSteps> state_{State::blind};
     double rate_ = 0.0;          // x
