@@ -40,6 +40,7 @@ struct Options {
     std::uint64_t seed = 1;
     std::string csv;
     double step = 0.1;
+    std::string known;
     bool shared_key = false;
     bool whole_acks = false;
 };
@@ -216,9 +217,30 @@ void print_return_line(FlowRig& rig) {
         static_cast<unsigned long long>(back.dropped_loss), static_cast<unsigned long long>(back.dropped_queue));
 }
 
+/// What a flow alone measures of the path in 20 s while the link has the rate of --known.
+std::optional<KnownPath> learn(const Options& options, FlowSpec flow) {
+    FlowRigSetup setup = make_setup(options);
+    setup.bits_per_second = bits(options.known);
+    setup.cross = {};
+    flow.start = {};
+    flow.bytes = 0;
+    setup.flows = {flow};
+    FlowRig rig(setup);
+    rig.run_for(std::chrono::seconds(20));
+    const auto known = rig.stats(0).known;
+    if (known)
+        std::printf("known: %.2f Mbit/s, %.1f ms, jitter %.1f ms\n", known->capacity.bps() / 1e6,
+                    to_seconds(known->base_rtt) * 1e3, to_seconds(known->jitter) * 1e3);
+    return known;
+}
+
 void run(const Options& options) {
     check(options);
-    FlowRig rig(make_setup(options));
+    FlowRigSetup setup = make_setup(options);
+    if (!options.known.empty()) {
+        for (FlowSpec& flow : setup.flows) flow.known = learn(options, flow);
+    }
+    FlowRig rig(std::move(setup));
     rig.bottleneck().change([&](LinkParams& p) { p.rates = trace(options); });
     if (const auto line = wireless(options)) line->attach(rig);
     for (const std::string& change : options.changes) {
@@ -269,6 +291,8 @@ int main(int argc, char** argv) {
                        "with other jitter: 5g:jitter ms:ms for which each draw holds");
         app.add_option("--access", options.access, "Rate of each sender's link to the bottleneck; default: infinite");
         app.add_option("--seconds", options.seconds, "Length of the run, s")->capture_default_str();
+        app.add_option("--known", options.known,
+                       "Each flow starts with what an earlier one, alone, measured on a link of this rate");
         app.add_flag("--shared-key", options.shared_key,
                      "Handshakes with a pre-shared key, which take one round trip less");
         app.add_flag("--whole-acks", options.whole_acks, "Without regeneration of ACKs (regenerate_acks off)");

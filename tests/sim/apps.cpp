@@ -16,6 +16,7 @@ constexpr std::size_t kPingBytes = 64;
 
 void Sender::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (std::holds_alternative<proto::event::Connected>(event)) {
+        if (options_.known) connection.recall(PathId{}, *options_.known);
         const auto opened = connection.open_stream(options_.kind);
         if (!opened) return;
         stream_ = *opened;

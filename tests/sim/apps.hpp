@@ -20,7 +20,8 @@ class Sender final : public App {
         StreamKind kind = StreamKind::unordered;
         bool close_when_delivered = true;
         std::size_t chunk = pattern::kMaxChunk;
-        Duration late{};  ///< from Writable to the next write: a disk that takes its time
+        Duration late{};                   ///< from Writable to the next write: a disk that takes its time
+        std::optional<KnownPath> known{};  ///< recalled once connected
     };
     explicit Sender(Options options) : options_(options) {}
 

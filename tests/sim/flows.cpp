@@ -171,7 +171,8 @@ void FlowRig::add_flow(const FlowSpec& spec) {
     flow->server = host(" server", static_cast<std::uint8_t>(last + 1));
     connect(flow->client->node(), flow->server->node(), flow->spec.rtt, name);
 
-    flow->sender = std::make_shared<Sender>(Sender::Options{.bytes = spec.bytes > 0 ? spec.bytes : kEndless});
+    flow->sender =
+        std::make_shared<Sender>(Sender::Options{.bytes = spec.bytes > 0 ? spec.bytes : kEndless, .known = spec.known});
     flow->server->listen(1, [sink = flow->sink](proto::Connection&) { return sink; });
     Flow& started = *flow;
     at(spec.start, [this, &started] { start_flow(started); });

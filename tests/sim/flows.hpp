@@ -32,11 +32,12 @@ inline constexpr const char* kTcpBbr = "tcp-bbr";
 struct FlowSpec {
     std::string cc = "udt";  ///< or kTcpBbr
     Duration start{};
-    std::optional<Duration> stop{};  ///< time at which the connection is closed
-    Duration rtt{};                  ///< zero: use the rig's round-trip time
-    std::uint64_t bytes = 0;         ///< 0: sends until the end
-    TransportConfig config{};        ///< `congestion` is overwritten by `cc`; policy and rates go here
-    proto::Experiment experiment{};  ///< at both ends
+    std::optional<Duration> stop{};    ///< time at which the connection is closed
+    Duration rtt{};                    ///< zero: use the rig's round-trip time
+    std::uint64_t bytes = 0;           ///< 0: sends until the end
+    TransportConfig config{};          ///< `congestion` is overwritten by `cc`; policy and rates go here
+    proto::Experiment experiment{};    ///< at both ends
+    std::optional<KnownPath> known{};  ///< recalled once connected
 };
 
 /// Unacknowledged datagrams at a constant rate, alternately on and off.
