@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
@@ -16,6 +15,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
+#include "connect/state_directory.hpp"
 #include "udtx/transfer/shard.hpp"
 
 namespace udtx::apps {
@@ -24,12 +24,9 @@ namespace {
 // All shards can begin and end a hundred times before the job is complete.
 constexpr std::uint64_t kMostBytes = 64U << 20U;
 
-std::string state_directory() {
-    const char* const state = std::getenv("XDG_STATE_HOME");
-    if (state != nullptr && *state == '/') return std::string(state) + "/udtx/jobs";
-    const char* const home = std::getenv("HOME");
-    const bool there = home != nullptr && *home == '/' && ::access(home, X_OK) == 0;  // nobody's does not exist
-    return there ? std::string(home) + "/.local/state/udtx/jobs" : std::string();
+std::string job_directory() {
+    const std::string state = state_directory();
+    return state.empty() ? std::string() : state + "/jobs";
 }
 
 /// Two trees of one name are two jobs. The number of the file is the same on all hosts that share a disk.
@@ -78,7 +75,7 @@ Error JobRecord::cannot(const char* what, int error) const {
 }
 
 Result<JobRecord> JobRecord::open(const Job& job, const transfer::JobShard& shard, bool has_receipt) {
-    const std::string directory = state_directory();
+    const std::string directory = job_directory();
     std::string all = job.name + '\n';
     for (const std::string& source : job.sources) all += identity_of(source);
     const std::uint64_t key = transfer::job_number(all, shard.count, job.place);

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "common/units.hpp"
+#include "connect/known_paths_file.hpp"
 #include "observe/progress.hpp"
+#include "udtx/known_paths.hpp"
 #include "udtx/system.hpp"
 
 namespace udtx::apps {
@@ -459,6 +461,8 @@ FinalReport TransferRun::run() {
     if (!observers) return never_began(options, observers.error());
     observers_ = std::move(*observers);
     observers_->show_on(run_.terminal);
+    KnownPathsFile known_paths(run_.log, KnownPaths::of_process());
+    known_paths.load();
 
     Reconnects reconnects(*this, patience);
     const auto repeats = [this](const Attempt& one) {
@@ -479,6 +483,7 @@ FinalReport TransferRun::run() {
         }
         report = goes_on ? reconnects.sum(std::move(last.report)) : reconnects.give_up();
     }
+    known_paths.save();
     observers_->finish(report);
     return report;
 }

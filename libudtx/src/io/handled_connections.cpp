@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/known_paths.hpp"
 #include "io/socket_setup.hpp"
 #include "udtx/system.hpp"
 
@@ -103,6 +104,15 @@ void HandledConnections::tell_refused(proto::Connection& connection) {
     }
 }
 
+/// A connection starts with what earlier ones measured, and leaves what it measured.
+void HandledConnections::keep_paths(proto::Connection& connection, const proto::Event& event) {
+    const auto* path = std::get_if<proto::event::PathChanged>(&event);
+    const bool opened = path != nullptr && path->state == PathState::active;
+    if (opened || std::holds_alternative<proto::event::Connected>(event))
+        recall_paths(KnownPaths::of_process(), connection, monotonic_now());
+    if (std::holds_alternative<proto::event::Closed>(event)) note_paths(KnownPaths::of_process(), connection);
+}
+
 void HandledConnections::deliver(const EntryPtr& entry) {
     while (const auto event = entry->connection->poll_event()) {
         if (std::holds_alternative<proto::event::Connected>(*event)) {
@@ -116,6 +126,7 @@ void HandledConnections::deliver(const EntryPtr& entry) {
             entries_.erase(entry->connection.get());
         }
         try {
+            keep_paths(*entry->connection, *event);
             entry->handler->on_event(monotonic_now(), *entry->connection, *event);
         } catch (const std::exception& failed) {
             give_up(*entry->connection, failed);

@@ -71,6 +71,7 @@ class HandledConnections {
 
   private:
     [[nodiscard]] EntryPtr find(const proto::Connection* connection) const;
+    static void keep_paths(proto::Connection& connection, const proto::Event& event);
     void deliver(const EntryPtr& entry);
     /// Closes the connection, and reports its end to the handler.
     void end(Instant now, const EntryPtr& entry, const Error& why);

@@ -522,11 +522,13 @@ std::optional<KnownPath> Udtx::known_path() const {
     return known_;
 }
 
-// What arrived in steady state, and no more than the link is known to carry: a burst may arrive faster.
+// What arrived over a tenth of a second or a round trip: bursts do not count. It is no more than the link is known to
+// carry.
 void Udtx::note_path(const CongestionFeedback& feedback) {
-    if (state_ != State::share || feedback.application_limited || feedback.acked_packets == 0) return;
-    const double delivered = roughness_.rough() ? roughness_.delivered() : mtr_.delivered();
-    known_ = {.capacity = Rate::bytes_per_second(std::min(delivered, mtr_.seen())),
+    const double delivered = std::min(roughness_.delivered(), mtr_.seen());
+    if (state_ != State::share || feedback.application_limited || feedback.acked_packets == 0 || delivered <= 0.0)
+        return;
+    known_ = {.capacity = Rate::bytes_per_second(delivered),
               .base_rtt = from_seconds(delay_.base_rtt()),
               .jitter = from_seconds(delay_.noise()),
               .measured = feedback.now};
