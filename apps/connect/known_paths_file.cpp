@@ -149,7 +149,11 @@ std::vector<KnownPathsFile::Line> KnownPathsFile::read() {
 }
 
 void KnownPathsFile::load() {
-    for (const Line& line : read()) paths_.note(line.entry);
+    const std::vector<Line> lines = read();
+    for (const Line& line : lines) paths_.note(line.entry);
+    if (lines.empty()) return;
+    log_.detail("knows " + std::to_string(lines.size()) + (lines.size() == 1 ? " path" : " paths") +
+                " of earlier runs");
 }
 
 void KnownPathsFile::save() {

@@ -293,7 +293,9 @@ const std::vector<Manual::Entry> kEnvironment{
      "line overrides the variable. The variable overrides the files."},
     {"XDG_CONFIG_HOME", "The directory of udtx/config, in place of ~/.config."},
     {"XDG_RUNTIME_DIR", "The directory of the control sockets, in place of /tmp/udtx-UID."},
-    {"XDG_STATE_HOME", "The directory of udtx/jobs, in place of ~/.local/state: how the shards of each job ended."},
+    {"XDG_STATE_HOME",
+     "The directory of udtx/jobs (how the shards of each job ended) and udtx/paths (what paths carried in the last ten "
+     "minutes), in place of ~/.local/state."},
 };
 
 const std::vector<Manual::Entry> kNoSettings{

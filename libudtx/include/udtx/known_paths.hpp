@@ -41,9 +41,11 @@ class UDTX_EXPORT KnownPaths {
     /// Adds an entry. It replaces an earlier measurement of the same path, and a later one stays. An entry without one
     /// of the addresses is ignored.
     void note(const Entry& entry);
-    /// Returns what is known of a path; nullopt: nothing, it is older than KnownPath::kLife, or it turned out wrong.
-    [[nodiscard]] std::optional<KnownPath> find(const PublicKey& peer, const Address& local, const Address& remote,
-                                                Instant now) const;
+    /// Returns what is known of a path, for a connection that starts; nullopt: nothing, it is older than
+    /// KnownPath::kLife, it turned out wrong, or another connection has just got it. Several that start at once would
+    /// together send more than the path carried.
+    [[nodiscard]] std::optional<KnownPath> take(const PublicKey& peer, const Address& local, const Address& remote,
+                                                Instant now);
     /// All entries of the last KnownPath::kLife, also those that say that earlier measurements are wrong.
     [[nodiscard]] std::vector<Entry> entries(Instant now) const;
 

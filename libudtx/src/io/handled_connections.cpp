@@ -106,11 +106,12 @@ void HandledConnections::tell_refused(proto::Connection& connection) {
 
 /// A connection starts with what earlier ones measured, and leaves what it measured.
 void HandledConnections::keep_paths(proto::Connection& connection, const proto::Event& event) {
-    const auto* path = std::get_if<proto::event::PathChanged>(&event);
-    const bool opened = path != nullptr && path->state == PathState::active;
-    if (opened || std::holds_alternative<proto::event::Connected>(event))
-        recall_paths(KnownPaths::of_process(), connection, monotonic_now());
-    if (std::holds_alternative<proto::event::Closed>(event)) note_paths(KnownPaths::of_process(), connection);
+    KnownPaths& paths = KnownPaths::of_process();
+    if (std::holds_alternative<proto::event::Connected>(event))
+        recall_path(paths, connection, PathId{}, monotonic_now());
+    if (const auto* path = std::get_if<proto::event::PathChanged>(&event); path && path->state == PathState::active)
+        recall_path(paths, connection, path->id, monotonic_now());
+    if (std::holds_alternative<proto::event::Closed>(event)) note_paths(paths, connection);
 }
 
 void HandledConnections::deliver(const EntryPtr& entry) {

@@ -1,6 +1,7 @@
 #include "io/known_paths.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -24,8 +25,12 @@ Key key_of(const PublicKey& peer, const Address& local, const Address& remote) {
 }  // namespace
 
 struct KnownPaths::State {
+    struct Kept {
+        KnownPath path;
+        std::optional<Instant> taken{};
+    };
     mutable Mutex mutex;
-    std::map<Key, KnownPath> paths GUARDED_BY(mutex);
+    std::map<Key, Kept> paths GUARDED_BY(mutex);
 };
 
 KnownPaths::KnownPaths() : state_(std::make_unique<State>()) {}
@@ -40,28 +45,32 @@ void KnownPaths::note(const Entry& entry) {
     if (entry.local.family == Address::Family::none || entry.remote.family == Address::Family::none) return;
     const Lock lock(state_->mutex);
     auto& paths = state_->paths;
-    KnownPath& path = paths.try_emplace(key_of(entry.peer, entry.local, entry.remote), entry.path).first->second;
+    KnownPath& path = paths.try_emplace(key_of(entry.peer, entry.local, entry.remote), entry.path).first->second.path;
     if (path.measured <= entry.path.measured) path = entry.path;
     if (paths.size() <= kMost) return;
-    paths.erase(std::ranges::min_element(paths, {}, [](const auto& one) { return one.second.measured; }));
+    paths.erase(std::ranges::min_element(paths, {}, [](const auto& one) { return one.second.path.measured; }));
 }
 
-std::optional<KnownPath> KnownPaths::find(const PublicKey& peer, const Address& local, const Address& remote,
-                                          Instant now) const {
+std::optional<KnownPath> KnownPaths::take(const PublicKey& peer, const Address& local, const Address& remote,
+                                          Instant now) {
     const Lock lock(state_->mutex);
     const auto found = state_->paths.find(key_of(peer, local, remote));
     if (found == state_->paths.end()) return std::nullopt;
-    const KnownPath& path = found->second;
+    auto& [path, taken] = found->second;
     if (path.capacity.is_zero() || now - path.measured > KnownPath::kLife) return std::nullopt;
+    // By then the first connection has either filled its share or given up.
+    const Duration apart = std::max<Duration>(std::chrono::seconds(1), 10 * path.base_rtt);
+    if (taken && now - *taken < apart) return std::nullopt;
+    taken = now;
     return path;
 }
 
 std::vector<KnownPaths::Entry> KnownPaths::entries(Instant now) const {
     const Lock lock(state_->mutex);
     std::vector<Entry> all;
-    for (const auto& [key, path] : state_->paths) {
-        if (now - path.measured > KnownPath::kLife) continue;
-        all.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), path});
+    for (const auto& [key, kept] : state_->paths) {
+        if (now - kept.path.measured > KnownPath::kLife) continue;
+        all.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), kept.path});
     }
     return all;
 }
@@ -79,12 +88,12 @@ std::optional<PublicKey> key_of(const proto::Connection& connection) {
 
 }  // namespace
 
-void recall_paths(const KnownPaths& from, proto::Connection& connection, Instant now) {
+void recall_path(KnownPaths& from, proto::Connection& connection, PathId id, Instant now) {
     const auto peer = key_of(connection);
     if (!peer) return;
     for (const PathStats& path : connection.stats().paths) {
-        if (path.state != PathState::active) continue;
-        if (const auto known = from.find(*peer, path.local, path.remote, now)) connection.recall(path.id, *known);
+        if (path.id != id || path.state != PathState::active) continue;
+        if (const auto known = from.take(*peer, path.local, path.remote, now)) connection.recall(path.id, *known);
     }
 }
 
