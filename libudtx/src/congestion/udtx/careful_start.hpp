@@ -2,6 +2,9 @@
 //
 // One window of half the known capacity leaves within a round trip. It is sent before the path has shown that it still
 // has this capacity, so a queue, losses or a timeout among its packets end it (Safe Retreat). There is no second one.
+//
+// The draft also waits until the first flight has arrived. By then a train has measured most links, and half of the
+// capacity leaves anyway. So the RTT of the handshake confirms the path here, as in picoquic.
 #pragma once
 
 #include <cstdint>
