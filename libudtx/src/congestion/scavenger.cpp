@@ -141,7 +141,7 @@ void Scavenger::measure(const CongestionFeedback& feedback) {
     roughness_.on_feedback(feedback, to_seconds(base_.least()), UdtxShare::half_delay(to_seconds(base_.least())));
     delay_.on_feedback(feedback, packet_time(), roughness_);
     if (delay_.known()) {
-        const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(UdtxShare::least_half_delay(packet_time())));
+        const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(packet_time()));
         loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
         const bool fresh = !feedback.lost.empty() && (!answered_ || feedback.lost.back().number > *answered_);
         // Jitter, too, makes delays long.

@@ -70,7 +70,9 @@ void UdtxDrains::forget() {
 }
 
 UdtxCompany::Verdict UdtxCompany::on_feedback(const Seen& seen) {
-    if (seen.queue < (seen.known ? kUdtx.foreign_queue : kUdtx.many_flows) * seen.half_delay) {
+    // In a shallow buffer so many q_h are the whole buffer, which many `udtx` flows fill, too.
+    const double most = (seen.known ? kUdtx.foreign_queue : kUdtx.many_flows) * seen.half_delay;
+    if ((seen.shallow && !seen.known) || seen.queue < most) {
         since_.reset();
         return Verdict::none;
     }
@@ -93,6 +95,9 @@ UdtxCompany::Verdict UdtxCompany::on_feedback(const Seen& seen) {
         since_.reset();
         return Verdict::longer_path;
     }
+    // New `udtx` flows that start one after another make as long a queue, but it varies.
+    if (seen.range > kUdtx.erratic * seen.half_delay && passed < std::max(kUdtx.erratic_patience, 2.0 * patience))
+        return Verdict::none;
     // A reaction to a queue shows only after packets sent later have passed the queue. A slower link shows only after
     // pairs have measured it. A flow that fills a queue without limit ignores losses, so competing with it only adds to
     // the queue.

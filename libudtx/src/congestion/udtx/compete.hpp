@@ -77,8 +77,10 @@ class UdtxCompany {
         double queue = 0.0;       ///< s
         double half_delay = 0.0;  ///< q_h, s
         double base_rtt = 0.0;    ///< s
+        double range = 0.0;       ///< highest less lowest queue of the last second, s
         double packets = 0.0;     ///< delivered in a second
         double full = 0.0;        ///< delay of the full buffer, s; 0: unknown
+        bool shallow = false;     ///< so small a buffer that many `udtx` flows, too, keep it full
         bool alone = false;       ///< deliveries fill the link
         bool known = false;       ///< drains show that competing flows keep up the queue
     };

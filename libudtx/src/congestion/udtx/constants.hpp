@@ -44,6 +44,7 @@ struct UdtxConstants {
     double blind_packets = 64.0;    ///< window by which a probe should have measured the link
     double start = 0.5;             ///< of C: the rate in the first round trip after the first train
     double shared_start = 0.2;      ///< of C: what a new flow keeps of a busy link
+    double ramp_loss = 0.005;       ///< congestion loss that ends the ramp
     double sole = 0.6;              ///< of C, delivered: more than a new flow gets of a busy link
     double shared_rtts = 0.125;     ///< RTTs after which a queue is that of others: own bursts are shorter
     double heavy_loss = 0.1;        ///< loss ratio that ends the first ramp, and starts trials on rough paths
@@ -60,6 +61,7 @@ struct UdtxConstants {
     double degree_fast = 0.7;      ///< CD: beta of the tiers
     double slow = 1.0 / 8.0;       ///< weight of a new estimate at a low CD
     double fast = 7.0 / 8.0;       ///< weight of a lower one at a higher CD
+    double least_part = 0.1;       ///< of the mean of estimates that err: a lower one counts as this
     double average = 1.0 / 300.0;  ///< weight of an estimate that errs: 3 s of SYNs
     double limit_growth = 0.02;    ///< a second, of the rate that a policer lets pass
     double most_mtr = 1e12;        ///< bytes/s: bounds what a peer reports
@@ -76,30 +78,39 @@ struct UdtxConstants {
     // Jitter
     Duration most_apart = std::chrono::milliseconds(50);  ///< delays farther apart: a queue does not move along a line
     double mean_time = 50e-3;                             ///< s, time constant of m: jitter must not move it
+    double most_mean_weight = 0.5;                        ///< of one delay in m: `low` sends few packets at first
     double distance_time = 0.1;                           ///< s, time constant of n
     double most_weight = 0.125;                           ///< of one distance in n
     double first_samples = 16.0;                          ///< before n counts
     double distances = 6.0;  ///< J in mean distances: uniform jitter adds at most four, in order eight
     double agree = 3.0;      ///< fastest over slowest train: a slower link or cross traffic changes them less
     double doubtful = 0.3;   ///< of the limit of J, if trains are irregular or do not agree
-    double keep = 0.5;       ///< of that limit keeps a path rough
-    Duration least_rough = std::chrono::seconds(5);  ///< time that a path stays rough
-    double least_span = 0.1;                         ///< s of deliveries: 10 ms of jitter err a tenth of it
+    Duration irregular_life = std::chrono::seconds(30);  ///< irregular trains come and go
+    double clear = 2.0;                                  ///< of the limit of J, if trains tell the link rate
+    double keep = 0.5;                                   ///< of that limit keeps a path rough
+    Duration least_rough = std::chrono::seconds(5);      ///< time that a path stays rough
+    double least_span = 0.1;                             ///< s of deliveries: 10 ms of jitter err a tenth of it
     double marks_per_span = 64.0;
     double more_found = 1.12;   ///< of what the last search found: there is more, so it starts again
     double search_queue = 2.0;  ///< q_h: such a queue ends the search
 
     // Losses
-    double memory = 2.0;          ///< s, time constant of the counts
-    double enough = 30.0;         ///< packets in a class before its ratio counts
-    double overflow = 0.002;      ///< congestion loss: the highest delays are those of a full buffer
-    double some_loss = 0.02;      ///< random loss that is worth a trial; congestion loss at which x is what arrives
-    double much_loss = 0.04;      ///< congestion loss of a full link; at more, others ignore loss
-    double trial_time = 0.2;      ///< s of lowered rate, in addition to one RTT
-    double fewer = 0.65;          ///< of the loss before: the lower rate made it less, so it was congestion
-    double few_packets = 100.0;   ///< too few to judge a loss ratio
-    double first_pause = 1.0;     ///< s until a trial; later ones wait four times that, twice as long each
-    double longest_pause = 32.0;  ///< s
+    double memory = 2.0;            ///< s, time constant of the counts
+    double enough = 30.0;           ///< packets in a class before its ratio counts
+    double overflow = 0.002;        ///< congestion loss: the highest delays are those of a full buffer
+    double half_loss = 0.02;        ///< P_h: congestion loss that halves the share
+    double loss_fades_from = 0.75;  ///< of the full queue: above, loss counts in full
+    double loss_faded_at = 0.25;    ///< of the full queue: below, loss does not count
+    double some_loss = 0.02;        ///< random loss that is worth a trial; congestion loss at which x is what arrives
+    double much_loss = 0.04;        ///< congestion loss of a full link; at more, others ignore loss
+    double recent = 0.25;           ///< s, half-life of the counts of recent packets: older losses start no trial
+    double trial_time = 0.2;        ///< s of lowered rate, in addition to one RTT
+    double fewer = 0.65;            ///< of the loss before: the lower rate made it less, so it was congestion
+    double as_many = 0.8;           ///< of the loss before: the lower rate changed nothing
+    double borne = 1.3;             ///< of a loss found random: up to here it is still the same
+    double few_packets = 100.0;     ///< too few to judge a loss ratio
+    double first_pause = 1.0;       ///< s until a trial; later ones wait four times that, twice as long each
+    double longest_pause = 32.0;    ///< s
     Duration all_congestion =
         std::chrono::seconds(20);  ///< time after a trial that found congestion: every loss is congestion
 
@@ -130,6 +141,8 @@ struct UdtxConstants {
 
     // Other flows
     double foreign_queue = 1.5;      ///< q_h, if competing flows are known to keep the queue
+    double erratic = 4.0;            ///< q_h within a second: others have just started or ended
+    double erratic_patience = 5.0;   ///< s
     double telling_packets = 200.0;  ///< packets after which MTR follows a slower link
     double telling_time = 1.5;       ///< s, at most: a flow starved by others sends few packets
     double competing_queue = 4.0;    ///< base RTTs: a longer queue may have another cause

@@ -46,7 +46,7 @@ void UdtxRoughness::take_delays(const CongestionFeedback& feedback, double base_
         sent_ = sample.sent;
         near_.add(sample.sent, delay);
         far_.add(sample.sent, delay);
-        mean_ += std::min(1.0, gap / kUdtx.mean_time) * (delay - mean_);
+        mean_ += std::min(kUdtx.most_mean_weight, gap / kUdtx.mean_time) * (delay - mean_);
     }
     if (!sent_) return;
     const Instant now = feedback.now;
@@ -95,8 +95,11 @@ void UdtxRoughness::take_delivery(const CongestionFeedback& feedback, double bas
 }
 
 void UdtxRoughness::judge(Instant now, double limit) {
-    const bool irregular = irregular_ && now - *irregular_ < kUdtx.base_life;
-    if (irregular || !agree_) limit *= kUdtx.doubtful;
+    const bool irregular = irregular_ && now - *irregular_ < kUdtx.irregular_life;
+    if (irregular || !agree_)
+        limit *= kUdtx.doubtful;
+    else if (!bound_)
+        limit *= kUdtx.clear;
     if (!standing_ && noise_ > (rough_ ? kUdtx.keep * limit : limit)) {
         rough_ = true;
         seen_ = now;

@@ -55,8 +55,11 @@ void UdtxMtr::count(const CongestionFeedback& feedback) {
     usual_ = usual_ * std::exp(-passed / time) + static_cast<double>(feedback.acked_bytes) / time;
 }
 
-// All estimates are equally good.
-double UdtxMtr::averaged(double mean, double estimate) { return mean + kUdtx.average * (estimate - mean); }
+// All estimates are equally good, so the mean of the times per byte counts.
+double UdtxMtr::averaged(double mean, double estimate) {
+    const double time = 1.0 / mean;
+    return 1.0 / (time + kUdtx.average * (1.0 / std::max(estimate, kUdtx.least_part * mean) - time));
+}
 
 void UdtxMtr::smooth(double estimate, double degree) {
     double weight = kUdtx.slow;
@@ -74,6 +77,9 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     if (feedback.arrivals.empty()) return;
     take_arrivals(feedback, packet_time, roughness);
     take_return_delay(feedback);
+    last_lows_.add(feedback.now, queue_);
+    last_highs_.add(feedback.now, queue_);
+    range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
     full_ = above_base(fulls_.value(feedback.now));
     // Jitter may look like a full queue.
     if (roughness.doubtful() && full_ && *full_ < kUdtx.least_rough_full) full_.reset();
@@ -95,7 +101,9 @@ void UdtxDelay::take_return_delay(const CongestionFeedback& feedback) {
 
 double UdtxDelay::dead_zone(double packet_time) { return std::max(kUdtx.dead_zone, kUdtx.dead_packets * packet_time); }
 
-double UdtxDelay::long_queue(double least) const { return std::max({kUdtx.long_part * highest(), least, noise()}); }
+double UdtxDelay::long_queue(double packet_time) const {
+    return std::max({kUdtx.long_part * highest(), dead_zone(packet_time), noise()});
+}
 
 void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_time, const UdtxRoughness& roughness) {
     const ArrivalSample& newest = feedback.arrivals.back();
@@ -148,6 +156,9 @@ void UdtxDelay::forget_base() {
     rtts_.clear();
     highs_.clear();
     fulls_.clear();
+    last_lows_.clear();
+    last_highs_.clear();
+    range_ = 0.0;
     hold_ = false;
     full_.reset();
     base_.reset();
@@ -179,7 +190,11 @@ void UdtxShare::update(const Now& now) {
     const double common = beta(kUdtx.loop_gain, now.queue);
     beta_ = !now.two_speeds ? common : std::max(common, beta(kUdtx.settle_gain, std::max(now.queue, *mean_)));
     const double queue = *mean_ + common / beta_ * (now.queue - *mean_);
-    share_ = std::exp2(-queue / now.half_delay);
+    double loss = now.loss;
+    if (now.full)
+        loss *= std::clamp(
+            (now.queue / *now.full - kUdtx.loss_faded_at) / (kUdtx.loss_fades_from - kUdtx.loss_faded_at), 0.0, 1.0);
+    share_ = std::exp2(-queue / now.half_delay - std::min(loss, kUdtx.much_loss) / kUdtx.half_loss);
 }
 
 UdtxLoss::Counts UdtxLoss::count(const CongestionFeedback& feedback, const UdtxDelay& delay, double long_queue) {
@@ -246,12 +261,19 @@ void UdtxEnds::on_feedback(const CongestionFeedback& feedback, const UdtxLoss::C
     packets_ = lost_ = 0.0;
 }
 
-bool UdtxTrial::due(Instant now, double loss) {
+bool UdtxTrial::due(const CongestionFeedback& feedback, double loss) {
+    const Instant now = feedback.now;
+    const double keep = std::exp2(-std::max(0.0, to_seconds(now - updated_)) / kUdtx.recent);
+    updated_ = now;
+    const auto lost = static_cast<double>(feedback.lost.size());
+    recent_lost_ = keep * recent_lost_ + lost;
+    recent_packets_ = keep * recent_packets_ + feedback.acked_packets + lost;
     if (loss < kUdtx.some_loss || !next_) {
         next_ = now + from_seconds(kUdtx.first_pause);
         pause_ = 4.0 * kUdtx.first_pause;
     }
-    if (now < *next_) return false;
+    // A burst of losses that is over does not belong to the present loss.
+    if (now < *next_ || recent_lost_ < kUdtx.fewer * loss * recent_packets_) return false;
     started_ = now;
     raised_.reset();
     before_ = loss;
@@ -275,6 +297,7 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     // The difference must be two standard deviations: noise must not give a verdict.
     const bool fewer =
         packets_ >= kUdtx.few_packets && lost_ + 2.0 * std::sqrt(lost_) < kUdtx.fewer * before_ * packets_;
+    borne_ = fewer || lost_ <= kUdtx.as_many * before_ * packets_ ? 0.0 : kUdtx.borne * before_;
     pause_ = fewer ? 4.0 * kUdtx.first_pause : std::min(2.0 * pause_, kUdtx.longest_pause);
     return fewer ? Verdict::congestion : Verdict::random;
 }

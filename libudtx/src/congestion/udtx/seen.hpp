@@ -198,8 +198,8 @@ class UdtxDelay {
     [[nodiscard]] double noise() const noexcept { return noise_; }
     /// Longest delay of the last 5 s above the base, seconds.
     [[nodiscard]] double highest() const noexcept { return highest_; }
-    /// Shortest queueing delay that counts as long, at least `least`; seconds.
-    [[nodiscard]] double long_queue(double least) const;
+    /// Shortest queueing delay that counts as long, seconds. `packet_time`: Lp, seconds.
+    [[nodiscard]] double long_queue(double packet_time) const;
     /// Time that ACKs wait on the return path, smoothed; seconds.
     [[nodiscard]] double way_back() const noexcept { return way_back_; }
     /// Smallest RTT of the last 10 s (rb), seconds.
@@ -213,6 +213,8 @@ class UdtxDelay {
     void note_full(Instant now, double queue) { fulls_.add(now, base() + from_seconds(queue)); }
     /// Delay of the full queue, if it overflowed lately; seconds.
     [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
+    /// Highest less lowest queue of the last second, seconds.
+    [[nodiscard]] double range() const noexcept { return range_; }
     /// Keeps the base beyond its life, while others keep up the queue.
     void hold_base(bool hold) noexcept { hold_ = hold; }
     /// The path has changed: later measurements form a new base.
@@ -236,6 +238,9 @@ class UdtxDelay {
     SlidingExtreme<Duration, std::greater<>> highs_{kHighestLife};
     SlidingExtreme<Duration, std::greater<>> fulls_{kFullLife};
     std::optional<double> full_;
+    SlidingExtreme<double, std::less<>> last_lows_{std::chrono::seconds(1)};
+    SlidingExtreme<double, std::greater<>> last_highs_{std::chrono::seconds(1)};
+    double range_ = 0.0;
     bool hold_ = false;
     std::optional<Duration> base_;
     double noise_ = 0.0;
@@ -250,7 +255,7 @@ class UdtxDelay {
     std::size_t point_count_ = 0;
 };
 
-// The share of the link at which a flow of udtx aims, 2^-(q/q_h), and how fast it moves there.
+// The share of the link at which a flow of udtx aims, 2^-(q/q_h + p_c/P_h), and how fast it moves there.
 //
 // Two changes are damped separately. A change of all flows moves the queue an RTT later, and that loop allows little
 // gain. A difference between flows moves no queue, so it may settle several times as fast. So the share follows the
@@ -263,13 +268,15 @@ class UdtxShare {
     /// The least q_h, s: a shorter queue is hard to see. `packet_time`: Lp, s.
     [[nodiscard]] static double least_half_delay(double packet_time);
     struct Now {
-        double dt = 0.0;          ///< s since the last update
-        double rtt = 0.0;         ///< s, without a queue (rb)
-        double interval = 0.0;    ///< s between ACKs, at least a SYN
-        double queue = 0.0;       ///< qf, s
-        Duration base{};          ///< one-way delay above which the queue is measured
-        double half_delay = 0.0;  ///< q_h, s
-        bool two_speeds = true;   ///< higher gain for differences between flows
+        double dt = 0.0;               ///< s since the last update
+        double rtt = 0.0;              ///< s, without a queue (rb)
+        double interval = 0.0;         ///< s between ACKs, at least a SYN
+        double queue = 0.0;            ///< qf, s
+        Duration base{};               ///< one-way delay above which the queue is measured
+        double half_delay = 0.0;       ///< q_h, s
+        double loss = 0.0;             ///< p_c, 0..1
+        std::optional<double> full{};  ///< delay of the full queue, s; if set, loss fades out at a short queue
+        bool two_speeds = true;        ///< higher gain for differences between flows
     };
     void update(const Now& now);
 
@@ -353,23 +360,29 @@ class UdtxTrial {
     enum class Verdict : std::uint8_t { none, random, congestion };
 
     /// Whether to begin a trial now. Call it between trials. `loss`: recent loss ratio.
-    [[nodiscard]] bool due(Instant now, double loss);
+    [[nodiscard]] bool due(const CongestionFeedback& feedback, double loss);
     /// Call it during a trial, until it gives a verdict. `rtt`: seconds, with the queue.
     Verdict on_feedback(const CongestionFeedback& feedback, double rtt);
     /// Forgets when the next trial was due.
     void abandon() { next_.reset(); }
     /// Factor of the rate during a trial.
     [[nodiscard]] double factor() const noexcept { return raised_ ? 1.0 : 0.5; }
+    /// Loss ratio that the last trial found random, with a margin for chance; 0..1.
+    [[nodiscard]] double borne() const noexcept { return borne_; }
     /// Loss ratio during the trial, valid after a verdict.
     [[nodiscard]] double remaining() const noexcept { return packets_ > 0.0 ? (lost_ + 1.0) / packets_ : 0.0; }
 
   private:
     Instant started_;
     std::optional<Instant> raised_;  // when the lower rate ended
+    Instant updated_;
+    double recent_lost_ = 0.0;     // recently lost packets
+    double recent_packets_ = 0.0;  // all packets in the same time
     double before_ = 0.0;
     double lost_ = 0.0;
     double packets_ = 0.0;
     std::optional<Instant> next_;
+    double borne_ = 0.0;
     double pause_ = 0.0;  // s until the next trial; doubles while the verdict is random
 };
 

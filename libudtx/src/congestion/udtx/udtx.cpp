@@ -34,6 +34,18 @@ double Udtx::half_delay() const {
     return std::max(half, least_half_delay());
 }
 
+// Delay of the full buffer, if it is large enough for control by delay alone.
+std::optional<double> Udtx::roomy_buffer() const {
+    const auto full = delay_.full();
+    return full && *full > kUdtx.many_flows * least_half_delay() ? full : std::nullopt;
+}
+
+// Whether the buffer is so small that many `udtx` flows, too, keep it full. A full queue then shows no competing flows.
+bool Udtx::shallow() const {
+    const auto full = delay_.full();
+    return full && *full < kUdtx.many_flows * UdtxShare::half_delay(delay_.base_rtt());
+}
+
 // Deliveries fill the link, so the queue is this flow's own, even if others began it.
 bool Udtx::alone() const { return mtr_.usual() > kUdtx.alone * mtr_.seen(); }
 
@@ -80,7 +92,7 @@ double Udtx::observe(const CongestionFeedback& feedback) {
 
 void Udtx::count_packets(const CongestionFeedback& feedback) {
     if (!delay_.known()) return;
-    const double high_from = delay_.long_queue(least_half_delay());
+    const double high_from = delay_.long_queue(packet_time());
     UdtxLoss::Counts counts = UdtxLoss::count(feedback, delay_, high_from);
     if (mtr_.open() && has(UdtxPart::ends)) ends_.on_feedback(feedback, counts);
     const bool all_congestion = feedback.now < all_congestion_until_;  // every loss is congestion, at any delay
@@ -195,15 +207,16 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     else if (!shared_since_)
         shared_since_ = feedback.now;
     const bool shared = shared_since_ && to_seconds(feedback.now - *shared_since_) >= kUdtx.shared_rtts * rtt;
-    if (shared || loss_.congestion() > kUdtx.overflow) {
+    if (shared || loss_.congestion() > kUdtx.ramp_loss) {
         if (shared) rate_ = std::min(rate_, kUdtx.shared_start * mtr_.mtr());
         hold(feedback.now);
         state_.enter(State::share);
         return;
     }
     // A ramp at heavy loss may never reach C. After a timeout this does not apply, as the timeout itself counts packets
-    // as lost.
+    // as lost. A start into a full queue loses much, too, at delays that look short. Random loss goes on.
     if (first_ramp_ && loss_.total() > kUdtx.heavy_loss) {
+        loss_ = UdtxLoss();
         state_.enter(State::share);
         return;
     }
@@ -233,7 +246,7 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
     const Instant now = feedback.now;
     // Jitter makes losses look random. Only so many show that x, and not the path, causes them.
     const double loss = !roughness_.rough() ? loss_.random() : loss_.total() > kUdtx.heavy_loss ? loss_.total() : 0.0;
-    if (has(UdtxPart::trial) && trial_.due(now, loss)) {
+    if (has(UdtxPart::trial) && trial_.due(feedback, loss)) {
         state_.enter(State::trial);
         return true;
     }
@@ -246,8 +259,10 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
                                                .queue = delay_.queue(),
                                                .half_delay = half,
                                                .base_rtt = delay_.base_rtt(),
+                                               .range = delay_.range(),
                                                .packets = mtr_.delivered() / datagram_bytes_,
                                                .full = delay_.full().value_or(0.0),
+                                               .shallow = shallow(),
                                                .alone = alone(),
                                                .known = known});
     if (verdict == UdtxCompany::Verdict::longer_path && has(UdtxPart::longer_path)) {
@@ -259,7 +274,8 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
         state_.enter(State::claim);
         return true;
     }
-    if (has(UdtxPart::drain) && drains_.due(now)) {
+    // A queue that is empty all the time shows the base without a drain.
+    if (has(UdtxPart::drain) && drains_.due(now) && !low_since_) {
         drain(now);
         return true;
     }
@@ -283,6 +299,8 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .queue = delay_.smoothed(),
                    .base = delay_.base(),
                    .half_delay = half,
+                   .loss = has(UdtxPart::loss) ? loss_.congestion() : 0.0,
+                   .full = feedback.now < all_congestion_until_ ? std::nullopt : roomy_buffer(),
                    .two_speeds = has(UdtxPart::two_speeds)});
     if (roughness_.rough()) {
         steer_rough(feedback, dt);
@@ -297,6 +315,7 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
 // Single delays and losses tell little here: x follows the mean queue, bounded by what arrives. In a buffer that is
 // shorter than the jitter no queue shows. Then x would stay above what arrives, until a trial finds the loss.
 void Udtx::steer_rough(const CongestionFeedback& feedback, double dt) {
+    low_since_.reset();
     if (feedback.application_limited) return;
     const double share = std::exp2(std::min(0.0, rest() - delay_.queue() / half_delay()));
     const double loss = feedback.now < all_congestion_until_ ? loss_.congestion() : 0.0;
@@ -410,6 +429,12 @@ void Udtx::drain(Instant now) {
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (state_ == State::blind) return;
     if (state_ != State::search) rate_ = std::min(rate_, kUdtx.max_share * capacity());
+    // Heavy loss without delay comes from a policer, or from a queue that was full when the base was measured. Loss
+    // that a trial found random does not count, and neither do losses of the flow's own start.
+    if (const double over = loss_.total() / kUdtx.heavy_loss;
+        has(UdtxPart::heavy_loss) && state_ != State::search && !roughness_.rough() && over > 1.0 &&
+        loss_.total() > trial_.borne() && feedback.now > hold_until_)
+        rate_ = std::min(rate_, mtr_.mtr() / (over * over));
     const bool settled = state_ != State::ramp && state_ != State::search && !roughness_.rough();
     if (settled && feedback.now > hold_until_ && !feedback.application_limited && has(UdtxPart::cap) &&
         mtr_.delivered() > 0.0)

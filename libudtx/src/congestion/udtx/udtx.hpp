@@ -27,6 +27,8 @@ enum class UdtxPart : std::uint8_t {
     compete,         ///< a claim beside competing flows
     trial,           ///< half the rate, to see whether loss is random
     all_congestion,  ///< after a trial that found congestion, every loss is congestion
+    heavy_loss,      ///< heavy loss bounds x, unless a trial found it random
+    loss,            ///< p_c lowers the share
     jitter,          ///< a path whose delays tell nothing is steered by deliveries
     ends,            ///< fits the window if the hosts are slower than the link
     hold,            ///< a flow ignores the queue that it made itself by a start or a search
@@ -41,8 +43,9 @@ enum class UdtxPart : std::uint8_t {
 };
 
 inline constexpr std::array kUdtxParts = std::to_array<std::string_view>(
-    {"rest", "fill", "drain", "refill", "compete", "trial", "all-congestion", "jitter", "ends", "hold", "sole",
-     "half-start", "tiers", "pace", "two-speeds", "cap", "longer-path", "hold-base"});
+    {"rest",       "fill", "drain",      "refill", "compete",     "trial",    "all-congestion",
+     "heavy-loss", "loss", "jitter",     "ends",   "hold",        "sole",     "half-start",
+     "tiers",      "pace", "two-speeds", "cap",    "longer-path", "hold-base"});
 
 /// All mechanisms except those taken out.
 class UdtxParts {
@@ -145,6 +148,8 @@ class Udtx final : public CongestionController {
 
     [[nodiscard]] double least_half_delay() const;
     [[nodiscard]] double half_delay() const;  // q_h
+    [[nodiscard]] std::optional<double> roomy_buffer() const;
+    [[nodiscard]] bool shallow() const;
     [[nodiscard]] bool alone() const;
     [[nodiscard]] double packet_time() const;  // Lp
     [[nodiscard]] double ack_interval() const;

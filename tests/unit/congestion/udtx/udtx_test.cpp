@@ -32,6 +32,14 @@ CongestionFeedback arrival(Duration at, PacketNumber number, Duration delay) {
     return f;
 }
 
+/// An ACK of 50 packets that reports five more as lost.
+CongestionFeedback lossy(Duration at) {
+    CongestionFeedback f = feedback(at);
+    f.acked_packets = 50;
+    f.lost.resize(5);
+    return f;
+}
+
 }  // namespace
 
 TEST_CASE("sliding extreme: forgets after its length") {
@@ -198,32 +206,40 @@ TEST_CASE("udtx trial: a policer loses less at half the rate, a noisy line does 
     for (const bool policer : {true, false}) {
         UdtxTrial trial;
         int i = 0;
-        while (i < 300 && !trial.due(kStart + 10ms * i, 0.1)) ++i;
+        while (i < 300 && !trial.due(lossy(10ms * i), 0.1)) ++i;
         CHECK(i >= 100);
         REQUIRE(i < 300);
         REQUIRE(trial.factor() == 0.5);
         auto verdict = UdtxTrial::Verdict::none;
         for (; i < 600 && verdict == UdtxTrial::Verdict::none; ++i) {
-            CongestionFeedback f = feedback(10ms * i);
-            f.acked_packets = 50;
-            if (!policer) f.lost.resize(5);
+            CongestionFeedback f = lossy(10ms * i);
+            if (policer) f.lost.clear();
             verdict = trial.on_feedback(f, 0.05);
         }
         CHECK(verdict == (policer ? UdtxTrial::Verdict::congestion : UdtxTrial::Verdict::random));
         CHECK(trial.factor() == 1.0);
         const int end = i;
-        while (i < 3000 && !trial.due(kStart + 10ms * i, 0.1)) ++i;
+        while (i < 3000 && !trial.due(lossy(10ms * i), 0.1)) ++i;
         CHECK(i - end == Approx(400).margin(2));
+    }
+}
+
+TEST_CASE("udtx trial: a burst of losses that is over starts none") {
+    UdtxTrial trial;
+    for (int i = 0; i < 300; ++i) {
+        CongestionFeedback f = lossy(10ms * i);
+        if (i >= 60) f.lost.clear();
+        REQUIRE_FALSE(trial.due(f, 0.1));
     }
 }
 
 TEST_CASE("udtx trial: given up, the next one waits a second again") {
     UdtxTrial trial;
     int i = 0;
-    while (!trial.due(kStart + 10ms * i, 0.1)) ++i;
+    while (!trial.due(lossy(10ms * i), 0.1)) REQUIRE(++i < 300);
     trial.abandon();
     const int begun = i;
-    while (!trial.due(kStart + 10ms * ++i, 0.1)) REQUIRE(i < begun + 200);
+    while (!trial.due(lossy(10ms * ++i), 0.1)) REQUIRE(i < begun + 200);
     CHECK(i - begun >= 100);
 }
 
