@@ -1,4 +1,4 @@
-// Policies of a flow, wrapped around any controller (docs/inside/congestion.md, Policies).
+// Policies of a flow, wrapped around any controller (docs/inside/controllers.md).
 #pragma once
 
 #include <memory>
