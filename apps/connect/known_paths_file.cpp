@@ -195,8 +195,8 @@ bool KnownPathsFile::write(const std::string& text) {
         return false;
     }
     // Another process that replaces the file has another name for its new content.
-    const std::string fresh = path + '.' + std::to_string(::getpid());
-    const UniqueFd file(open_file(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    std::string fresh = path + ".XXXXXX";
+    const UniqueFd file(::mkostemp(fresh.data(), O_CLOEXEC));
     if (!file) return false;
     const ssize_t written = again([&] { return ::write(file.get(), text.data(), text.size()); });
     if (written == static_cast<ssize_t>(text.size()) && ::rename(fresh.c_str(), path.c_str()) == 0) return true;

@@ -42,8 +42,8 @@ class UDTX_EXPORT KnownPaths {
     /// of the addresses is ignored.
     void note(const Entry& entry);
     /// Returns what is known of a path, for a connection that starts; nullopt: nothing, it is older than
-    /// KnownPath::kLife, it turned out wrong, or another connection has just got it. Several that start at once would
-    /// together send more than the path carried.
+    /// KnownPath::kLife, it turned out wrong, or another connection of this process has just got it. Several that start
+    /// at once would together send more than the path carried.
     [[nodiscard]] std::optional<KnownPath> take(const PublicKey& peer, const Address& local, const Address& remote,
                                                 Instant now);
     /// All entries of the last KnownPath::kLife, also those that say that earlier measurements are wrong.

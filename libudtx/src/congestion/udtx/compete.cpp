@@ -157,9 +157,9 @@ void UdtxClaim::on_drained(const Outcome& outcome) {
     if (!measured) return;
     sums_[measured_++ % sums_.size()] = *measured;
     if (!share_) return;
-    const std::optional<double> sum = measured_ < sums_.size() ? *measured : std::max(outcome.share, median());
+    const double sum = measured_ < sums_.size() ? *measured : std::max(outcome.share, median());
     const double bearable = kUdtx.much_loss / std::max(outcome.loss, kUdtx.much_loss);
-    const double target = bearable * outcome.share / (*sum + outcome.share);
+    const double target = bearable * outcome.share / (sum + outcome.share);
     *share_ += std::max(kUdtx.weight, 1.0 / static_cast<double>(measured_)) * (target - *share_);
 }
 

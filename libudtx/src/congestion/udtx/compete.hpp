@@ -49,10 +49,10 @@ class UdtxDrains {
     void judge();
 
     Seen seen_;
-    Duration interval_ = std::chrono::seconds(2);  // from the shortest queue to the next drain
-    std::optional<ArrivalSample> shortest_;        // shortest delay since the last drain but one
-    std::optional<ArrivalSample> next_;            // shortest delay well after that one
-    bool dips_ = false;                            // next_ is a dip: the queue became shorter
+    Duration interval_{};                    // from the shortest queue to the next drain
+    std::optional<ArrivalSample> shortest_;  // shortest delay since the last drain but one
+    std::optional<ArrivalSample> next_;      // shortest delay well after that one
+    bool dips_ = false;                      // next_ is a dip: the queue became shorter
     Instant begun_;
     Instant until_;
     std::optional<Instant> judge_at_;

@@ -1,4 +1,4 @@
-// The constants of udtx: the unit, and why each has its value.
+// The constants of udtx, with unit and reason. A literal beside its only use is not repeated here.
 #pragma once
 
 #include "udtx/rate.hpp"
@@ -42,6 +42,7 @@ struct UdtxConstants {
     // The start
     double initial_packets = 18.0;  ///< first window: a train and a pair
     double blind_packets = 64.0;    ///< window by which a probe should have measured the link
+    double flooded = 0.25;          ///< lost packets for each that arrived: the link is full, though no delay shows it
     double start = 0.5;             ///< of C: the rate in the first round trip after the first train
     double shared_start = 0.2;      ///< of C: what a new flow keeps of a busy link
     double ramp_loss = 0.005;       ///< congestion loss that ends the ramp

@@ -40,8 +40,6 @@ class UdtxMtr {
     [[nodiscard]] bool open() const noexcept { return open_; }
     /// Granularity of the receiver's arrival times.
     [[nodiscard]] Duration granularity() const noexcept { return granularity_; }
-    /// mtr() without the limit of a policer.
-    [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife or three round trips, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
     /// Average delivery over one second or two round trips with the queue; bytes/s.
@@ -66,7 +64,7 @@ class UdtxMtr {
     double told_ = 0.0;      // last rate that the receiver reported
     double mean_ = 0.0;      // mean of told_ while jitter makes it a lower bound; else 0
     bool open_ = false;      // told_ is the rate at which trains leave
-    double delivery_ = 0.0;  // rate of a round trip, averaged over kDeliveryTime where that is longer
+    double delivery_ = 0.0;  // rate of a round trip, averaged over a SYN where that is longer
     double delivered_ = 0.0;
     double usual_ = 0.0;
     std::optional<double> limit_;
@@ -284,8 +282,6 @@ class UdtxShare {
     [[nodiscard]] double share() const noexcept { return share_; }
     /// Part of the distance to the share that is covered in one loop time.
     [[nodiscard]] double beta() const noexcept { return beta_; }
-    /// qm, the mean of qf; seconds.
-    [[nodiscard]] double mean_queue() const noexcept { return mean_.value_or(0.0); }
 
   private:
     void follow(const Now& now);

@@ -115,6 +115,7 @@ void Udtx::observe_drains(const CongestionFeedback& feedback) {
                                                        .base_rtt = delay_.base_rtt(),
                                                        .alone = alone()});
     if (!judged) return;
+    if (drains_.emptied()) company_.stop_waiting();
     // The queue of `udtx` flows alone rests at q_eq.
     const bool own = drains_.before() < equilibrium_delay() + half_delay();
     claim_.on_drained({.share = rate_ / mtr_.seen(), .loss = loss_.congestion(), .emptied = own && drains_.emptied()});
@@ -166,8 +167,11 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
 // delivery rate until the link was full.
 void Udtx::blind(const CongestionFeedback& feedback) {
     blind_window_ += static_cast<double>(feedback.acked_bytes);
-    if (careful_.refuted()) blind_window_ = std::min(blind_window_, careful_.safe());
-    if (!mtr_.known() && blind_window_ > kUdtx.blind_packets * datagram_bytes_ && delay_.queue() > half_delay())
+    if (careful_.refuted())
+        blind_window_ = std::min(blind_window_, std::max(careful_.safe(), kUdtx.least_packets * datagram_bytes_));
+    const bool flooded = static_cast<double>(feedback.lost.size()) > kUdtx.flooded * feedback.acked_packets;
+    if (!mtr_.known() && blind_window_ > kUdtx.blind_packets * datagram_bytes_ &&
+        (flooded || delay_.queue() > half_delay()))
         mtr_.assume_delivered();
     if (!mtr_.known() || delay_.base_rtt() <= 0.0) return;
     state_.enter(State::ramp);
@@ -181,6 +185,8 @@ void Udtx::restart() {
     first_ramp_ = false;
     at_line_since_.reset();
     shared_since_.reset();
+    carried_ = 0.0;
+    low_since_.reset();
     claim_.end();
     forget_company();
 }
@@ -193,7 +199,7 @@ void Udtx::forget_company() {
 
 void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
-    if (careful_.phase() == UdtxCarefulStart::Phase::retreat) {
+    if (first_ramp_ && careful_.phase() == UdtxCarefulStart::Phase::retreat) {
         // Queue and losses are those of this flow's first window, which was too large. They do not show other flows.
         rate_ = std::clamp(0.5 * mtr_.delivered(), kUdtx.shared_start * mtr_.mtr(), kUdtx.start * mtr_.mtr());
         loss_ = UdtxLoss();
@@ -248,6 +254,7 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
     const double loss = !roughness_.rough() ? loss_.random() : loss_.total() > kUdtx.heavy_loss ? loss_.total() : 0.0;
     if (has(UdtxPart::trial) && trial_.due(feedback, loss)) {
         state_.enter(State::trial);
+        low_since_.reset();
         return true;
     }
     if (now < all_congestion_until_ && loss_.congestion() > kUdtx.overflow)
@@ -268,6 +275,7 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
     if (verdict == UdtxCompany::Verdict::longer_path && has(UdtxPart::longer_path)) {
         delay_.forget_base();
         drains_.forget();
+        return true;  // without a base there is no queue to steer by
     } else if (verdict == UdtxCompany::Verdict::others && has(UdtxPart::compete)) {
         claim_.begin(std::max(rate_ / mtr_.seen(), kUdtx.least_claim));
         forget_company();
@@ -282,6 +290,7 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
     const bool free = roughness_.rough() || (roughness_.doubtful() && delay_.queue() < kUdtx.empty * half);
     if (free && !feedback.application_limited && roughness_.delivered() > kUdtx.more_found * found_) {
         state_.enter(State::search);
+        low_since_.reset();
         found_ = roughness_.delivered();
         found_since_ = now;
         return true;
@@ -292,6 +301,7 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
 // x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative one,
 // beta x.
 void Udtx::steer(const CongestionFeedback& feedback, double dt) {
+    if (!delay_.known()) return;
     const double half = half_delay();
     share_.update({.dt = dt,
                    .rtt = delay_.base_rtt(),
@@ -409,7 +419,7 @@ void Udtx::claim(const CongestionFeedback& feedback, double dt) {
         claim_.end();
         drains_.forget();
         state_.enter(State::share);
-    } else if (drains_.due(feedback.now)) {
+    } else if (has(UdtxPart::drain) && drains_.due(feedback.now)) {
         drain(feedback.now);
     } else {
         steer(feedback, dt);
@@ -418,6 +428,7 @@ void Udtx::claim(const CongestionFeedback& feedback, double dt) {
 
 void Udtx::drain(Instant now) {
     state_.enter(State::drain);
+    low_since_.reset();
     drains_.begin(now, drain_length());
     claim_.on_drain({.begin = now,
                      .end = drains_.end(),

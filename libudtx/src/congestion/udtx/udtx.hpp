@@ -94,7 +94,6 @@ class Udtx final : public CongestionController {
     [[nodiscard]] State state() const noexcept { return state_; }
     [[nodiscard]] double rate() const noexcept { return rate_; }  ///< x, bytes/s
     [[nodiscard]] const UdtxDelay& delay() const noexcept { return delay_; }
-    [[nodiscard]] const UdtxRoughness& roughness() const noexcept { return roughness_; }
     [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
     [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
     [[nodiscard]] const UdtxCarefulStart& careful() const noexcept { return careful_; }

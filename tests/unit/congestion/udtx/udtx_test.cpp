@@ -243,6 +243,31 @@ TEST_CASE("udtx trial: given up, the next one waits a second again") {
     CHECK(i - begun >= 100);
 }
 
+TEST_CASE("udtx: a longer path is a new base, whatever the receiver's clock") {
+    for (const Duration clocks : {Duration(-24h), Duration(24h)}) {
+        const int change = GENERATE(300, 350, 400, 450);  // before and after a drain
+        Udtx udtx({.datagram_bytes = 1000});
+        bool longer = false;
+        for (int i = 1; i < change + 400; ++i) {
+            CongestionFeedback f = feedback(10ms * i);
+            const Duration there = i < change ? 25ms : 85ms;
+            f.acked_packets = 100;
+            f.acked_bytes = 100'000;
+            f.smoothed_rtt = there + 25ms;
+            f.rtt_sample = f.smoothed_rtt;
+            f.one_way_delay = there + clocks;
+            f.arrivals.push_back({PacketNumber(100 * i), f.now - there - 25ms, there + clocks});
+            f.delivery = DeliverySample{.rate = Rate::bytes_per_second(1e7), .interval = f.smoothed_rtt};
+            f.line = LineEstimate{.capacity = Rate::bytes_per_second(1e7), .error = 0.01};
+            udtx.on_feedback(f);
+            longer = longer || (i > change + 100 && udtx.delay().queue() == 0.0);
+        }
+        INFO(clocks / 1h << " h, " << change);
+        CHECK(longer);
+        CHECK(udtx.rate() > 0.5e7);
+    }
+}
+
 TEST_CASE("udtx: a new cap is the cap") {
     Udtx udtx({.max_rate = Rate::bits_per_second(8e6)});
     CHECK(udtx.pacing_rate() == Rate::bits_per_second(8e6));
