@@ -254,7 +254,7 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
     const double loss = !roughness_.rough() ? loss_.random() : loss_.total() > kUdtx.heavy_loss ? loss_.total() : 0.0;
     if (has(UdtxPart::trial) && trial_.due(feedback, loss)) {
         state_.enter(State::trial);
-        low_since_.reset();
+        passed_ = mtr_.delivered();
         return true;
     }
     if (now < all_congestion_until_ && loss_.congestion() > kUdtx.overflow)
@@ -290,7 +290,6 @@ bool Udtx::leave_share(const CongestionFeedback& feedback) {
     const bool free = roughness_.rough() || (roughness_.doubtful() && delay_.queue() < kUdtx.empty * half);
     if (free && !feedback.application_limited && roughness_.delivered() > kUdtx.more_found * found_) {
         state_.enter(State::search);
-        low_since_.reset();
         found_ = roughness_.delivered();
         found_since_ = now;
         return true;
@@ -395,7 +394,7 @@ void Udtx::trial(const CongestionFeedback& feedback) {
     if (verdict != UdtxTrial::Verdict::congestion) return;
     remaining_loss_ = trial_.remaining();
     loss_.restart();
-    if (mtr_.delivered() > 0.0) mtr_.limit(mtr_.delivered());
+    if (passed_ > 0.0) mtr_.limit(passed_);
     if (has(UdtxPart::all_congestion)) all_congestion_until_ = feedback.now + kUdtx.all_congestion;
 }
 

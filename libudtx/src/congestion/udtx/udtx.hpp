@@ -195,6 +195,7 @@ class Udtx final : public CongestionController {
     double gain_ = 0.0;                     // growth per RTT of fill()
     double found_ = 0.0;   // delivery that the last search found, bytes/s; 0: none since the path became doubtful
     Instant found_since_;  // search: last growth of found_
+    double passed_ = 0.0;  // delivery before the trial, bytes/s
     double remaining_loss_ = 0.0;   // loss ratio that the trial left
     Instant all_congestion_until_;  // every loss is congestion until then
     Instant refilled_at_;           // refill ends
