@@ -88,7 +88,7 @@ struct UdtxConstants {
     double doubtful = 0.3;   ///< of the limit of J, if trains are irregular or do not agree
     Duration irregular_life = std::chrono::seconds(30);  ///< irregular trains come and go
     double clear = 2.0;                                  ///< of the limit of J, if trains tell the link rate
-    double keep = 0.5;                                   ///< of that limit keeps a path rough
+    double keep = 0.7;                                   ///< of that limit keeps a path rough
     Duration least_rough = std::chrono::seconds(5);      ///< time that a path stays rough
     double least_span = 0.1;                             ///< s of deliveries: 10 ms of jitter err a tenth of it
     double marks_per_span = 64.0;
@@ -132,8 +132,7 @@ struct UdtxConstants {
     double drain_pace = 0.25;     ///< of x
     double same = 0.1;            ///< q_h between two delays, less than the noise: the first counts
     double margin = 2e-3;         ///< s of queue, added to the measured one
-    double most_drain = 20e-3;    ///< s, at most, unless half a round trip is longer
-    double claim_drain = 50e-3;   ///< s, the same beside competing flows: drains begin up to 10 ms apart
+    double most_drain = 50e-3;    ///< s, at most, unless half a round trip is longer: drains begin up to 10 ms apart
     double drain_interval = 2.0;  ///< s from the shortest queue to the next drain
     double alone_interval = 5.0;  ///< s, if no other flow needs to see the base: half of its life
     double drain_rtts = 4.0;      ///< the interval doubles until it is at least so many round trips
