@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,152 @@ struct BuilderRig : TargetTreeRig {
     IncomingFiles files;
 };
 
+/// The second of two shards runs again after its part of a file was filled. The first one fills the rest meanwhile.
+struct SharedFileRig {
+    SharedFileRig() {
+        const TreeRun run{.journal = journal.get(), .job = again.get()};
+        rig = std::make_unique<BuilderRig>(TreeSetup{.run = run});
+        const std::string temporary = rig->temp / temp_name(again->temporary_for("f"));
+        write_file(temporary, content);
+        fs::permissions(temporary, fs::perms(0600));
+        const auto open = [](bool) -> Result<JobFile::Opened> { return JobFile::Opened{true}; };
+        REQUIRE(again->begin(version, open));
+        REQUIRE(again->fill(version, tail, {proven(1), proven(2)}, {}));
+    }
+    [[nodiscard]] std::unique_ptr<JobFile> shard(std::size_t index) const {
+        return JobFile::open(root(), {5, index, 2, 1}, kIncomingHash, 3).value();
+    }
+    [[nodiscard]] ConfinedDir root() const { return ConfinedDir::open(records.path().string()).value(); }
+    [[nodiscard]] std::string piece(std::uint64_t ordinal) const {
+        return content.substr(static_cast<std::size_t>(ordinal * kPieceBytes), kPieceBytes);
+    }
+    [[nodiscard]] ProvenPiece proven(std::uint64_t ordinal) const {
+        return {ordinal * kPieceBytes, kPieceBytes, BuilderRig::hash(piece(ordinal))};
+    }
+    /// The answer proves both pieces of the second shard's part.
+    void ask() {
+        const message::Query query{
+            .path = {"f"}, .size = version.size, .mtime = version.mtime, .mode = 0644, .part = tail};
+        message::Answer answer;
+        const auto reply = [&](message::Answer said) { answer = std::move(said); };
+        rig->holdings.answer(query, reply);
+        while (rig->holdings.go_on(reply)) {
+        }
+        REQUIRE(answer.pieces.size() == 2);
+    }
+    /// The first shard fills its part.
+    void fill() { CHECK(other->fill(version, {0, kPieceBytes}, {proven(0)}, {}).value() == true); }
+    /// It gives the file its name, and records that if it is not killed before.
+    void name(bool records_it) {
+        const std::string final_name = rig->temp / "f";
+        fs::rename(rig->temp / temp_name(again->temporary_for("f")), final_name);
+        set_time(final_name);
+        if (records_it) other->named("f");
+    }
+    void set_time(const std::string& name) const {
+        const struct timespec at[2] = {{version.mtime.seconds, 0}, {version.mtime.seconds, 0}};
+        REQUIRE(::utimensat(AT_FDCWD, name.c_str(), static_cast<const struct timespec*>(at), 0) == 0);
+    }
+    std::uint64_t begin() {
+        message::Entry m = rig->entry(EntryType::file, "f");
+        m.mode = 0644;
+        m.size = version.size;
+        m.part = tail;
+        rig->files.begin(m, "f");
+        return m.index;
+    }
+    /// Sends a piece of the part.
+    void send(std::uint64_t index, std::uint64_t ordinal, const std::string& bytes) {
+        rig->files.write_piece({{index, ordinal, tail.offset + ordinal * kPieceBytes, bytes.size(), 0},
+                                Chunk::copy_of(std::as_bytes(std::span(bytes)))});
+    }
+    void end(std::uint64_t index) {
+        FileDigest digest(kIncomingHash, version.size);
+        for (const std::uint64_t i : {1, 2}) digest.add(i * kPieceBytes, kPieceBytes, rig->hash(piece(i)));
+        rig->files.check_digests({index, 0, {rig->hash(piece(1)), rig->hash(piece(2))}});
+        rig->files.end({index, FileStatus::ok, digest.finish()}, 2);
+        rig->tree->flush();
+    }
+    /// The destination has the file with all its bytes and its time, and only that.
+    void check_delivered() const {
+        CHECK(rig->failed.empty());
+        CHECK(rig->delivered == std::vector<std::string>{"f"});
+        CHECK(read_file(rig->temp / "f") == content);
+        CHECK(count_files(rig->temp.path()) == 1);
+        struct stat st = {};
+        REQUIRE(::stat((rig->temp / "f").c_str(), &st) == 0);
+        CHECK(st.st_mtime == version.mtime.seconds);
+    }
+
+    TemporaryDirectory records;
+    std::string content = random_content(3 * kPieceBytes, 1);
+    JobFile::Version version{"f", 3 * kPieceBytes, {1'000'000'000, 0}};
+    FileRange tail{kPieceBytes, 2 * kPieceBytes};
+    std::unique_ptr<ResumeJournal> journal =
+        std::move(ResumeJournal::Opening(root(), 7, kIncomingHash, [] {}).attempt()->journal);
+    std::unique_ptr<JobFile> other = shard(0);
+    std::unique_ptr<JobFile> again = shard(1);
+    std::unique_ptr<BuilderRig> rig;
+};
+
 }  // namespace
+
+TEST_CASE("a part that an answer has reported stays delivered when another shard completes the file meanwhile") {
+    SharedFileRig shared;
+    BuilderRig& rig = *shared.rig;
+    shared.ask();
+    shared.fill();
+    const bool recorded = GENERATE(true, false);
+    SECTION("nothing is sent") {
+        shared.name(recorded);
+        const std::uint64_t f = shared.begin();
+        rig.files.keep_pieces(f, {kPieceBytes, 2 * kPieceBytes}, 0);
+        shared.end(f);
+        shared.check_delivered();
+    }
+    SECTION("the first piece was sent before the answer") {
+        shared.name(recorded);
+        const std::uint64_t f = shared.begin();
+        shared.send(f, 0, shared.piece(1));
+        rig.files.keep_pieces(f, {2 * kPieceBytes, kPieceBytes}, 1);
+        shared.end(f);
+        shared.check_delivered();
+    }
+    SECTION("it is completed when this shard has opened it") {
+        const std::uint64_t f = shared.begin();
+        rig.files.keep_pieces(f, {kPieceBytes, kPieceBytes}, 0);
+        shared.name(recorded);
+        shared.send(f, 1, shared.piece(2));
+        shared.end(f);
+        shared.check_delivered();
+    }
+    if (!recorded) shared.other->named("f");
+    CHECK((*shared.other->state()).waiting == 0);
+}
+
+TEST_CASE("a part of a file that another shard has completed has to be in it") {
+    SharedFileRig shared;
+    BuilderRig& rig = *shared.rig;
+    shared.ask();
+    shared.fill();
+    shared.name(true);
+    SECTION("another piece is sent") {
+        const std::uint64_t f = shared.begin();
+        shared.send(f, 0, shared.piece(2));
+    }
+    SECTION("a hole is sent") { rig.files.make_hole(shared.begin(), {2 * kPieceBytes, kPieceBytes}); }
+    SECTION("a piece was changed there since then") {
+        write_file(rig.temp / "f", shared.piece(0) + shared.piece(2) + shared.piece(2));
+        shared.content = read_file(rig.temp / "f");
+        shared.set_time(rig.temp / "f");
+        rig.files.keep_pieces(shared.begin(), {kPieceBytes, kPieceBytes}, 0);
+    }
+    CHECK(rig.failed == std::vector<std::string>{"f"});
+    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::refused});
+    CHECK(read_file(rig.temp / "f") == shared.content);
+    CHECK(count_files(rig.temp.path()) == 1);
+    CHECK((*shared.other->state()).waiting == 0);
+}
 
 TEST_CASE("pieces, digests and the end of a file come in any order, and it has its name after the last of them") {
     const std::string first = random_content(kPieceBytes, 1);

@@ -80,7 +80,7 @@ constexpr FileRange kTail{8 * kMiB, 12 * kMiB + 5};
 FileTimes times(std::int64_t seconds) { return {{1000 + seconds, 0}, {1000 + seconds, 7}}; }
 
 Result<void> begin(JobFile& job, const JobFile::Version& version, bool fresh, std::int64_t written = 0) {
-    return job.begin(version, [&]() -> Result<JobFile::Opened> { return JobFile::Opened{fresh, times(written)}; });
+    return job.begin(version, [&](bool) -> Result<JobFile::Opened> { return JobFile::Opened{fresh, times(written)}; });
 }
 
 Result<bool> fill(JobFile& job, const JobFile::Version& version, const FileRange& part, std::int64_t written = 0) {
@@ -127,9 +127,12 @@ TEST_CASE("a shard that fills its part once more when another one has completed 
     REQUIRE(begin(*second, kFile, false));
     REQUIRE(fill(*first, kFile, kHead));
     REQUIRE(fill(*second, kFile, kTail).value() == true);
+    CHECK_FALSE(first->has_name(kFile));
     second->named("d/f");
+    CHECK(first->has_name(kFile));
     CHECK(fill(*first, kFile, kHead).value() == false);
     JobFile::Version newer = kFile;
+    CHECK_FALSE(first->has_name({"d/f", kFile.size + 1, kFile.mtime}));
     ++newer.mtime.seconds;
     CHECK(fill(*first, newer, kHead).error().code == ErrorCode::refused);
 }
@@ -478,7 +481,7 @@ TEST_CASE("times in whole seconds prove nothing") {
     const FileTimes whole{{1000, 0}, {1000, 0}};
     REQUIRE(begin(*rig.second, kFile, false, 3));
     REQUIRE(rig.second->fill(kFile, rig.middle, pieces_of(rig.middle), whole).ok());
-    REQUIRE(rig.third->begin(kFile, [&]() -> Result<JobFile::Opened> { return JobFile::Opened{false, whole}; }));
+    REQUIRE(rig.third->begin(kFile, [&](bool) -> Result<JobFile::Opened> { return JobFile::Opened{false, whole}; }));
     CHECK(rig.doubted_by(*rig.third, rig.end) == 2);
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("a job that waits for shards stays with its parts of files, unless job
     }
     {
         const auto first = shard(0);
-        REQUIRE(first->begin(file, [&]() -> Result<JobFile::Opened> {
+        REQUIRE(first->begin(file, [&](bool) -> Result<JobFile::Opened> {
             FileAttributes attributes;
             REQUIRE(TempFile::create(rig.root(), "d/large", first->temporary_for("d/large"), attributes));
             return JobFile::Opened{true, {}};

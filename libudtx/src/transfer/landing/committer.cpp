@@ -40,6 +40,7 @@ constexpr Step<CommitState> kCommitSteps[] = {
     {CommitState::ordered, CommitState::synced}, {CommitState::ordered, CommitState::part},
     {CommitState::ordered, CommitState::failed}, {CommitState::synced, CommitState::named},
     {CommitState::synced, CommitState::skipped}, {CommitState::synced, CommitState::failed},
+    {CommitState::synced, CommitState::part},   // another shard has given the file its name
     {CommitState::named, CommitState::failed},  // by the sync that covers several of them
     {CommitState::skipped, CommitState::failed}, {CommitState::part, CommitState::failed},
 };
@@ -239,6 +240,13 @@ std::optional<Error> examine(int directory, Commit& commit, EntryClaims& claims,
     return own ? std::nullopt : read_back(directory, order, report, ReadBack::Amount::whole);
 }
 
+/// True if another shard has given the file its name. Each that fills its part while all others are filled may do that.
+bool has_name(int directory, const CommitOrder& order) {
+    struct stat st = {};
+    return order.fill && order.is && ::fstatat(directory, order.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           FileId::of(st) == *order.is;
+}
+
 void give_name(Commit& commit, ChangedDirectories& directories, EntryClaims& claims, Report& report) {
     const CommitOrder& order = commit.order;
     int error = 0;
@@ -248,7 +256,9 @@ void give_name(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     const auto there = claims.take(fd, order.directory, order.name);
     if (!there) return commit.fail(falls_together(order.path()));
     if (claims.may_fold(order.directory)) keep_time(fd, order);
-    if (auto why = examine(fd, commit, claims, report)) return commit.fail(*std::move(why));
+    if (auto why = examine(fd, commit, claims, report)) {
+        return has_name(fd, order) ? commit.state.enter(CommitState::part) : commit.fail(*std::move(why));
+    }
     const char* from = order.temporary.c_str();
     const char* to = order.name.c_str();
     error = with_rights(fd, [&] {
@@ -257,6 +267,7 @@ void give_name(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
         return failed == EISDIR && order.remove_replaced ? replace_directory(fd, from, to, order.remove_replaced)
                                                          : failed;
     });
+    if (error == ENOENT && has_name(fd, order)) return commit.state.enter(CommitState::part);
     const bool skipped = order.keep_existing && error == EEXIST;
     if (error == 0) claims.note_made(fd, order.directory, order.name, *there);
     // If both names refer to one file, a rename leaves both.

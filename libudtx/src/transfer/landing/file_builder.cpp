@@ -159,7 +159,7 @@ std::uint64_t FileBuilder::missing_in_quota(std::uint64_t piece) const {
 Result<void> FileBuilder::set_meta(const message::Meta& meta) {
     if (tree_.offer.owner && meta.has_owner) attributes_.owner = Owner{meta.user, meta.group};
     if (meta.attributes.empty()) return {};
-    if (auto opened = ensure_open(); !opened) return opened;
+    if (auto opened = ensure_open(); !opened || named_) return opened;
     const int error = temporary_->set_attributes(meta.attributes);
     if (error != 0) tree_.report.lacks(EntryType::file, Belonging::attributes, path_, error);
     return {};
@@ -176,8 +176,9 @@ Result<void> FileBuilder::write(const WholePiece& piece) {
         if (auto reserved = reserve(where.length); !reserved) return reserved;
     }
     arrived_ += where.length;
-    auto written = tree_.offer.sparse ? temporary_->write_sparse(where.file_offset, data.bytes())
-                                      : temporary_->write(where.file_offset, data.bytes());
+    const auto written = named_               ? compare({where.file_offset, where.length}, {proven})
+                         : tree_.offer.sparse ? temporary_->write_sparse(where.file_offset, data.bytes())
+                                              : temporary_->write(where.file_offset, data.bytes());
     if (!written) return written;
     // The sender may have begun the file before it knew that it exists here. Then it stops after the first piece.
     if (where.ordinal > 0 || where.length >= size_) go_on();
@@ -212,7 +213,9 @@ Result<void> FileBuilder::keep_piece(const Extent& piece, std::uint64_t ordinal)
     const auto proven = tree_.old.proven(path_, piece);
     if (!proven) return Error{ErrorCode::protocol, "'" + escape_name(path_) + "': the sender left out a piece"};
     const ProvenPiece kept{piece.offset, piece.length, proven->digest};
-    if (!proven->in_temporary) {
+    if (named_) {
+        if (auto same = compare(piece, {kept}); !same) return same;
+    } else if (!proven->in_temporary) {
         if (auto copied = tree_.old.copy(path_, piece, *temporary_); !copied) return copied;
         note_written(kept);
     }
@@ -228,6 +231,7 @@ Result<void> FileBuilder::make_hole(const Extent& extent) {
                      tree_.old.has_partial(path_);
     if (!old) return {};
     if (auto opened = ensure_open(); !opened) return opened;
+    if (named_) return compare(extent, {});
     // Another shard, or another program, may have written into a file that this shard did not make.
     if (part_ && !temporary_->has_old_content()) return {};
     return temporary_->clear(extent.offset, extent.length);
@@ -270,6 +274,7 @@ void FileBuilder::rest() {
 }
 
 Result<void> FileBuilder::ensure_open() {
+    if (named_) return {};
     if (!in_open_list_) {
         // A sender may leave any number of files incomplete.
         const std::size_t most = descriptor_share();
@@ -279,7 +284,7 @@ Result<void> FileBuilder::ensure_open() {
         files_.open.splice(files_.open.end(), files_.open, *in_open_list_);
     }
     if (temporary_) return temporary_->is_open() ? Result<void>() : temporary_->reopen(tree_.root);
-    if (auto made = make_temporary(); !made) return made;
+    if (auto made = make_temporary(); !made || named_) return made;
     // The sender may have begun the file before it knew that it exists here, and may end it as kept.
     const bool may_stand = tree_.old.has_reported(path_) || tree_.old.must_stay(path_) ||
                            tree_.old.is_same(path_, size_, attributes_.mtime);
@@ -305,11 +310,23 @@ Result<void> FileBuilder::make_temporary() {
 }
 
 Result<void> FileBuilder::share_temporary() {
-    const auto open = [&]() -> Result<JobFile::Opened> {
+    const auto open = [&](bool whole) -> Result<JobFile::Opened> {
+        using Missing = TempFile::Missing;
         bool fresh = false;
-        auto shared = tree_.lent.with(split_leaf(path_).directory, [&] {
-            return TempFile::share(tree_.root, path_, unsynced_.shared, attributes_, fresh);
-        });
+        const auto share = [&](Missing missing) {
+            return tree_.lent.with(split_leaf(path_).directory, [&] {
+                return TempFile::share(tree_.root, path_, unsynced_.shared, attributes_, missing, fresh);
+            });
+        };
+        auto shared = share(whole ? Missing::fail : Missing::create);
+        if (whole && !shared) {
+            // A new file would have this part only, and the shards that have ended would have to run again.
+            const bool stands = tree_.old.has_proven(path_) || (tree_.offer.overwrite != Overwrite::always &&
+                                                                tree_.old.is_same(path_, size_, attributes_.mtime));
+            named_ = stands && shared.error().system_error == ENOENT;
+            if (named_) return JobFile::Opened{.named = true};
+            shared = share(Missing::create);
+        }
         if (!shared) return shared.error();
         temporary_.emplace(std::move(shared).value());
         struct stat st = {};
@@ -326,11 +343,23 @@ Result<void> FileBuilder::share_temporary() {
     return tree_.run.job->begin(version(), open);
 }
 
+Result<void> FileBuilder::compare(const Extent& range, std::vector<ProvenPiece> pieces) const {
+    const auto bad =
+        changed_parts(tree_.root, path_, tree_.offer.hash, {{{range.offset, range.length}, std::move(pieces)}},
+                      [this] { return tree_.report.checked(0); });
+    if (!bad) return bad.error();
+    if (bad->empty()) return {};
+    return Error{ErrorCode::refused, "'" + escape_name(path_) +
+                                         "' was completed by another shard and differs from what this one sends: run "
+                                         "all shards again, and let them compare contents"};
+}
+
 void FileBuilder::remove_temporary() {
     if (temporary_ && !part_) temporary_->remove(tree_.root);
 }
 
 Result<void> FileBuilder::reserve(std::uint64_t piece) {
+    if (named_) return {};
     const bool limited = limits_room(tree_.options);
     // The places of holes are not known in advance.
     if (is_sparse()) return limited ? tree_.find_room(*temporary_, 0, piece) : Result<void>();
@@ -352,7 +381,7 @@ Result<void> FileBuilder::reserve(std::uint64_t piece) {
 }
 
 void FileBuilder::note_written(const ProvenPiece& piece) {
-    if (!tree_.journal) return;
+    if (!tree_.journal || named_) return;
     tree_.old.overwritten(path_, piece.offset);
     tree_.journal->wrote(path_, *temporary_, unsynced_, piece);
 }
@@ -390,12 +419,14 @@ std::function<Result<bool>(int)> FileBuilder::fill() const {
         struct stat st = {};
         if (::fstat(fd, &st) != 0) return io_error("cannot examine", version.path, errno);
         const auto whole = tree.run.job->fill(version, part, pieces, times_of(st));
-        if (!whole || !*whole) return whole;
+        if (!whole) return whole;
+        // If another shard has completed it, this one may have written into it since then, which sets its time.
+        if (!*whole && !tree.run.job->has_name(version)) return false;
         const auto done = TempFile::complete(fd, version.path, version.size, attributes, tree.unset_of(version.path));
         if (!done) return done.error();
         const int error = sync_data(fd);
         if (error != 0 && !knows_no_sync(error)) return io_error("cannot write", version.path, error);
-        return true;
+        return whole;
     };
 }
 
@@ -403,6 +434,14 @@ void FileBuilder::submit() {
     assert(state_ == FileState::committing);
     leave_open_list();
     const std::uint64_t bytes = part_ ? part_->length : size_;
+    if (named_) {
+        tree_.old.forget(path_);
+        tree_.claims.note_kept(path_);
+        tree_.unsynced.note(split_leaf(path_).directory);
+        tree_.note_own(path_);
+        tree_.report.ended(Ended::part, EntryType::file, path_, bytes);
+        return tree_.under_way.end(path_);
+    }
     CommitOrder order = temporary_->into_commit(index_, bytes, holes_ || is_sparse());
     order.length = size_;
     if (last_) {

@@ -85,8 +85,10 @@ class FileBuilder {
     /// Creates the temporary file or opens it again. Another file may lose its descriptor for that.
     Result<void> ensure_open();
     Result<void> make_temporary();
-    /// As make_temporary(), for a file that other shards fill too.
+    /// As make_temporary(), for a file that other shards fill too. There is none if the file is named_.
     Result<void> share_temporary();
+    /// For a file that is named_: that range has these pieces, and holes elsewhere. refused: it has not.
+    [[nodiscard]] Result<void> compare(const Extent& range, std::vector<ProvenPiece> pieces) const;
     void remove_temporary();
     [[nodiscard]] bool may_continue();
     /// True if the file may have holes at unknown places, or contains what other shards send.
@@ -117,6 +119,7 @@ class FileBuilder {
     std::optional<TempFile> temporary_;
     std::optional<std::list<FileBuilder*>::iterator> in_open_list_;
     std::optional<FileTime> had_;  // the time on disk when it was complete, if it could be set
+    bool named_ = false;           // another shard completed it before this one opened it: it has its final name
     bool holes_ = false;
     bool replaces_directory_ = false;
     std::optional<std::uint64_t> reserved_;  // bytes, from the beginning of the file, once room was looked for

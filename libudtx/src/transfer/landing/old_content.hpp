@@ -71,6 +71,11 @@ class OldContent {
     }
     /// Call it if that file could not be continued after all.
     void forget_partial(const std::string& path) { partials_.erase(path_key(path)); }
+    /// True if an answer has reported pieces of that file.
+    [[nodiscard]] bool has_proven(const std::string& path) const {
+        const auto at = partials_.find(path_key(path));
+        return at != partials_.end() && at->second.proven && !at->second.pieces.empty();
+    }
     /// A piece of the temporary file is not what the earlier run had there.
     void overwritten(const std::string& path, std::uint64_t offset);
 

@@ -157,10 +157,10 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
 }
 
 Result<TempFile> TempFile::share(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
-                                 const FileAttributes& attributes, bool& fresh) {
-    auto file = create(root, path, unique, attributes);
-    fresh = file.ok();
-    if (!fresh && file.error().system_error == EEXIST) {
+                                 const FileAttributes& attributes, Missing missing, bool& fresh) {
+    auto file = missing == Missing::create ? create(root, path, unique, attributes) : adopt(root, path, unique);
+    fresh = missing == Missing::create && file.ok();
+    if (missing == Missing::create && !fresh && file.error().system_error == EEXIST) {
         file = adopt(root, path, unique);
         if (!file) {
             Error failed = file.error();

@@ -48,9 +48,10 @@ class TempFile {
                                    const FileAttributes& attributes, Existing existing = Existing::refuse);
     /// Continues the temporary file of an earlier run. file_io: it does not exist, or it is not one of our files.
     static Result<TempFile> adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique);
-    /// Opens or creates a file that other processes fill too. `fresh`: it is new.
+    enum class Missing { create, fail };
+    /// Opens a file that other processes fill too, or creates it. `fresh`: it is new.
     static Result<TempFile> share(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
-                                  const FileAttributes& attributes, bool& fresh);
+                                  const FileAttributes& attributes, Missing missing, bool& fresh);
     /// True if adopt() takes the file. A file with two names, as a copy by hard links makes it, must keep its content.
     [[nodiscard]] static bool is_adoptable(int fd);
     TempFile(TempFile&&) noexcept = default;

@@ -309,7 +309,7 @@ std::uint64_t JobFile::temporary_for(const std::string& path) const {
     return std::max<std::uint64_t>(wire::load_big_endian(hasher.finish().bytes().data(), 8), 1);
 }
 
-Result<void> JobFile::begin(const Version& version, const std::function<Result<Opened>()>& open) {
+Result<void> JobFile::begin(const Version& version, const std::function<Result<Opened>(bool whole)>& open) {
     Locked locked(*this);
     if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
     const std::uint64_t temporary = temporary_for(version.path);
@@ -321,8 +321,9 @@ Result<void> JobFile::begin(const Version& version, const std::function<Result<O
                                              "': another shard sends a newer version of it: run this shard again when "
                                              "its host sees that, too"};
     }
-    const auto opened = open();
+    const auto opened = open(same ? at->second.is_whole() : !known && is_named(version));
     if (!opened) return opened.error();
+    if (opened->named) return {};
     bool sure = true;
     if (!same || opened->fresh) {
         changed_.erase(temporary);
@@ -352,6 +353,11 @@ std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRang
 const JobImage::SharedFile* JobFile::find(const Version& version) const {
     const auto at = image_.files.find(temporary_for(version.path));
     return at != image_.files.end() && at->second.version == version ? &at->second : nullptr;
+}
+
+bool JobFile::is_named(const Version& version) const {
+    const auto at = image_.named.find(temporary_for(version.path));
+    return at != image_.named.end() && at->second == version;
 }
 
 JobFile::OtherWriter JobFile::other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) {
@@ -435,14 +441,18 @@ Result<bool> JobFile::fill(const Version& version, const FileRange& part, const 
     if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
     const std::uint64_t temporary = temporary_for(version.path);
     const JobImage::SharedFile* const file = find(version);
-    const auto named = image_.named.find(temporary);
     // This part was on record, and another shard has completed the file since then.
-    if (file == nullptr && named != image_.named.end() && named->second == version) return false;
+    if (file == nullptr && is_named(version)) return false;
     if (file == nullptr) return begun_again(version);
     for (const ProvenPiece& piece : pieces) locked.add(job_record::PartPiece{temporary, piece});
     locked.add(job_record::PartFilled{temporary, part, times});
     if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
     return file->is_whole();
+}
+
+bool JobFile::has_name(const Version& version) {
+    const Locked locked(*this);
+    return locked.error() == 0 && is_named(version);
 }
 
 void JobFile::named(const std::string& path) {

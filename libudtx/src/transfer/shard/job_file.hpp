@@ -49,10 +49,12 @@ class JobFile {
     struct Opened {
         bool fresh = false;  ///< it is new
         FileTimes times{};
+        bool named = false;  ///< it has its final name, and nothing will be written into it
     };
-    /// `open` opens or creates the temporary file. No other shard does that at the same time. refused: the shards have
-    /// different versions of the file, and this is the older one.
-    Result<void> begin(const Version& version, const std::function<Result<Opened>()>& open);
+    /// `open` opens or creates the temporary file. No other shard does that at the same time. `whole`: all parts of
+    /// this version are filled. Another shard has then given the file its final name, or may do that at any moment.
+    /// refused: the shards have different versions of the file, and this is the older one.
+    Result<void> begin(const Version& version, const std::function<Result<Opened>(bool whole)>& open);
     /// The pieces of that part that are on disk, according to the file.
     [[nodiscard]] std::vector<ProvenPiece> claimed(const Version& version, const FileRange& part);
     /// What a shard filled.
@@ -73,6 +75,8 @@ class JobFile {
     /// gives it its name. refused: the file was started again meanwhile, for another version.
     Result<bool> fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces,
                       const FileTimes& times);
+    /// True if a shard has given that version its final name.
+    [[nodiscard]] bool has_name(const Version& version);
     /// Records that the file has its final name.
     void named(const std::string& path);
     /// Exchanges the state of the runs of all shards. `change` gets all slots and may change this shard's own, while no
@@ -102,6 +106,8 @@ class JobFile {
     [[nodiscard]] int read_slots(std::vector<ShardSlot>& slots) REQUIRES(mutex_);
     /// The file of that version. Null: it was begun again for another one.
     [[nodiscard]] const JobImage::SharedFile* find(const Version& version) const REQUIRES(mutex_);
+    /// As has_name(), as far as the file was read.
+    [[nodiscard]] bool is_named(const Version& version) const REQUIRES(mutex_);
     enum class OtherWriter : std::uint8_t { none, possible, alive };
     /// Whether a shard that is known to write the file has received data since begin().
     [[nodiscard]] OtherWriter other_writer(std::uint64_t temporary, const std::vector<ShardSlot>& now) REQUIRES(mutex_);
