@@ -132,7 +132,8 @@ struct UdtxConstants {
     double drain_pace = 0.25;     ///< of x
     double same = 0.1;            ///< q_h between two delays, less than the noise: the first counts
     double margin = 2e-3;         ///< s of queue, added to the measured one
-    double most_drain = 50e-3;    ///< s, at most, unless half a round trip is longer: drains begin up to 10 ms apart
+    double most_drain = 20e-3;    ///< s, at most, unless half a round trip is longer
+    double claim_drain = 50e-3;   ///< s, the same beside competing flows: drains begin up to 10 ms apart
     double drain_interval = 2.0;  ///< s from the shortest queue to the next drain
     double alone_interval = 5.0;  ///< s, if no other flow needs to see the base: half of its life
     double drain_rtts = 4.0;      ///< the interval doubles until it is at least so many round trips

@@ -402,7 +402,8 @@ void Udtx::trial(const CongestionFeedback& feedback) {
 // oscillates, so the queue that `udtx` flows would keep counts if it is longer.
 double Udtx::drain_length() const {
     const double own = equilibrium_delay();
-    return std::min(time_to_empty(std::max(delay_.queue(), own)), std::max(delay_.base_rtt() / 2.0, kUdtx.most_drain));
+    return std::min(time_to_empty(std::max(delay_.queue(), own)),
+                    std::max(delay_.base_rtt() / 2.0, claim_.active() ? kUdtx.claim_drain : kUdtx.most_drain));
 }
 
 void Udtx::begin_refill(Instant now) {
