@@ -31,12 +31,12 @@ double mean(const std::vector<double>& all) {
     return sum;
 }
 
-/// Rate of the better link alone, Mbit/s.
+/// Rate of the better link alone, Mbit/s, over whole intervals between drains of its queue (5 s).
 double alone() {
     MultipathRig rig({.name = "alone", .lines = {kFast}});
     const Bulk bulk = rig.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
     rig.scenario().run_for(5s);
-    return mean(slices(rig.scenario(), bulk, 4s));
+    return mean(slices(rig.scenario(), bulk, 20s));
 }
 
 /// Offset of the first blackout of a link, in tenths of a period.
@@ -96,7 +96,7 @@ TEST_CASE("a path that flaps takes nothing from an ordered stream in any quarter
             const auto all = slices(line.s, line.bulk, std::max<Duration>(8s, 2 * flaps.period));
             INFO(flaps.length / 1ms << " ms of " << flaps.period / 1ms << ", from " << from / 1ms << ": " << mean(all)
                                     << ", at least " << *std::ranges::min_element(all) << ", alone " << without);
-            CHECK(mean(all) >= 0.998 * without);  // measured: 0.9989 to 1
+            CHECK(mean(all) >= 0.999 * without);
             CHECK(*std::ranges::min_element(all) >= 0.97 * without);
         }
     }

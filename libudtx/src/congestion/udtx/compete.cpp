@@ -158,7 +158,7 @@ void UdtxClaim::on_drained(const Outcome& outcome) {
     sums_[measured_++ % sums_.size()] = *measured;
     if (!share_) return;
     const double sum = measured_ < sums_.size() ? *measured : std::max(outcome.share, median());
-    const double bearable = kUdtx.much_loss / std::max(outcome.loss, kUdtx.much_loss);
+    const double bearable = kUdtx.bearable / std::max(outcome.loss, kUdtx.bearable);
     const double target = bearable * outcome.share / (sum + outcome.share);
     *share_ += std::max(kUdtx.weight, 1.0 / static_cast<double>(measured_)) * (target - *share_);
 }

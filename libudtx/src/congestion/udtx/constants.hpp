@@ -149,6 +149,7 @@ struct UdtxConstants {
     double competing_queue = 4.0;    ///< base RTTs: a longer queue may have another cause
     double hopeless = 2.0;           ///< s of queue: a share would wait as long in it
     double least_claim = 0.1;        ///< of C at the beginning: enough to show in the fall of the queue
+    double bearable = 0.035;         ///< congestion loss beside others: at more, the claim is less
     double weight = 0.5;             ///< of a drain, least: the others' own changes make single drains err
     double most_loss = 0.5;          ///< congestion loss that is used to find what arrived at the queue
     Duration skew = kSynInterval;    ///< flows begin a drain with an ACK, so their drains differ by so much

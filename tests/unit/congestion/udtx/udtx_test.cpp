@@ -165,6 +165,18 @@ TEST_CASE("udtx share: a queue that stays halves the share for each q_h; one tha
     CHECK(share.share() == Approx(0.25).epsilon(0.01));
 }
 
+TEST_CASE("udtx share: loss counts while the queue is long, up to where all flows aim alike") {
+    const auto at = [](double queue, double loss, std::optional<double> full) {
+        UdtxShare share;
+        share.update({.dt = 0.01, .rtt = 0.1, .queue = queue, .half_delay = 4e-3, .loss = loss, .full = full});
+        return share.share() / std::exp2(-queue / 4e-3);
+    };
+    CHECK(at(18e-3, 0.02, 20e-3) == Approx(0.5));
+    CHECK(at(4e-3, 0.02, 20e-3) == Approx(1.0));
+    CHECK(at(4e-3, 0.02, std::nullopt) == Approx(0.5));
+    CHECK(at(18e-3, 0.3, 20e-3) == Approx(0.25));
+}
+
 TEST_CASE("udtx share: the mean queue moves with the base") {
     UdtxShare share;
     UdtxShare::Now now{.dt = 0.0, .rtt = 0.1, .queue = 1e-3, .base = 30ms, .half_delay = 5e-3};
