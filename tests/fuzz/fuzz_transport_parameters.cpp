@@ -20,7 +20,8 @@ bool same(const TransportParameters& a, const TransportParameters& b) {
     return a.idle_timeout_ms == b.idle_timeout_ms && a.connection_window == b.connection_window &&
            a.stream_window == b.stream_window && a.max_streams == b.max_streams && a.max_datagram == b.max_datagram &&
            a.aes_speed == b.aes_speed && a.chacha_speed == b.chacha_speed && a.cipher == b.cipher &&
-           a.receive_rate == b.receive_rate && a.max_paths == b.max_paths && a.reset_token == b.reset_token;
+           a.receive_rate == b.receive_rate && a.max_paths == b.max_paths && a.reset_token == b.reset_token &&
+           a.release == b.release && a.versions == b.versions;
 }
 
 void check(std::span<const std::byte> input) {

@@ -7,9 +7,9 @@
 /// Version of these headers.
 ///@{
 #define UDTX_VERSION_MAJOR 0
-#define UDTX_VERSION_MINOR 1
+#define UDTX_VERSION_MINOR 2
 #define UDTX_VERSION_PATCH 0
-#define UDTX_VERSION_STRING "0.1.0"
+#define UDTX_VERSION_STRING "0.2.0"
 ///@}
 
 namespace udtx {

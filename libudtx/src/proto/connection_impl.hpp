@@ -31,6 +31,7 @@
 #include "udtx/rate.hpp"
 #include "udtx/scheduler.hpp"
 #include "udtx/stats.hpp"
+#include "wire/header.hpp"
 
 namespace udtx::proto {
 
@@ -61,9 +62,10 @@ class UDTX_LOCAL Connection::Impl {
   public:
     struct Setup {
         Role role = Role::client;
-        ConnectionId local;     ///< id of this end: the destination of packets that it receives
-        ConnectionId remote;    ///< client: at first the same as `original`; server: the client's id
-        ConnectionId original;  ///< destination id of the client's first packet
+        ConnectionId local;                      ///< id of this end: the destination of packets that it receives
+        ConnectionId remote;                     ///< client: at first the same as `original`; server: the client's id
+        ConnectionId original;                   ///< destination id of the client's first packet
+        std::uint32_t version = wire::kVersion;  ///< server: of the client's first packet
         Address local_address;
         Address remote_address;
         bool address_proved = true;  ///< server: the client's cookie proved it
@@ -182,6 +184,7 @@ class UDTX_LOCAL Connection::Impl {
     void on_short_packet(Instant now, const RxDatagram& datagram);
     void on_opened(Instant now, PathContext& p, const RxDatagram& datagram, const wire::ShortHeader& header,
                    PacketNumber number);
+    void on_version_negotiation(Instant now, const std::vector<std::uint32_t>& theirs);
     Result<void> establish(Instant now);
     Result<void> on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting);
     Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame,

@@ -15,13 +15,28 @@ namespace udtx::proto {
 
 namespace {
 
-/// If so, the packet answers one that was damaged on the way (RFC 9000, section 6.2).
-bool lists_our_version(const wire::LongHeader& header, std::span<const std::byte> datagram) {
-    wire::Reader in(datagram.subspan(header.header_bytes));
-    for (auto version = in.u32(); version; version = in.u32()) {
-        if (*version == wire::kVersion) return true;
+/// The versions of a server, in the body of its version negotiation.
+std::vector<std::uint32_t> listed_versions(std::span<const std::byte> body) {
+    std::vector<std::uint32_t> versions;
+    wire::Reader in(body);
+    for (auto version = in.u32(); version; version = in.u32()) versions.push_back(*version);
+    return versions;
+}
+
+/// The number of a version of udtx, as people read it; nullopt for the version of another protocol.
+std::optional<std::uint32_t> number_of(std::uint32_t version) {
+    if (version >> 8U != wire::kVersion >> 8U) return std::nullopt;
+    return version & 0xffU;
+}
+
+Error no_common_version(const std::vector<std::uint32_t>& theirs) {
+    std::string numbers;
+    for (const std::uint32_t version : theirs) {
+        if (const auto number = number_of(version)) numbers += (numbers.empty() ? "" : ", ") + std::to_string(*number);
     }
-    return false;
+    if (numbers.empty()) return {ErrorCode::protocol, "the peer speaks no version of the wire format of udtx"};
+    return {ErrorCode::protocol, "the peer speaks version " + numbers + " of the wire format, and this end version " +
+                                     std::to_string(*number_of(wire::kVersion)) + ": update the older end"};
 }
 
 }  // namespace
@@ -46,10 +61,7 @@ void Connection::Impl::on_long_packet(Instant now, const RxDatagram& datagram) {
         return;
     }
     if (header->type == wire::LongType::version_negotiation) {
-        if (setup_.role == Role::client && !handshake_.heard() && !lists_our_version(*header, datagram.data)) {
-            fail(now, {ErrorCode::protocol,
-                       "the peer speaks another version of udtx; install the same release on both ends"});
-        }
+        on_version_negotiation(now, listed_versions(datagram.data.subspan(header->header_bytes)));
         return;
     }
     const auto authentic = handshake_.on_packet(now, *header, datagram.data);
@@ -71,10 +83,23 @@ void Connection::Impl::on_long_packet(Instant now, const RxDatagram& datagram) {
     }
 }
 
+/// A list with the version in use answers a packet that was damaged on the way (RFC 9000, section 6.2).
+void Connection::Impl::on_version_negotiation(Instant now, const std::vector<std::uint32_t>& theirs) {
+    if (setup_.role != Role::client || handshake_.heard()) return;
+    if (std::ranges::find(theirs, handshake_.version()) != theirs.end()) return;
+    const auto common = best_common_version(theirs);
+    if (!common) return fail(now, no_common_version(theirs));
+    handshake_.change_version(*common);
+}
+
 Result<void> Connection::Impl::establish(Instant now) {
     const auto peer = decode_parameters(handshake_.tls().peer_parameters());
     if (!peer) return peer.error();
     peer_ = *peer;
+    // Version negotiation is not protected, so somebody on the path can ask for an older version (RFC 9368, section 4).
+    if (!peer_.versions.empty() && best_common_version(peer_.versions) != handshake_.version()) {
+        return Error{ErrorCode::protocol, "something on the path has changed the version of the wire format"};
+    }
     const auto key = handshake_.tls().peer_key();
     peer_key_.assign(key.begin(), key.end());
     if (peer_.receive_rate > 0) {
@@ -238,10 +263,10 @@ Result<void> Connection::Impl::on_payload(Instant now, PathContext& p, std::span
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack_scratch_);
         if (!frame) return frame.error();
-        const bool quiet = std::holds_alternative<wire::AckFrameView>(*frame) ||
-                           std::holds_alternative<wire::RateFeedbackFrame>(*frame) ||
-                           std::holds_alternative<wire::PaddingFrame>(*frame) ||
-                           std::holds_alternative<wire::CloseFrame>(*frame);
+        const bool quiet =
+            std::holds_alternative<wire::AckFrameView>(*frame) ||
+            std::holds_alternative<wire::RateFeedbackFrame>(*frame) || std::holds_alternative<wire::EcnFrame>(*frame) ||
+            std::holds_alternative<wire::PaddingFrame>(*frame) || std::holds_alternative<wire::CloseFrame>(*frame);
         eliciting = eliciting || !quiet;
         if (const auto ok = on_frame(now, p, *frame, told); !ok) return ok;
         if (over()) return {};
@@ -284,7 +309,8 @@ Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire:
         } else if constexpr (std::is_same_v<Frame, wire::CloseFrame>) {
             answer_close(now, close_reason_from_peer(f));
         } else {
-            static_assert(std::is_same_v<Frame, wire::PaddingFrame> || std::is_same_v<Frame, wire::PingFrame>);
+            static_assert(std::is_same_v<Frame, wire::PaddingFrame> || std::is_same_v<Frame, wire::PingFrame> ||
+                          std::is_same_v<Frame, wire::EcnFrame> || std::is_same_v<Frame, wire::ExtensionFrame>);
         }
         return {};
     };

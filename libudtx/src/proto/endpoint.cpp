@@ -324,7 +324,7 @@ void Endpoint::Impl::on_hello(Instant now, const RxDatagram& datagram) {
     if (!header || max_connections_ == 0) return;
     if (header->type == wire::LongType::version_negotiation || header->type == wire::LongType::retry) return;
     if (datagram.data.size() < wire::kLeastInitialDatagram) return;
-    if (header->version != wire::kVersion) {
+    if (!wire::speaks(header->version)) {
         reply_versions(datagram, *header);
         return;
     }
@@ -343,6 +343,7 @@ void Endpoint::Impl::on_hello(Instant now, const RxDatagram& datagram) {
                                       .local = fresh_id(),
                                       .remote = header->source,
                                       .original = original,
+                                      .version = header->version,
                                       .local_address = datagram.local,
                                       .remote_address = datagram.remote,
                                       .address_proved = !keyed});
@@ -363,6 +364,7 @@ void Endpoint::Impl::reply_retry(Instant now, const RxDatagram& datagram, const 
     const auto cookie = cookies_.make(now, datagram.remote, header.destination);
     wire::LongHeader retry;
     retry.type = wire::LongType::retry;
+    retry.version = header.version;
     retry.destination = header.source;
     retry.source = header.destination;
     retry.token = cookie;
@@ -384,7 +386,7 @@ void Endpoint::Impl::reply_versions(const RxDatagram& datagram, const wire::Long
     Reply reply{datagram.local, datagram.remote, std::vector<std::byte>(64)};
     const std::size_t size = wire::write_long_header(answer, reply.bytes);
     wire::Writer w(std::span(reply.bytes).subspan(size));
-    w.u32(wire::kVersion);
+    for (const std::uint32_t version : wire::kVersions) w.u32(version);
     reply.bytes.resize(size + w.size());
     replies_.push_back(std::move(reply));
 }

@@ -19,11 +19,12 @@ constexpr std::size_t kCryptoFrameHeader = 1 + 8 + 8;
 }  // namespace
 
 HandshakeLayer::HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls,
-                               const Ids& ids)
+                               const Ids& ids, std::uint32_t version)
     : role_(role),
       provider_(provider),
       tls_(std::move(tls)),
       ids_(ids),
+      version_(version),
       keys_(crypto::derive_initial(provider, ids.original)),
       send_(wire::kVarintMax),
       recovery_(kSynInterval),
@@ -37,13 +38,22 @@ Result<void> HandshakeLayer::start(std::vector<std::byte> proof) {
     return started;
 }
 
+void HandshakeLayer::change_version(std::uint32_t version) {
+    if (!says_hello()) return;
+    version_ = version;
+    send_again();
+}
+
 void HandshakeLayer::collect_output() {
     const auto bytes = tls_->take_output();
     if (!bytes.empty()) send_.write(Chunk::copy_of(bytes));
 }
 
 Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram) {
-    if (stage_ == Stage::discarded || datagram.size() < header.header_bytes + wire::kTagBytes) return false;
+    if (stage_ == Stage::discarded || header.version != version_ ||
+        datagram.size() < header.header_bytes + wire::kTagBytes) {
+        return false;
+    }
     const PacketNumber number = header.packet_number;
     crypto::PacketKey& key = role_ == Role::client ? keys_.server : keys_.client;
     if (!key.aead->open(crypto::make_nonce(key.iv, kPath, number), datagram, header.header_bytes)) return false;
@@ -71,7 +81,8 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
         const auto frame = wire::read_frame(in, ack);
         if (!frame) return frame.error();
         eliciting = eliciting || std::holds_alternative<wire::CryptoFrame>(*frame) ||
-                    std::holds_alternative<wire::PingFrame>(*frame);
+                    std::holds_alternative<wire::PingFrame>(*frame) ||
+                    std::holds_alternative<wire::ExtensionFrame>(*frame);
         if (const auto ok = on_frame(now, *frame); !ok) return ok.error();
     }
     if (eliciting) {
@@ -94,7 +105,10 @@ Result<void> HandshakeLayer::on_frame(Instant now, const wire::Frame& frame) {
         peer_close_ = close_reason_from_peer(*close);
         return {};
     }
-    if (std::holds_alternative<wire::PaddingFrame>(frame) || std::holds_alternative<wire::PingFrame>(frame)) return {};
+    if (std::holds_alternative<wire::PaddingFrame>(frame) || std::holds_alternative<wire::PingFrame>(frame) ||
+        std::holds_alternative<wire::ExtensionFrame>(frame)) {
+        return {};
+    }
     return Error{ErrorCode::protocol, "frame not allowed in a handshake packet"};
 }
 
@@ -175,6 +189,7 @@ std::optional<Instant> HandshakeLayer::deadline() const {
 wire::LongHeader HandshakeLayer::header(PacketNumber number) const {
     wire::LongHeader h;
     h.type = says_hello() ? wire::LongType::hello : wire::LongType::handshake;
+    h.version = version_;
     h.destination = ids_.remote;
     h.source = ids_.local;
     if (h.type == wire::LongType::hello) h.token = token_;

@@ -32,10 +32,14 @@ class HandshakeLayer {
         ConnectionId local;
         ConnectionId remote;  ///< client: the original until it knows the server's
     };
-    HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls, const Ids& ids);
+    HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls, const Ids& ids,
+                   std::uint32_t version);
 
     /// Client only. `proof` may replace a cookie.
     Result<void> start(std::vector<std::byte> proof);
+    /// Client: the server does not speak version(). Sends everything again in another version.
+    void change_version(std::uint32_t version);
+    [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
     /// Server, before the first packet: the client's address is not proved. Until the client answers to this end's id,
     /// at most as many bytes are sent as came.
     void distrust_address() { credit_ = 0; }
@@ -105,6 +109,7 @@ class HandshakeLayer {
     crypto::Provider& provider_;
     std::unique_ptr<crypto::Handshake> tls_;
     Ids ids_;
+    std::uint32_t version_;
     crypto::InitialKeys keys_;
     std::vector<std::byte> token_;
     stream::SendStream send_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/release.hpp"
 #include "congestion/factory.hpp"
 #include "crypto/packet_protection.hpp"
 #include "multipath/schedulers.hpp"
@@ -17,16 +18,26 @@ namespace {
 
 using Field = std::uint64_t TransportParameters::*;
 
-// Index + 1 is the parameter's id on the wire.
-constexpr std::array<Field, 10> kFields{
-    &TransportParameters::idle_timeout_ms, &TransportParameters::connection_window,
-    &TransportParameters::stream_window,   &TransportParameters::max_streams,
-    &TransportParameters::max_datagram,    &TransportParameters::aes_speed,
-    &TransportParameters::chacha_speed,    &TransportParameters::cipher,
-    &TransportParameters::receive_rate,    &TransportParameters::max_paths,
+struct NumberedField {
+    std::uint64_t id;
+    Field field;
 };
-
-constexpr std::uint64_t kResetToken = kFields.size() + 1;
+constexpr std::array<NumberedField, 11> kFields{{
+    {1, &TransportParameters::idle_timeout_ms},
+    {2, &TransportParameters::connection_window},
+    {3, &TransportParameters::stream_window},
+    {4, &TransportParameters::max_streams},
+    {5, &TransportParameters::max_datagram},
+    {6, &TransportParameters::aes_speed},
+    {7, &TransportParameters::chacha_speed},
+    {8, &TransportParameters::cipher},
+    {9, &TransportParameters::receive_rate},
+    {10, &TransportParameters::max_paths},
+    {12, &TransportParameters::release},
+}};
+constexpr std::uint64_t kResetToken = 11;
+constexpr std::uint64_t kVersionList = 13;
+constexpr std::size_t kMostVersions = 16;
 
 std::uint64_t megabytes(double bytes_per_second) {
     return bytes_per_second <= 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes_per_second / 1e6));
@@ -47,17 +58,19 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
         p.receive_rate = static_cast<std::uint64_t>(std::clamp(config.max_receive_rate.bps(), 1.0, kMostRate));
     }
     p.max_paths = config.max_paths;
+    p.release = kRelease;
+    p.versions.assign(wire::kVersions.begin(), wire::kVersions.end());
     p.aes_speed = megabytes(aes_speed);
     p.chacha_speed = megabytes(chacha_speed);
     return p;
 }
 
 std::vector<std::byte> encode(const TransportParameters& parameters) {
-    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes);
+    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes + 2 + 4 * kMostVersions);
     wire::Writer w(out);
     for (std::size_t i = 0; i < kFields.size(); ++i) {
-        const std::uint64_t value = std::min(parameters.*kFields[i], wire::kVarintMax);
-        w.varint(i + 1);
+        const std::uint64_t value = std::min(parameters.*kFields[i].field, wire::kVarintMax);
+        w.varint(kFields[i].id);
         w.varint(wire::varint_bytes(value));
         w.varint(value);
     }
@@ -65,6 +78,12 @@ std::vector<std::byte> encode(const TransportParameters& parameters) {
         w.varint(kResetToken);
         w.varint(parameters.reset_token->size());
         w.bytes(*parameters.reset_token);
+    }
+    const auto versions = std::span(parameters.versions).first(std::min(parameters.versions.size(), kMostVersions));
+    if (!versions.empty()) {
+        w.varint(kVersionList);
+        w.varint(4 * versions.size());
+        for (const std::uint32_t version : versions) w.u32(version);
     }
     out.resize(w.size());
     return out;
@@ -86,18 +105,36 @@ Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes) 
             std::copy(value->begin(), value->end(), p.reset_token.emplace().begin());
             continue;
         }
-        if (*id == 0 || *id > kFields.size()) continue;
-        const auto index = static_cast<std::size_t>(*id - 1);
         wire::Reader field(*value);
+        if (*id == kVersionList) {
+            if (value->empty() || value->size() % 4 != 0 || value->size() > 4 * kMostVersions || !p.versions.empty()) {
+                return malformed;
+            }
+            while (const auto version = field.u32()) p.versions.push_back(*version);
+            continue;
+        }
         const auto number = field.varint();
+        if (*id >= kMandatoryParameters) {
+            return number ? needs_release("a transport parameter", *number) : malformed;
+        }
+        const auto known = std::ranges::find(kFields, *id, &NumberedField::id);
+        if (known == kFields.end()) continue;
+        const auto index = static_cast<std::size_t>(known - kFields.begin());
         if (!number || !field.empty() || seen[index]) return malformed;
         seen[index] = true;
-        p.*kFields[index] = *number;
+        p.*known->field = *number;
     }
     if (p.max_datagram < wire::kMinInitialDatagram) {
         return Error{ErrorCode::protocol, "peer offers datagrams below 1200 bytes"};
     }
     return p;
+}
+
+std::optional<std::uint32_t> best_common_version(std::span<const std::uint32_t> theirs) {
+    for (const std::uint32_t version : wire::kVersions) {
+        if (std::ranges::find(theirs, version) != theirs.end()) return version;
+    }
+    return std::nullopt;
 }
 
 Result<crypto::Cipher> choose_cipher(const TransportParameters& a, const TransportParameters& b) {

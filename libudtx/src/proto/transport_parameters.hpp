@@ -25,14 +25,23 @@ struct TransportParameters {
     std::uint64_t cipher = 0;        ///< server only: the chosen cipher (crypto::Cipher)
     std::uint64_t receive_rate = 0;  ///< bits/s that the peer may send, with IP and UDP headers; 0 = any
     std::uint64_t max_paths = 0;     ///< paths that may be open at once; 0 and 1: only that of the handshake
+    std::uint64_t release = 0;       ///< see base/release.hpp
     std::optional<crypto::ResetToken> reset_token;  ///< server only
+    std::vector<std::uint32_t> versions;            ///< of the wire format that this end speaks, the newest first
 
     [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed, double chacha_speed);
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const TransportParameters& parameters);
-/// malformed: truncated or repeated. protocol: a datagram size below 1,200. Unknown parameters are skipped.
+/// Ids from here on must not be skipped. Their values begin with the release that knows them.
+inline constexpr std::uint64_t kMandatoryParameters = 1U << 14U;
+
+/// malformed: truncated or repeated. protocol: a datagram size below 1,200, or an unknown mandatory parameter. Other
+/// unknown parameters are skipped.
 [[nodiscard]] Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes);
+
+/// The newest version that this end and one of `theirs` have in common.
+[[nodiscard]] std::optional<std::uint32_t> best_common_version(std::span<const std::uint32_t> theirs);
 
 /// The cipher whose slower end is fastest. An error if there is no cipher that both offer.
 [[nodiscard]] Result<crypto::Cipher> choose_cipher(const TransportParameters& a, const TransportParameters& b);

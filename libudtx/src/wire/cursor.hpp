@@ -134,6 +134,8 @@ class Writer {
         const std::uint64_t prefix = n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : 3;
         return integer(v | (prefix << (8 * n - 2)), n);
     }
+    /// The low `n` bytes (at most 8).
+    bool big_endian(std::uint64_t v, std::size_t n) noexcept { return integer(v, n); }
     bool bytes(std::span<const std::byte> v) noexcept {
         if (room() < v.size()) return false;
         if (!v.empty()) std::memcpy(out_.data() + at_, v.data(), v.size());

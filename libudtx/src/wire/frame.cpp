@@ -1,7 +1,10 @@
 #include "wire/frame.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+
+#include "base/release.hpp"
 
 namespace udtx::wire {
 
@@ -109,11 +112,15 @@ Result<Frame> read_crypto(Reader& in) {
     return Frame(frame);
 }
 
-Result<Frame> read_stream(Reader& in, bool to_end, bool fin) {
+Result<Frame> read_stream(Reader& in, std::uint8_t type) {
     StreamFrame frame;
-    frame.fin = fin;
-    if (!read_all(in, frame.id, frame.offset)) return malformed("STREAM truncated");
-    if (to_end) {
+    frame.fin = (type & kStreamFin) != 0;
+    const std::size_t offset_bytes = ((type - kStreamTypes) >> kStreamOffsetShift) + 1U;
+    if (!read(in, frame.id)) return malformed("STREAM truncated");
+    const auto offset = in.bytes(offset_bytes);
+    if (!offset) return malformed("STREAM truncated");
+    frame.offset = load_big_endian(offset->data(), offset_bytes);
+    if ((type & kStreamToEnd) != 0) {
         frame.data = *in.bytes(in.remaining());
     } else if (!read(in, frame.data)) {
         return malformed("STREAM truncated");
@@ -155,6 +162,16 @@ Result<Frame> read_path_status(Reader& in) {
     if (status > static_cast<std::uint8_t>(PathStatus::suspended)) return malformed("PATH_STATUS of unknown kind");
     if (frame.weight > kMaxPathWeight) return malformed("PATH_STATUS weight too large");
     frame.status = static_cast<PathStatus>(status);
+    return Frame(frame);
+}
+
+Result<Frame> read_extension(Reader& in, std::uint8_t type) {
+    ExtensionFrame frame;
+    frame.type = type;
+    std::uint64_t release = 0;
+    if (type >= kMandatoryTypes && !read(in, release)) return malformed("extension truncated");
+    if (!read(in, frame.data)) return malformed("extension truncated");
+    if (type >= kMandatoryTypes) return needs_release("a frame", release);
     return Frame(frame);
 }
 
@@ -224,8 +241,23 @@ bool put(Writer& out, const AckFrameView& f) { return put(out, *f.frame); }
 
 bool put(Writer& out, const CryptoFrame& f) { return put_all(out, FrameType::crypto, f.offset, f.data); }
 
+std::size_t bytes_of(std::uint64_t v) { return (static_cast<std::size_t>(std::bit_width(v | 1U)) + 7) / 8; }
+
+/// Type, stream and offset.
+bool put_stream_start(Writer& out, std::uint8_t form, StreamId id, std::uint64_t offset) {
+    const std::size_t n = bytes_of(offset);
+    return out.u8(static_cast<std::uint8_t>(kStreamTypes | (n - 1) << kStreamOffsetShift | form)) && put(out, id) &&
+           out.big_endian(offset, n);
+}
+
 bool put(Writer& out, const StreamFrame& f) {
-    return put_all(out, f.fin ? FrameType::stream_fin : FrameType::stream, f.id, f.offset, f.data);
+    return put_stream_start(out, f.fin ? kStreamFin : 0, f.id, f.offset) && put(out, f.data);
+}
+
+bool put(Writer& out, const EcnFrame& f) { return put_all(out, FrameType::ecn, f.path, f.ect0, f.ect1, f.ce); }
+
+bool put(Writer& out, const ExtensionFrame& f) {
+    return f.type >= kExtensionTypes && f.type < kMandatoryTypes && out.u8(f.type) && put(out, f.data);
 }
 
 bool put(Writer& out, const MaxStreamsFrame& f) { return put_all(out, FrameType::max_streams, f.limit); }
@@ -278,6 +310,8 @@ bool put_or_rewind(Writer& out, const T& frame) {
 Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
     const auto type = in.u8();
     if (!type) return malformed("no type");
+    if (*type >= kExtensionTypes) return read_extension(in, *type);
+    if (*type >= kStreamTypes) return read_stream(in, *type);
     switch (static_cast<FrameType>(*type)) {
         case FrameType::padding:
             return read_padding(in);
@@ -289,14 +323,6 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
             return read_ack(in, scratch);
         case FrameType::crypto:
             return read_crypto(in);
-        case FrameType::stream_to_end:
-            return read_stream(in, true, false);
-        case FrameType::stream_to_end_fin:
-            return read_stream(in, true, true);
-        case FrameType::stream:
-            return read_stream(in, false, false);
-        case FrameType::stream_fin:
-            return read_stream(in, false, true);
         case FrameType::max_streams:
             return read_plain<MaxStreamsFrame, &MaxStreamsFrame::limit>(in, "MAX_STREAMS truncated");
         case FrameType::max_data:
@@ -325,6 +351,9 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
         case FrameType::path_abandon:
             return read_plain<PathAbandonFrame, &PathAbandonFrame::path, &PathAbandonFrame::code>(
                 in, "PATH_ABANDON truncated");
+        case FrameType::ecn:
+            return read_plain<EcnFrame, &EcnFrame::path, &EcnFrame::ect0, &EcnFrame::ect1, &EcnFrame::ce>(
+                in, "ECN truncated");
     }
     return malformed("unknown type");
 }
@@ -337,7 +366,7 @@ bool write_ack(Writer& out, const AckFrame& frame) { return put_or_rewind(out, f
 
 StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, std::size_t length, bool fin) {
     assert(id.value <= kVarintMax && offset <= kVarintMax && length <= kVarintMax - offset);
-    const std::size_t before_length = 1 + varint_bytes(id.value) + varint_bytes(offset);
+    const std::size_t before_length = 1 + varint_bytes(id.value) + bytes_of(offset);
     if (out.room() < before_length) return {};
     const std::size_t room = out.room() - before_length;
     const bool to_end = length >= room;
@@ -347,13 +376,8 @@ StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, s
     const std::size_t payload = std::min(length, room - field);
 
     StreamRoom result{{}, true, fin && payload == length};
-    if (to_end) {
-        put_type(out, result.fin ? FrameType::stream_to_end_fin : FrameType::stream_to_end);
-    } else {
-        put_type(out, result.fin ? FrameType::stream_fin : FrameType::stream);
-    }
-    out.varint(id.value);
-    out.varint(offset);
+    put_stream_start(out, static_cast<std::uint8_t>((result.fin ? kStreamFin : 0) | (to_end ? kStreamToEnd : 0)), id,
+                     offset);
     if (!to_end) out.padded_varint(payload, field);
     result.payload = out.reserve(payload);
     return result;

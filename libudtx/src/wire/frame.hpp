@@ -21,10 +21,6 @@ enum class FrameType : std::uint8_t {
     ack = 0x02,
     crypto = 0x03,
     ack_timed = 0x04,
-    stream_to_end = 0x06,
-    stream_to_end_fin = 0x07,
-    stream = 0x08,
-    stream_fin = 0x09,
     max_data = 0x0a,
     max_stream_data = 0x0b,
     reset_stream = 0x0c,
@@ -37,7 +33,18 @@ enum class FrameType : std::uint8_t {
     close = 0x13,
     path_status = 0x14,
     path_abandon = 0x15,
+    ecn = 0x16,
 };
+
+// STREAM has the types from kStreamTypes to kExtensionTypes - 1, which tell the form of its fields.
+inline constexpr std::uint8_t kStreamTypes = 0x20;
+inline constexpr std::uint8_t kStreamFin = 0x01;
+inline constexpr std::uint8_t kStreamToEnd = 0x02;  ///< no length: the data ends where the packet ends
+inline constexpr unsigned kStreamOffsetShift = 2;   ///< of the number of bytes of the offset, minus one
+/// Frames of later releases have types from here on, and a length. A reader skips those that it does not know ...
+inline constexpr std::uint8_t kExtensionTypes = 0x40;
+/// ... but not from here on: these also name the release that knows them.
+inline constexpr std::uint8_t kMandatoryTypes = 0x80;
 
 /// Most ACK ranges that a frame may carry. A frame with more is malformed.
 inline constexpr std::size_t kMaxAckRanges = 256;
@@ -136,6 +143,19 @@ struct RateFeedbackFrame {
     /// Receiver's clock in microseconds when the largest acknowledged packet arrived; at most kMaxMicroseconds.
     std::uint64_t receive_time_us = 0;
 };
+/// Packets of a path by their ECN marks (RFC 9000, section 13.4), since the path opened. The frame belongs to the next
+/// ACK of the same path in its packet.
+struct EcnFrame {
+    PathId path;
+    std::uint64_t ect0 = 0;
+    std::uint64_t ect1 = 0;
+    std::uint64_t ce = 0;
+};
+/// A frame of a later release that may be skipped.
+struct ExtensionFrame {
+    std::uint8_t type = kExtensionTypes;
+    std::span<const std::byte> data;
+};
 struct PathChallengeFrame {
     std::uint64_t data = 0;
 };
@@ -166,17 +186,17 @@ struct CloseFrame {
     std::string_view reason;   ///< meant as UTF-8, at most kMaxCloseReason bytes; the characters are not checked
 };
 
-using Frame =
-    std::variant<PaddingFrame, PingFrame, AckFrameView, CryptoFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame,
-                 MaxStreamsFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame, PathChallengeFrame,
-                 PathResponseFrame, HandshakeDoneFrame, CloseFrame, PathStatusFrame, PathAbandonFrame>;
+using Frame = std::variant<PaddingFrame, PingFrame, AckFrameView, CryptoFrame, StreamFrame, MaxDataFrame,
+                           MaxStreamDataFrame, MaxStreamsFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame,
+                           PathChallengeFrame, PathResponseFrame, HandshakeDoneFrame, CloseFrame, PathStatusFrame,
+                           PathAbandonFrame, EcnFrame, ExtensionFrame>;
 
 // Converts frames to bytes and back.
 
 /// Reads the next frame. Spans in the frame point into the reader's buffer. A run of padding is returned as one frame.
 /// An ACK is decoded into `scratch`; the frame holds a view of it, valid until `scratch` is used again. Returns
-/// malformed for an unknown type, a truncated frame, ACK ranges below zero or more than kMaxAckRanges, or a value above
-/// its bound.
+/// malformed for an unknown type below kExtensionTypes, a truncated frame, ACK ranges below zero or more than
+/// kMaxAckRanges, or a value above its bound; protocol for an unknown type from kMandatoryTypes on.
 [[nodiscard]] Result<Frame> read_frame(Reader& in, AckFrame& scratch);
 
 /// write_frame() and write_ack() return false and write nothing if the frame does not fit or a value is above its

@@ -13,6 +13,7 @@ constexpr std::uint8_t kPairSecond = 0x10;
 constexpr std::uint8_t kShortReserved = 0x0f;
 constexpr std::uint8_t kLongReserved = 0x4f;
 constexpr unsigned kTypeShift = 4;
+constexpr unsigned kIdBits = 24;      // of the connection id in a short header, behind the flags
 constexpr unsigned kNumberBits = 24;  // of the packet number in a short header, behind the path id
 constexpr std::uint32_t kNumberMask = (1U << kNumberBits) - 1;
 
@@ -55,7 +56,7 @@ std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram)
     header.source = ConnectionId{*in.u64()};
     header.header_bytes = in.position();
     const bool negotiation = header.version == 0;
-    if (header.version != kVersion && !negotiation) return header;  // its type bits may have any meaning
+    if (!speaks(header.version) && !negotiation) return header;  // its type bits may have any meaning
 
     header.type = static_cast<LongType>((flags >> kTypeShift) & 3U);
     if ((flags & kLongReserved) != 0) return std::nullopt;
@@ -70,10 +71,11 @@ std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram)
 std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram) {
     if (datagram.size() < kShortHeaderBytes + kTagBytes) return std::nullopt;
     Reader in(datagram);
-    const std::uint8_t flags = *in.u8();
+    const std::uint32_t flags_and_id = *in.u32();
+    const auto flags = static_cast<std::uint8_t>(flags_and_id >> kIdBits);
     if ((flags & (kLongForm | kFixedBit | kShortReserved)) != kFixedBit) return std::nullopt;
     ShortHeader header;
-    header.destination = ConnectionId{*in.u32()};
+    header.destination = ConnectionId{flags_and_id & kMaxChosenId};
     const std::uint32_t path_and_number = *in.u32();
     header.path = PathId{static_cast<std::uint8_t>(path_and_number >> kNumberBits)};
     header.packet_number = path_and_number & kNumberMask;
@@ -100,9 +102,9 @@ std::size_t write_long_header(const LongHeader& header, std::span<std::byte> out
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out) {
     if (out.size() < kShortHeaderBytes) return 0;
     Writer w(out);
-    w.u8(static_cast<std::uint8_t>(kFixedBit | (header.key_phase ? kKeyPhase : 0) |
-                                   (header.pair_second ? kPairSecond : 0)));
-    w.u32(static_cast<std::uint32_t>(header.destination.value));
+    const std::uint32_t flags =
+        kFixedBit | (header.key_phase ? kKeyPhase : 0U) | (header.pair_second ? kPairSecond : 0U);
+    w.u32(flags << kIdBits | static_cast<std::uint32_t>(header.destination.value & kMaxChosenId));
     w.u32(std::uint32_t{header.path.value} << kNumberBits | (header.packet_number & kNumberMask));
     return w.size();
 }

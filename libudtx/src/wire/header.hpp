@@ -2,6 +2,8 @@
 // The same in every version: the flag 0x80, version and ids of the long header, and version negotiation.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,9 +14,14 @@
 
 namespace udtx::wire {
 
-inline constexpr std::uint32_t kVersion = 0x75647803;  // "udx" 3
+/// Versions that this release speaks, the newest first. Each is "udx" and a number.
+inline constexpr std::array<std::uint32_t, 1> kVersions{0x75647804};
+inline constexpr std::uint32_t kVersion = kVersions.front();
+[[nodiscard]] constexpr bool speaks(std::uint32_t version) noexcept {
+    return std::ranges::find(kVersions, version) != kVersions.end();
+}
 using crypto::kTagBytes;
-inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
+inline constexpr std::size_t kShortHeaderBytes = 8;  // flags 1, connection id 3, path 1, packet number 3
 inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8
 inline constexpr std::size_t kMinInitialDatagram = 1200;
 /// On paths that do not carry that: what an IPv4 packet of 576 bytes holds, which all hosts accept (RFC 791, 3.1).
@@ -52,8 +59,7 @@ struct ShortHeader {
 
 /// The parsers return nullopt for a datagram that is not a packet of udtx. It is too short for its tag, or has a clear
 /// fixed bit, a set reserved bit, an unknown type, a token too long, or a source id too large for a short header. If a
-/// long header has another version than kVersion, only version, ids and header_bytes are meaningful, and its type reads
-/// as hello.
+/// long header has none of kVersions, only version, ids and header_bytes are meaningful, and its type reads as hello.
 [[nodiscard]] std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram);
 [[nodiscard]] std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram);
 

@@ -60,6 +60,12 @@ struct SameFrame {
     bool operator()(const PathAbandonFrame& a, const PathAbandonFrame& b) const {
         return a.path == b.path && a.code == b.code;
     }
+    bool operator()(const EcnFrame& a, const EcnFrame& b) const {
+        return a.path == b.path && a.ect0 == b.ect0 && a.ect1 == b.ect1 && a.ce == b.ce;
+    }
+    bool operator()(const ExtensionFrame& a, const ExtensionFrame& b) const {
+        return a.type == b.type && same(a.data, b.data);
+    }
     template <class A, class B>
     requires(!std::is_same_v<A, B>) bool operator()(const A&, const B&) const { return false; }
 };

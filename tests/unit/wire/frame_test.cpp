@@ -77,6 +77,10 @@ std::vector<Frame> samples() {
         PathStatusFrame{PathId{255}, PathStatus::suspended, kVarintMax, kMaxPathWeight},
         PathAbandonFrame{},
         PathAbandonFrame{PathId{255}, kVarintMax},
+        EcnFrame{},
+        EcnFrame{PathId{255}, kVarintMax, kVarintMax, kVarintMax},
+        ExtensionFrame{kExtensionTypes, {}},
+        ExtensionFrame{kMandatoryTypes - 1, kData},
     };
     for (const AckFrame& ack : acks) frames.emplace_back(AckFrameView{&ack});
     return frames;
@@ -166,13 +170,17 @@ TEST_CASE("a frame that does not fit leaves nothing behind") {
 
 TEST_CASE("values over their bounds are malformed") {
     CHECK(is_malformed({}));
-    for (const int type : {0x04, 0x05, 0x06, 0x07, 0x16, 0x3f, 0x40, 0x80, 0xff}) CHECK(is_malformed({type}));
+    for (const int type : {0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x17, 0x1f, 0x20, 0x3f, 0x40, 0x7f, 0x80, 0xff}) {
+        CHECK(is_malformed({type}));
+    }
+    for (const int type : {0x05, 0x06, 0x07, 0x08, 0x09, 0x17, 0x1f}) CHECK(is_malformed({type, 0, 0, 0, 0, 0, 0, 0}));
     // STREAM and CRYPTO frames that end at 2^62.
-    CHECK(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
-    CHECK_FALSE(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
+    CHECK(is_malformed({0x3c, 0, 0x3f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
+    CHECK_FALSE(is_malformed({0x3c, 0, 0x3f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
+    CHECK(is_malformed({0x3c, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0}));
     CHECK(is_malformed({0x03, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
     // A length of 2^62-1 in a short buffer.
-    CHECK(is_malformed({0x08, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
+    CHECK(is_malformed({0x20, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
     // RATE_FEEDBACK: a pair of 65,536 bytes; an error of 1,001; a granularity of 65,536 us; a receive time of 2^52.
     // Then the largest values that are accepted.
     CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0, 0, 0, 0}));
@@ -206,6 +214,29 @@ TEST_CASE("the writer refuses values over their bounds") {
     feedback.line_error = kWholeError + 1;
     CHECK_FALSE(write_frame(out, feedback));
     CHECK(out.size() == 0);
+}
+
+TEST_CASE("an offset may have more bytes than it needs") {
+    AckFrame scratch;
+    constexpr std::array<std::uint8_t, 9> bytes{0x2d, 5, 0, 0, 0, 9, 2, 1, 2};
+    Reader in(std::as_bytes(std::span(bytes)));
+    const auto frame = read_frame(in, scratch);
+    REQUIRE(frame.ok());
+    CHECK(same(*frame, StreamFrame{StreamId{5}, 9, std::as_bytes(std::span(bytes)).last(2), true}));
+}
+
+TEST_CASE("an unknown frame is skipped, and a mandatory one names the release that knows it") {
+    AckFrame scratch;
+    constexpr std::array<std::uint8_t, 5> optional{0x5a, 2, 1, 2, 0x01};
+    Reader skipped(std::as_bytes(std::span(optional)));
+    CHECK(read_frame(skipped, scratch).ok());
+    CHECK(std::holds_alternative<PingFrame>(*read_frame(skipped, scratch)));
+    constexpr std::array<std::uint8_t, 6> mandatory{0x80, 0x43, 0xe9, 2, 1, 2};
+    Reader refused(std::as_bytes(std::span(mandatory)));
+    const auto frame = read_frame(refused, scratch);
+    REQUIRE_FALSE(frame.ok());
+    CHECK(frame.error().code == ErrorCode::protocol);
+    CHECK(frame.error().message.find("install udtx 1.1 or newer") != std::string::npos);
 }
 
 TEST_CASE("a frame is small enough to be handed about") { CHECK(sizeof(Result<Frame>) <= 64); }
