@@ -14,25 +14,37 @@ namespace udtx {
 
 // A UDP address that needs no headers of the socket interface.
 
-/// An IP address and a UDP port.
+/// What carries the datagrams to an address. All but udp are byte streams, which lose nothing and limit their own rate.
+enum class Carrier : std::uint8_t {
+    udp,
+    tcp,  ///< a TLS connection over TCP
+    ssh,  ///< standard input and output of ssh; the address has no IP address
+};
+
+/// An IP address, a port, and what carries the datagrams there.
 struct Address {
-    /// IP version. none: the object has no address.
+    /// IP version. none: the object has no IP address.
     enum class Family : std::uint8_t { none, v4, v6 };
 
     Family family = Family::none;       ///< IP version
-    std::uint16_t port = 0;             ///< UDP port in host byte order
+    std::uint16_t port = 0;             ///< port in host byte order
     std::array<std::uint8_t, 16> ip{};  ///< IP address in network byte order; IPv4 uses the first four bytes
     std::uint32_t scope = 0;            ///< IPv6 zone index; 0: none
+    Carrier carrier = Carrier::udp;     ///< what carries the datagrams
 
     friend auto operator<=>(const Address&, const Address&) noexcept = default;  ///< Compares all members.
 };
 
-/// Formats "192.0.2.1:7000" or "[2001:db8::1]:7000". The result is "unknown" for Family::none.
+/// Formats "192.0.2.1:7000" or "[2001:db8::1]:7000", and the address of Carrier::ssh as "ssh". The result is "unknown"
+/// for other addresses of Family::none.
 [[nodiscard]] UDTX_EXPORT std::string to_string(const Address& address);
-/// Formats the address without the port. The result is "any address" for Family::none.
+/// Formats the address without the port. The result is "any address" for Family::none, and "ssh" for Carrier::ssh.
 [[nodiscard]] UDTX_EXPORT std::string host_text(const Address& address);
 
 // Resolves host names to addresses.
+
+/// Formats the address with what carries the datagrams there: "192.0.2.1:7000/udp", "192.0.2.1:443/tcp" or "ssh".
+[[nodiscard]] UDTX_EXPORT std::string text_with_carrier(const Address& address);
 
 /// Which IP versions to use.
 enum class AddressChoice { any, v4_only, v6_only };

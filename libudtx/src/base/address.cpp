@@ -58,6 +58,7 @@ bool is_v4_mapped(const std::array<std::uint8_t, 16>& ip) {
 }  // namespace
 
 std::string to_string(const Address& address) {
+    if (address.carrier == Carrier::ssh) return "ssh";
     if (address.family == Address::Family::none) return "unknown";
     std::string out;
     if (address.family == Address::Family::v4) {
@@ -82,9 +83,22 @@ std::string to_string(const Address& address) {
 }
 
 std::string host_text(const Address& address) {
+    if (address.carrier == Carrier::ssh) return "ssh";
     if (address.family == Address::Family::none) return "any address";
     const std::string text = to_string(address);
     return text.substr(0, text.rfind(':'));
+}
+
+std::string text_with_carrier(const Address& address) {
+    switch (address.carrier) {
+        case Carrier::udp:
+            return to_string(address) + "/udp";
+        case Carrier::tcp:
+            return to_string(address) + "/tcp";
+        case Carrier::ssh:
+            break;
+    }
+    return to_string(address);
 }
 
 }  // namespace udtx

@@ -145,12 +145,9 @@ void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& 
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
             // A peer that has answered exists, whatever a host on the path says.
             if (entry->connected || entry->refused || entry->connection->heard()) continue;
-            // alternatives() holds all candidates, unless there is only one.
-            const auto& candidates = entry->connection->alternatives();
+            const auto candidates = entry->connection->candidates();
             const auto leads_there = [&](const proto::PathAddresses& candidate) { return candidate.remote == address; };
-            const bool ours = entry->connection->remote() == address ||
-                              std::any_of(candidates.begin(), candidates.end(), leads_there);
-            if (!ours) continue;
+            if (std::ranges::none_of(candidates, leads_there)) continue;
             std::vector<Refusal>& refusing = entry->refusing;
             std::erase_if(refusing, [&](const Refusal& one) { return one.remote == address; });
             refusing.push_back(refusal);
@@ -158,7 +155,7 @@ void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& 
                 return std::ranges::none_of(refusing,
                                             [&](const Refusal& one) { return one.remote == candidate.remote; });
             };
-            if (std::any_of(candidates.begin(), candidates.end(), open)) continue;
+            if (std::ranges::any_of(candidates, open)) continue;
             entry->refused = now;
             ++refused_entries_;
         }

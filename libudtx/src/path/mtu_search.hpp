@@ -28,6 +28,13 @@ class MtuSearch {
           ceiling_(maximum),
           previous_(doubtful ? minimum : 0) {}
 
+    /// A path that is known to carry `size`. It is not probed.
+    [[nodiscard]] static MtuSearch known(std::uint32_t minimum, std::uint32_t size) {
+        MtuSearch search(minimum, size);
+        search.current_ = size;
+        return search;
+    }
+
     [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
     /// A size that passes unless the path is very narrow. A packet of this size shows whether the path has failed or
     /// drops only large packets.

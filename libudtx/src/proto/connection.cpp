@@ -46,6 +46,7 @@ Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, 
       streams_(setup_.role, config, events_),
       paths_(std::make_unique<PathContext>(PathId{0}, config, setup_.local_address, setup_.remote_address,
                                            setup_.experiment.first_number)),
+      candidates_(setup_.candidates),
       started_(now),
       last_received_(now),
       last_sent_eliciting_(now),
@@ -56,7 +57,7 @@ Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, 
     first.last_received = first.last_eliciting = now;
     first.skip_in = draw_skip();
     give_controller(first);
-    if (!setup_.address_proved) handshake_.distrust_address();
+    if (!setup_.address_proved) handshake_.distrust_address(0);
     if (setup_.role != Role::client) return;
     if (lacks_plug_in_) {
         end({.code = lacks_plug_in_->code, .message = lacks_plug_in_->message});
@@ -68,6 +69,8 @@ Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, 
         proof.assign(made.begin(), made.end());
     }
     if (const auto ok = handshake_.start(std::move(proof)); !ok) fail(now, ok.error());
+    (void)candidates_.begin(Duration::zero());
+    (void)prepare_next_flight();
 }
 
 Connection::Impl::~Impl() = default;
@@ -89,6 +92,23 @@ Result<std::vector<std::byte>> Connection::Impl::select_parameters(std::span<con
     return encode(ours);
 }
 
+namespace {
+
+/// For a path on a byte stream, which controls its own rate. A second controller above it would only hold it back.
+class Unlimited final : public CongestionController {
+  public:
+    explicit Unlimited(std::uint64_t window) : window_(window) {}
+    void on_feedback(const CongestionFeedback& /*feedback*/) override {}
+    [[nodiscard]] std::uint64_t window() const override { return window_; }
+    [[nodiscard]] Rate pacing_rate() const override { return Rate::infinite(); }
+    [[nodiscard]] std::uint32_t probe_packets() const override { return 0; }
+
+  private:
+    std::uint64_t window_;
+};
+
+}  // namespace
+
 void Connection::Impl::give_controller(PathContext& p) {
     p.limits = {.datagram_bytes = p.mtu.current(), .max_rate = max_rate_, .min_rate = config_.min_rate};
     CongestionOptions options;
@@ -99,6 +119,13 @@ void Connection::Impl::give_controller(PathContext& p) {
     options.policy = config_.policy;
     options.min_rate = p.limits.min_rate;
     options.max_window = std::max<std::uint64_t>({config_.connection_window, config_.max_memory, 1U << 20U});
+    p.stretch_acks.reset();
+    p.ack_interval = {};
+    p.acked_span = {};
+    if (p.carried()) {
+        p.congestion = std::make_unique<Unlimited>(options.max_window);
+        return;
+    }
     congestion::Surroundings around{.coupling = config_.coupling,
                                     .cd_alpha = setup_.experiment.cd_alpha,
                                     .cd_beta = setup_.experiment.cd_beta,
@@ -110,9 +137,6 @@ void Connection::Impl::give_controller(PathContext& p) {
         made = make_congestion_controller(TransportConfig().congestion, options);
     }
     p.congestion = std::move(made).value();
-    p.stretch_acks.reset();
-    p.ack_interval = {};
-    p.acked_span = {};
     if (setup_.experiment.regenerate_acks && p.congestion->report().counts_acks) p.stretch_acks.emplace();
 }
 
@@ -244,7 +268,9 @@ const Address& Connection::remote() const noexcept { return impl_->paths_.first(
 std::span<const std::byte> Connection::peer_key() const noexcept { return impl_->peer_key_; }
 ConnectionId Connection::local_id() const noexcept { return impl_->setup_.local; }
 ConnectionId Connection::remote_id() const noexcept { return impl_->handshake_.remote_id(); }
-std::span<const PathAddresses> Connection::alternatives() const noexcept { return impl_->setup_.alternatives; }
+std::span<const PathAddresses> Connection::candidates() const noexcept { return impl_->candidates_.all(); }
+
+void Connection::add_candidate(Instant now, const PathAddresses& candidate) { impl_->add_candidate(now, candidate); }
 
 // --- the end
 

@@ -15,6 +15,7 @@
 
 #include "congestion/coupling.hpp"
 #include "crypto/packet_protection.hpp"
+#include "proto/candidates.hpp"
 #include "proto/close_reason.hpp"
 #include "proto/experiment.hpp"
 #include "proto/handshake_layer.hpp"
@@ -70,8 +71,8 @@ class UDTX_LOCAL Connection::Impl {
         Address remote_address;
         bool address_proved = true;  ///< server: the client's cookie proved it
         PathOptions path{};          ///< options of the first path
-        /// Client: further addresses to try in turn while nothing comes back.
-        std::vector<PathAddresses> alternatives{};
+        /// Client: the addresses to try until one answers.
+        std::vector<PathAddresses> candidates{};
         /// Called whenever this connection may have something to poll.
         std::function<void()> on_touched{};
         std::shared_ptr<WindowMemory> window_memory{};  ///< null: windows do not grow
@@ -92,6 +93,12 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out);
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
+    /// The byte stream that carries this path takes nothing more until it has room again.
+    void on_carrier_full(const Address& local, const Address& remote, bool full);
+    /// That byte stream has ended.
+    void on_carrier_gone(Instant now, const Address& local, const Address& remote, const std::string& why);
+    /// Client, before the first reply: another candidate.
+    void add_candidate(Instant now, PathAddresses candidate);
     /// The socket refused datagrams of this size (EMSGSIZE) on this path. From now on they are smaller.
     void on_datagram_too_large(Instant now, PathId path, std::size_t bytes);
     /// The system cannot send between these addresses. Before the peer was heard, this ends the connection once it
@@ -160,9 +167,10 @@ class UDTX_LOCAL Connection::Impl {
     // connection_paths.cpp
     PathContext& open_path(Instant now, PathId id, const Address& local, const Address& remote);
     [[nodiscard]] std::uint32_t max_paths() const;
-    void use_for_handshake(const PathAddresses& addresses);
-    void try_next_address();
-    [[nodiscard]] bool is_blocked(const PathAddresses& candidate) const;
+    void use_for_handshake(const Address& local, const Address& remote, const PathOptions& options);
+    [[nodiscard]] bool prepare_next_flight();
+    void answer_there(const RxDatagram& datagram, wire::LongType type);
+    void fit_size(PathContext& p, bool narrow);
     void settle_first_path(const RxDatagram& datagram);
     void share_rates();
     void set_cap(Rate& cap, Rate rate);
@@ -302,8 +310,7 @@ class UDTX_LOCAL Connection::Impl {
         std::uint64_t code = 0;
     };
     std::vector<Abandon> abandons_due_;
-    std::size_t next_alternative_ = 0;
-    std::vector<std::pair<Address, Address>> unroutable_;  // alternatives where the system cannot send
+    Candidates candidates_;
     struct RefusedOnce {
         std::pair<Address, Address> addresses;
         Instant since;

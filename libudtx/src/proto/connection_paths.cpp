@@ -18,8 +18,7 @@ std::uint32_t Connection::Impl::max_paths() const {
 PathContext& Connection::Impl::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
     auto path =
         std::make_unique<PathContext>(id, config_, local, remote, setup_.experiment.first_number, PathState::probing);
-    const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
-    path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
+    fit_size(*path, false);
     path->last_received = now;
     path->last_eliciting = now;
     path->skip_in = draw_skip();
@@ -63,22 +62,30 @@ Result<void> Connection::remove_path(Instant now, PathId id) {
     return {};
 }
 
-void Connection::Impl::use_for_handshake(const PathAddresses& addresses) {
+void Connection::Impl::use_for_handshake(const Address& local, const Address& remote, const PathOptions& options) {
     PathContext& p = paths_.first();
-    p.local = addresses.local;
-    p.remote = addresses.remote;
-    p.options = addresses.options;
+    const bool was_carried = p.carried();
+    p.local = local;
+    p.remote = remote;
+    p.options = options;
+    p.full = false;
+    if (p.carried() || was_carried) give_controller(p);
 }
 
-/// Nothing came back in time. The next copy of the first flight goes to other addresses.
-void Connection::Impl::try_next_address() {
-    if (setup_.alternatives.empty() || handshake_.heard()) return;
-    use_for_handshake(setup_.alternatives[next_alternative_]);
-    next_alternative_ = (next_alternative_ + 1) % setup_.alternatives.size();
+/// The flight has left. Prepares it once more if another candidate is to get it.
+bool Connection::Impl::prepare_next_flight() {
+    if (handshake_.heard()) return false;
+    const PathAddresses* const next = candidates_.next();
+    if (next == nullptr) return false;
+    use_for_handshake(next->local, next->remote, next->options);
+    handshake_.send_again();
+    return true;
 }
 
-bool Connection::Impl::is_blocked(const PathAddresses& candidate) const {
-    return std::ranges::find(unroutable_, std::pair(candidate.local, candidate.remote)) != unroutable_.end();
+void Connection::Impl::add_candidate(Instant now, PathAddresses candidate) {
+    if (setup_.role != Role::client || handshake_.heard() || life_ != Life::handshaking) return;
+    candidates_.add(std::move(candidate), now - started_);
+    touch();
 }
 
 void Connection::Impl::on_no_route(Instant now, const Address& local, const Address& remote, std::string why,
@@ -86,37 +93,73 @@ void Connection::Impl::on_no_route(Instant now, const Address& local, const Addr
     no_route_ = std::move(why);
     no_route_at_ = now;
     if (setup_.role != Role::client || keys_ || handshake_.heard() || life_ != Life::handshaking) return;
-    const PathAddresses candidate{local, remote, {}};
-    if (is_blocked(candidate)) return;
+    if (candidates_.blocked(local, remote)) return;
     if (may_pass) {
         const auto known = std::ranges::find(refused_once_, std::pair(local, remote), &RefusedOnce::addresses);
         if (known == refused_once_.end()) return refused_once_.push_back({{local, remote}, now});
         if (now - known->since < kRefusedAgain) return;
     }
-    unroutable_.emplace_back(local, remote);
-    const auto blocked = [this](const PathAddresses& one) { return is_blocked(one); };
-    if (std::ranges::all_of(setup_.alternatives, blocked)) {
+    if (candidates_.block(local, remote)) {
         end({.code = ErrorCode::no_route, .message = no_route_});
         return;
     }
-    // Tries the next addresses at once.
-    do try_next_address();
-    while (is_blocked({paths_.first().local, paths_.first().remote, {}}));
-    handshake_.send_again();
     touch();
 }
 
 /// A packet came back. The addresses on which it came become those of the first path.
 void Connection::Impl::settle_first_path(const RxDatagram& datagram) {
-    if (setup_.alternatives.empty() || !handshake_.heard()) return;
+    const PathAddresses* const found = candidates_.came_by(datagram.local, datagram.remote);
     const PathContext& p = paths_.first();
-    const PathAddresses last_tried{p.local, p.remote, p.options};
-    const auto came_by = [&](const PathAddresses& candidate) {
-        return candidate.matches(datagram.local, datagram.remote);
-    };
-    const auto candidate = std::ranges::find_if(setup_.alternatives, came_by);
-    if (!came_by(last_tried) && candidate != setup_.alternatives.end()) use_for_handshake(*candidate);
-    setup_.alternatives.clear();
+    if (found != nullptr && !(found->local == p.local && found->remote == p.remote)) {
+        use_for_handshake(found->local, found->remote, found->options);
+    }
+    if (handshake_.heard()) candidates_.settle();
+}
+
+/// Server: the handshake goes on where the client's newest packet came from, because what this end sent to an earlier
+/// address may never have arrived.
+void Connection::Impl::answer_there(const RxDatagram& datagram, wire::LongType type) {
+    PathContext& p = paths_.first();
+    if (setup_.role != Role::server || keys_ || datagram.remote == p.remote) return;
+    const bool proved = type == wire::LongType::handshake || datagram.remote.carrier != Carrier::udp;
+    if (!proved) handshake_.distrust_address(datagram.data.size());
+    use_for_handshake(datagram.local, datagram.remote, p.options);
+    handshake_.send_again();
+}
+
+/// Sets the search for the datagram size of a new path. `narrow`: it has carried only small datagrams.
+void Connection::Impl::fit_size(PathContext& p, bool narrow) {
+    // The largest datagram on a byte stream: it fits into one record of TLS.
+    constexpr std::uint32_t kLargestCarried = 16'000;
+    const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
+    if (p.carried()) {
+        p.mtu = path::MtuSearch::known(config_.min_datagram,
+                                       std::max(config_.min_datagram, std::min(largest, kLargestCarried)));
+    } else {
+        p.mtu = path::MtuSearch(config_.min_datagram,
+                                std::max(narrow ? path::MtuSearch::kLeast : config_.min_datagram, largest), narrow);
+    }
+}
+
+void Connection::Impl::on_carrier_full(const Address& local, const Address& remote, bool full) {
+    for (const auto& p : paths_.all()) {
+        if (p->carried() && p->local == local && p->remote == remote) p->full = full;
+    }
+    touch();
+}
+
+void Connection::Impl::on_carrier_gone(Instant now, const Address& local, const Address& remote,
+                                       const std::string& why) {
+    if (!handshake_.heard() && setup_.role == Role::client) return on_no_route(now, local, remote, why, false);
+    const auto all = paths_.all();
+    const auto gone = std::ranges::find_if(
+        all, [&](const auto& p) { return p->carried() && p->local == local && p->remote == remote; });
+    if (gone == all.end() || over()) return;
+    if (!paths_.another_works(**gone)) return end({.code = ErrorCode::timeout, .message = why});
+    abandons_due_.push_back({(*gone)->id, 0});
+    close_path(**gone);
+    leave_closed(now);
+    touch();
 }
 
 void Connection::Impl::tell_path(const PathContext& p, bool unreachable) {

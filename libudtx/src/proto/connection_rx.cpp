@@ -72,6 +72,7 @@ void Connection::Impl::on_long_packet(Instant now, const RxDatagram& datagram) {
     if (!*authentic) return;
     last_received_ = now;
     settle_first_path(datagram);
+    answer_there(datagram, header->type);
     PathContext& p = paths_.first();
     if (p.local.family == Address::Family::none) p.local = datagram.local;
     if (handshake_.closed_by_peer() && !keys_) {
@@ -117,10 +118,7 @@ Result<void> Connection::Impl::establish(Instant now) {
     keys_.emplace(*deps_.provider, cipher_, setup_.role, *secret, deps_.packet_threads);
     crypto::wipe(std::as_writable_bytes(std::span(*secret)));
     streams_.set_peer_limits(peer_);
-    const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
-    const bool narrow = handshake_.datagram_bytes() < wire::kMinInitialDatagram;
-    const auto maximum = std::max(narrow ? path::MtuSearch::kLeast : config_.min_datagram, largest);
-    paths_.first().mtu = path::MtuSearch(config_.min_datagram, maximum, narrow);
+    fit_size(paths_.first(), handshake_.datagram_bytes() < wire::kMinInitialDatagram);
     paths_.first().acks.pace().on_handshake(now - started_);
     life_.enter(Life::established);
     const PathOptions& wanted = paths_.first().options;

@@ -35,6 +35,7 @@ std::optional<Instant> Connection::Impl::poll_timeout() const {
     if (over()) return close_next_;
     std::optional<Instant> next = idle_deadline();
     earlier(next, handshake_.deadline());
+    if (const auto begin = candidates_.next_begin()) earlier(next, started_ + *begin);
     if (!keys_) return next;
     for (const auto& p : paths_.all()) earlier(next, path_deadline(*p));
     earlier(next, previous_keys_until_);
@@ -43,6 +44,11 @@ std::optional<Instant> Connection::Impl::poll_timeout() const {
 }
 
 std::optional<Instant> Connection::Impl::path_deadline(const PathContext& p) const {
+    if (p.full) {
+        // Nothing leaves here at present, so nothing is due but what only this end does.
+        if (p.state == PathState::suspended) return p.revival_at;
+        return p.state == PathState::active ? p.recovery.deadline() : std::nullopt;
+    }
     std::optional<Instant> next = p.validator.deadline();
     if (p.state != PathState::probing || p.validator.credit() >= kLeastProbing) earlier(next, p.acks.deadline());
     if (p.state == PathState::suspended) earlier(next, p.revival_at);
@@ -96,8 +102,10 @@ void Connection::Impl::handle_timeout(Instant now) {
     if (life_ == Life::failing) return give_up(now, std::bad_alloc());
     if (const auto due = handshake_.deadline(); due && now >= *due) {
         handshake_.on_timeout(now);
-        try_next_address();
+        candidates_.repeat();
+        (void)prepare_next_flight();
     }
+    if (candidates_.begin(now - started_)) (void)prepare_next_flight();
     if (!keys_) return;
     if (previous_keys_until_ && now >= *previous_keys_until_) {
         keys_->drop_previous();
@@ -148,7 +156,7 @@ void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
     p.probes = PathContext::kProbes;
     // The tail is sent again instead of a bare PING: if it was lost, nothing else would show that (RFC 9002, section
     // 6.2.4).
-    if (const auto* oldest = p.recovery.oldest_in_flight()) {
+    if (const auto* oldest = p.carried() ? nullptr : p.recovery.oldest_in_flight()) {
         streams_.on_lost(*oldest);
         if (p.stretch_acks) p.stretch_acks->on_repeat(oldest->number);
     }

@@ -48,7 +48,10 @@ std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t
     }
     if (over()) return transmit_close(now, out);
     PathContext& p = paths_.first();
-    if (const std::size_t size = handshake_.poll(now, out); size > 0) return transmit_of(p, size, size);
+    do {
+        const std::size_t size = p.full ? 0 : handshake_.poll(now, out);
+        if (size > 0) return transmit_of(p, size, size);
+    } while (prepare_next_flight());
     if (!keys_) return std::nullopt;
     if (keys_->sealed_in_phase() >= config_.rekey_after_packets && keys_->can_update()) keys_->initiate_update();
     // The only path that is left may be one that is not validated.
@@ -98,6 +101,7 @@ std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<
 }
 
 std::optional<Transmit> Connection::Impl::transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out) {
+    if (p.full) return std::nullopt;
     if (p.state == PathState::probing) return transmit_probing(now, p, out);
     path::Validator& v = p.validator;
     if (!v.challenge_due(now)) return std::nullopt;
@@ -184,6 +188,7 @@ void Connection::Impl::hold(PathContext& p, bool wants, bool probe) {
 
 std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext& p, Cargo cargo,
                                                         std::size_t max_segments, std::span<std::byte> out) {
+    if (p.full) return std::nullopt;
     const std::size_t mtu = p.mtu.current();
     const std::uint64_t budget = this->budget(now, p);
     const std::uint64_t window = p.congestion->window();
@@ -269,7 +274,7 @@ std::uint64_t Connection::Impl::budget(Instant now, PathContext& p) {
 
 bool Connection::Impl::has_room(Instant now, PathContext& p) {
     const std::uint64_t datagram = p.mtu.current();
-    return p.state == PathState::active && p.in_flight() + datagram <= p.congestion->window() &&
+    return p.state == PathState::active && !p.full && p.in_flight() + datagram <= p.congestion->window() &&
            datagram <= budget(now, p);
 }
 

@@ -152,12 +152,6 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
     assert(!candidates.empty());
     const ConnectionId original{impl_->deps_.rng->next_u64()};
     const PathAddresses first = candidates.front();
-    if (candidates.size() == 1) {
-        candidates.clear();
-    } else {
-        std::rotate(candidates.begin(), candidates.begin() + 1,
-                    candidates.end());  // the first one comes last, for its second turn
-    }
     const ConnectionId local = impl_->fresh_id();
     impl_->outgoing_.reserve(impl_->outgoing_.size() + 1);
     auto connection = impl_->add(now, {.role = Role::client,
@@ -167,7 +161,7 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
                                        .local_address = first.local,
                                        .remote_address = first.remote,
                                        .path = first.options,
-                                       .alternatives = std::move(candidates)});
+                                       .candidates = std::move(candidates)});
     impl_->outgoing_.push_back(local);
     return connection;
 }

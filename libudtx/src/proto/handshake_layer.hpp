@@ -41,8 +41,8 @@ class HandshakeLayer {
     void change_version(std::uint32_t version);
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
     /// Server, before the first packet: the client's address is not proved. Until the client answers to this end's id,
-    /// at most as many bytes are sent as came.
-    void distrust_address() { credit_ = 0; }
+    /// at most as many bytes are sent as came. `received`: bytes that came from there so far.
+    void distrust_address(std::uint64_t received) { credit_ = received; }
     /// Opens and processes a HELLO or HANDSHAKE packet. false: it was not authentic or a duplicate, and was dropped. An
     /// error ends the connection.
     Result<bool> on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram);

@@ -62,6 +62,9 @@ struct PathContext {
         return recovery.in_flight() + (stretch_acks ? stretch_acks->kept_back().bytes : 0);
     }
 
+    /// A byte stream carries its datagrams. It loses none, and limits the rate by `full`.
+    [[nodiscard]] bool carried() const noexcept { return remote.carrier != Carrier::udp; }
+
     /// Tells the controller which datagram size is in use.
     void tell_datagram_size() {
         limits.datagram_bytes = mtu.current();
@@ -72,6 +75,7 @@ struct PathContext {
     Address local;
     Address remote;
     PathOptions options;
+    bool full = false;  ///< if carried(): the byte stream takes nothing more at present
     static constexpr Step<PathState> kStates[] = {
         {PathState::probing, PathState::active},   {PathState::active, PathState::suspended},
         {PathState::suspended, PathState::active}, {PathState::probing, PathState::closed},

@@ -93,12 +93,15 @@ struct PathOptions {
 
 /// The two addresses of a path.
 struct PathAddresses {
-    Address local;        ///< local address, its port is ignored; Family::none: the routing table decides
+    Address local;        ///< local address, without a port for UDP; Family::none: the routing table decides
     Address remote;       ///< address of the peer
     PathOptions options;  ///< how the path is used
+    /// Of a candidate: it is not tried for this long.
+    Duration after{};
     /// True if a datagram that `at` received from `peer` may have taken this path. An unknown local address matches
     /// any.
     [[nodiscard]] bool matches(const Address& at, const Address& peer) const noexcept {
+        if (remote.carrier != Carrier::udp) return remote == peer && local == at;
         const bool unknown = local.family == Address::Family::none || at.family == Address::Family::none;
         return remote == peer && (unknown || (local.family == at.family && local.ip == at.ip));
     }
@@ -183,6 +186,8 @@ class UDTX_EXPORT Connection {
     /// Requests another path. Only the side that connected may call it, after the handshake. The port of `local` is
     /// ignored. event::PathChanged reports the result.
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
+    /// Client: tries another address, too, if the peer has not replied yet. Otherwise the call has no effect.
+    void add_candidate(Instant now, const PathAddresses& candidate);
     /// Removes a path. refused: no other path works.
     Result<void> remove_path(Instant now, PathId id);
     /// Passes on what an earlier connection measured of this path (PathStats::known). It must have been to the same
@@ -230,8 +235,8 @@ class UDTX_EXPORT Connection {
     [[nodiscard]] ConnectionId local_id() const noexcept;
     /// The connection id in packets to the peer. A client makes it up until the server's first packet arrives.
     [[nodiscard]] ConnectionId remote_id() const noexcept;
-    /// Client: the addresses that it tries one after another before the first reply; empty: there is only one.
-    [[nodiscard]] std::span<const PathAddresses> alternatives() const noexcept;
+    /// Client: the addresses that it tries; empty after the first reply.
+    [[nodiscard]] std::span<const PathAddresses> candidates() const noexcept;
 
   private:
     friend class Endpoint;
