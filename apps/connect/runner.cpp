@@ -80,6 +80,7 @@ Result<Route> find_route(const TransferCommand& command, const Run& run, const s
         if (!addresses) return addresses.error();
         return Route{.credentials = std::move(*credentials), .addresses = std::move(*addresses)};
     }
+    if (command.ways.only != WayOptions::Only::udp) request.add("channel", "1");
     auto remote = RemoteEnd::start({.program = program,
                                     .target = *command.remote,
                                     .options = command.ssh,
@@ -99,7 +100,11 @@ Result<transfer::PeerOptions> connection_over(const TransferCommand& command, co
     transfer::PeerOptions options{.connection = command.common.connection(std::move(config)),
                                   .choice = command.common.addresses,
                                   .addresses = route.addresses};
-    if (route.remote) options.also = route.remote->own_addresses();
+    if (route.remote && command.paths.requests.empty()) {
+        const auto& own = route.remote->own_addresses();
+        options.addresses.insert(options.addresses.end(), own.begin(), own.end());
+    }
+    options.ways = command.ways.ways(route.remote != nullptr);
     if (const auto applied = command.paths.apply(options, route.left.has_value()); !applied) return applied.error();
     return options;
 }
@@ -220,6 +225,12 @@ class TransferRun::Connection {
     /// Polls the remote end over ssh. False: the attempt has no prospect.
     [[nodiscard]] bool listen() {
         if (!route_.remote) return true;
+        if (!has_channel_) {
+            if (auto channel = route_.remote->channel()) {
+                transfer_.add_channel(std::move(channel));
+                has_channel_ = true;
+            }
+        }
         const auto answer = route_.remote->answer();
         if (!route_.known && answer && answer->has_value() && !(*answer)->get("fresh").empty()) {
             transfer_.presume_fresh();
@@ -336,6 +347,7 @@ class TransferRun::Connection {
     Instant start_;
     Instant last_moved_;  // time of the last progress
     Interruption interruption_;
+    bool has_channel_ = false;  // over ssh: the transfer was given its connection
 };
 
 namespace {

@@ -89,6 +89,7 @@ void SendCommand::define(Flags& flags) {
     flags.on("--probe-only", probe_only,
              "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and print what limits it");
     paths.define(flags);
+    ways.define(flags);
     flags.name("--scheduler", scheduler, path_scheduler_names(),
                "Selects the path of the next packet (default " + scheduler + ")");
     flags.choice("--reinject", reinject, {{"on", true}, {"off", false}},
@@ -176,6 +177,7 @@ Result<void> SendCommand::check(const Flags& flags) {
         if (!checked) return checked;
     }
     if (const auto checked = paths.check(); !checked) return checked;
+    if (const auto checked = ways.check(flags, common.origins, remote.has_value()); !checked) return checked;
     if (streaming && !common.receipt.empty()) return usage("--receipt is for files, and not for standard input");
     if (!remote && pin.empty() != common.identity.empty()) {
         return usage("--identity and --pin need each other: own key, and the receiver's public key");
@@ -217,6 +219,9 @@ std::vector<std::string> RecvCommand::for_sender() const {
 void RecvCommand::define(Flags& flags) {
     flags.value("--listen", listen, inherited_socket, parse_listen, "[ADDR]:PORT",
                 "Address to listen on: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for an open socket");
+    flags.text("--tcp-listen", tcp_listen, "[ADDR]:PORT",
+               "With --listen: TCP address for clients that UDP does not reach; repeat for several; 'none': no TCP "
+               "(default: address and port of --listen)");
     flags.text("--dir", directory, "DIR", "Directory for everything that arrives; must exist");
     flags.value("--max-rate", max_rate, parse_rate, "RATE", "Maximum rate of all transfers together, in equal shares");
     flags.size("--min-free", min_free, "Disk space to keep free, such as 50G; files that need more are refused");
@@ -253,6 +258,7 @@ void RecvCommand::define(Flags& flags) {
     flags.on("--allow-read", allow_read,
              "With --psk-file: allow clients to fetch from DIR, too (--authorized-keys grants this per key)");
     paths.define(flags);
+    ways.define(flags);
     flags.arguments("TARGETS", targets,
                     "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output");
 }
@@ -291,10 +297,10 @@ Result<void> RecvCommand::take_sources(const Flags& flags) {
     streaming = destination == "-";
     one_off = true;
     const Origins& origins = common.origins;
-    auto checked = flags.refuse(
-        {"--listen", "--dir", "--authorized-keys", "--one-off", "--max-rate", "--min-free", "--protocol-threads",
-         "--drain", "--log-files", "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"},
-        origins, "is for serving, and not for fetching (HOST:SRC, udtx://)");
+    auto checked = flags.refuse({"--listen", "--tcp-listen", "--dir", "--authorized-keys", "--one-off", "--max-rate",
+                                 "--min-free", "--protocol-threads", "--drain", "--log-files", "--sandbox",
+                                 "--allow-delete", "--allow-set-id", "--allow-read"},
+                                origins, "is for serving, and not for fetching (HOST:SRC, udtx://)");
     // The remote sender does not know this host's local time or its other transfers.
     if (checked) {
         checked = flags.refuse({"--schedule", "--host-rate"}, origins,
@@ -315,6 +321,7 @@ Result<void> RecvCommand::take_sources(const Flags& flags) {
         }
     }
     if (checked) checked = paths.check();
+    if (checked) checked = ways.check(flags, origins, remote.has_value());
     if (checked) checked = check_tree(flags);
     if (!checked) return checked;
     // Over ssh the addresses come from ssh. Paths from configuration files apply only to servers.
@@ -333,7 +340,9 @@ Result<void> RecvCommand::check_server(const Flags& flags) {
     constexpr const char* kFetching = "is for fetching (HOST:SRC... or udtx://HOST/SRC..., and DEST)";
     auto checked = SshOptions::refuse(flags, origins, "is for [user@]HOST:SRC... DEST, over ssh");
     if (checked) checked = TreeOptions::refuse(flags, origins, kFetching);
-    if (checked) checked = flags.refuse({"--pin", "--path", "--multipath", "--checksum"}, origins, kFetching);
+    if (checked)
+        checked = flags.refuse({"--pin", "--path", "--multipath", "--transport", "--proxy", "--checksum"}, origins,
+                               kFetching);
     if (checked) {
         checked = flags.refuse({"--preserve"}, origins,
                                "is for fetching (HOST:SRC... DEST); with --listen each sender decides");

@@ -25,6 +25,7 @@ struct TransferCommand {
     TreeOptions tree;
     std::string pin;  ///< a public key of the other end, or a file with public keys
     PathOptions paths;
+    WayOptions ways;
     SshOptions ssh;
 
     std::vector<std::string> sources;  ///< a push: as typed; a fetch: paths on the other host
@@ -71,7 +72,8 @@ struct RecvCommand : TransferCommand {
     bool allow_delete = false;
     bool allow_set_id = false;
     bool allow_read = false;
-    std::uint64_t min_free = 0;  ///< bytes of the disk to keep free
+    std::vector<std::string> tcp_listen{};  ///< of --tcp-listen, as typed
+    std::uint64_t min_free = 0;             ///< bytes of the disk to keep free
     std::size_t protocol_threads = 1;
     std::optional<Duration> longest_drain;  ///< --drain
     bool log_files = false;

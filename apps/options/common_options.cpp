@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -273,6 +274,48 @@ Result<void> PathOptions::apply(transfer::PeerOptions& connection, bool again) c
     const auto checked = check_paths(requests, connection.addresses, connection.choice);
     if (!checked) return Error{checked.error().code, "--path " + checked.error().message};
     return {};
+}
+
+void WayOptions::define(Flags& flags) {
+    flags.group("Transport");
+    flags.choice(
+        "--transport", only, {{"auto", Only::nothing}, {"udp", Only::udp}, {"tcp", Only::tcp}, {"ssh", Only::ssh}},
+        "auto (default): UDP, and where it does not pass, TCP to a server or the connection of ssh; udp, tcp or "
+        "ssh: only that");
+    flags.value("--proxy", proxy, parse_proxy, "URL",
+                "Proxy for TCP: http://[USER:PASSWORD@]HOST:PORT or socks5://... (default: $ALL_PROXY)");
+}
+
+Result<void> WayOptions::check(const Flags& flags, const Origins& origins, bool ssh) {
+    if (only == (ssh ? Only::tcp : Only::ssh)) {
+        if (flags.typed("--transport", origins)) {
+            return usage(ssh ? "--transport tcp is for udtx://; over ssh use --transport ssh"
+                             : "--transport ssh is for [user@]HOST:PATH; for a server use --transport tcp");
+        }
+        only = Only::nothing;
+    }
+    if (ssh) {
+        return flags.refuse({"--proxy"}, origins,
+                            "is for udtx://; over ssh, name the proxy in ~/.ssh/config (ProxyCommand)");
+    }
+    if (proxy) return {};
+    for (const char* const name : {"ALL_PROXY", "all_proxy"}) {
+        const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+        if (value == nullptr || *value == '\0') continue;
+        auto parsed = parse_proxy(value);
+        if (!parsed) return usage(std::string(name) + ": " + parsed.error().message);
+        proxy = std::move(*parsed);
+        break;
+    }
+    return {};
+}
+
+Ways WayOptions::ways(bool ssh) const {
+    Ways ways;
+    ways.udp = only == Only::nothing || only == Only::udp;
+    ways.tcp = !ssh && (only == Only::nothing || only == Only::tcp);
+    ways.proxy = proxy;
+    return ways;
 }
 
 std::string PathOptions::targets(const Url& url) const {

@@ -116,6 +116,19 @@ struct PathOptions {
     [[nodiscard]] std::string targets(const Url& url) const;
 };
 
+/// What carries the data from the side that connects.
+struct WayOptions {
+    enum class Only { nothing, udp, tcp, ssh };
+    Only only = Only::nothing;     ///< nothing: UDP, and TCP or ssh where UDP does not pass
+    std::optional<Proxy> proxy{};  ///< of --proxy, else of ALL_PROXY
+
+    void define(Flags& flags);
+    /// Checks the flags for a URL, or for ssh. Values for the other kind that were not typed have no effect. Reads
+    /// ALL_PROXY.
+    Result<void> check(const Flags& flags, const Origins& origins, bool ssh);
+    [[nodiscard]] Ways ways(bool ssh) const;
+};
+
 /// How the other side is started over ssh.
 struct SshOptions {
     std::string port;

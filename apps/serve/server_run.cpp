@@ -264,6 +264,9 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     options.connection.transport.max_rate = Rate::infinite();
     options.connection.transport.max_receive_rate = told_;
     options.protocol_threads = command.protocol_threads;
+    options.tcp_listen = command.tcp_listen;
+    if (options.tcp_listen.empty()) options.tcp_listen = {kSamePort};
+    std::erase(options.tcp_listen, "none");
     // The reader of standard output may pause for any time.
     if (command.streaming && !options.connection.patience) options.connection.patience = Duration::zero();
 
@@ -326,7 +329,9 @@ Result<void> ServerRun::start() {
     if (const auto sealed = seal_sandbox(command_.sandbox, *sandbox); !sealed) return sealed;
     if (sandbox->confined) access_.note_places(places.trees);
     if (const auto started = server_->start(); !started) return started;
-    run_.log.info("listening on " + to_string(server_->local_address()) + "/udp, writing to " +
+    std::string where = to_string(server_->local_address()) + "/udp";
+    for (const std::uint16_t port : server_->tcp_ports()) where += ", TCP port " + std::to_string(port);
+    run_.log.info("listening on " + where + ", writing to " +
                   (command_.streaming ? "standard output" : command_.directory));
     return {};
 }

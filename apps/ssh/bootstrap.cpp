@@ -15,6 +15,7 @@
 #include "common/units.hpp"
 #include "observe/final_report.hpp"
 #include "observe/observer.hpp"
+#include "ssh/ssh_child.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/system.hpp"
 #include "udtx/transfer/selection.hpp"
@@ -101,6 +102,11 @@ Result<std::optional<BootstrapFields>> BootstrapFieldReader::feed(std::string_vi
     if (name.empty() || bytes_ > kMaxBytes) {
         return Error{ErrorCode::protocol, "the other end sent something unexpected over ssh"};
     }
+    if (name.starts_with('!')) {
+        return Error{ErrorCode::protocol, "the other end asks for '" + std::string(name.substr(1)) + "', which udtx " +
+                                              program_version() +
+                                              " does not know: install the version of the other end here"};
+    }
     fields_.add(std::string(name), percent_decode(line));
     return std::optional<BootstrapFields>();
 }
@@ -110,9 +116,9 @@ std::string own_greeting() {
 }
 
 Result<void> check_greeting(const BootstrapGreeting& other) {
-    if (other.bootstrap == BootstrapGreeting::kVersion && other.transfer == transfer::kTransferVersion) return {};
-    return Error{ErrorCode::protocol, "is version " + other.program + ", this is " + program_version() +
-                                          ": install the same version on both"};
+    if (other.bootstrap >= BootstrapGreeting::kOldest && other.transfer >= transfer::kOldestTransferVersion) return {};
+    return Error{ErrorCode::protocol,
+                 "is udtx " + other.program + ", and this is udtx " + program_version() + ": update the older one"};
 }
 
 std::optional<BootstrapKey> parse_key(const std::string& text) {
@@ -276,7 +282,19 @@ class BootstrapChannel {
         return Error{ErrorCode::timeout, "no request arrived over ssh; '--bootstrap' is only for udtx over ssh"};
     }
 
+    /// From now on, both directions carry datagrams. Null: the process has no descriptor left.
+    [[nodiscard]] std::shared_ptr<Channel> carry_datagrams() {
+        if (datagrams_) return datagrams_;
+        UniqueFd in(::fcntl(in_, F_DUPFD_CLOEXEC, 0));
+        UniqueFd out(::fcntl(out_, F_DUPFD_CLOEXEC, 0));
+        if (!in || !out || write_all(out_, std::string(SshChild::kChannelLine) + '\n') != 0) return nullptr;
+        datagrams_ = Channel::make(std::move(in), std::move(out), buffer_);
+        buffer_.clear();
+        return datagrams_;
+    }
+
     void answer(const BootstrapFields& fields) const {
+        if (datagrams_) return;  // nobody reads lines any more
         // If the other side has gone, closed() reports it.
         static_cast<void>(write_all(out_, fields.to_text()));
     }
@@ -294,6 +312,11 @@ class BootstrapChannel {
     /// True if ssh has closed standard input: the other side or its ssh connection has ended.
     [[nodiscard]] bool closed() {
         pollfd entry{in_, POLLIN, 0};
+        if (datagrams_) {
+            entry.events = 0;  // only whether the other side has gone: a transfer reads the rest
+            closed_ = closed_ || datagrams_->ended() || (::poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0);
+            return closed_;
+        }
         while (!closed_ && ::poll(&entry, 1, 0) > 0) {
             if (!read_some(in_, buffer_)) closed_ = true;
             buffer_.clear();  // no data follows the request
@@ -315,6 +338,7 @@ class BootstrapChannel {
     const int out_ = STDOUT_FILENO;
     std::string buffer_;
     bool closed_ = false;
+    std::shared_ptr<Channel> datagrams_;
 };
 
 /// If ssh is gone and no data moves over UDP for this time, the other side is gone too. A peer that answers without
@@ -428,6 +452,9 @@ ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
                                      : failed_call(ErrorCode::no_resources, "cannot share the UDP port", errno);
         if (!transfer) return lost ? *lost : channel.refuse(transfer.error());
         if (!lost) channel.answer(requested->answer);
+        if (fields->get("channel") == "1") {
+            if (const auto datagrams = channel.carry_datagrams()) transfer->add_channel(datagrams);
+        }
         const ExitCode code = OneTransfer(*transfer, requested->end, channel, signals).serve(requested->card);
         if (!transfer->connected_for() && lost) return *lost;
         if (!resumable || !transfer->lost() || channel.closed()) return code;

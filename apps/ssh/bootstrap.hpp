@@ -3,14 +3,15 @@
 //
 // Each end first sends a greeting. Then come blocks of lines, each block up to a line "end":
 //
-//   udtx-bootstrap 2 PROGRAM TRANSFER     2: version of these blocks. PROGRAM: version of the program, for people.
+//   udtx-bootstrap 3 PROGRAM TRANSFER     3: version of these blocks. PROGRAM: version of the program, for people.
 //                                         TRANSFER: transfer::kTransferVersion
 //   NAME VALUE
 //   end
 //
-// Both versions have to be equal at both ends; otherwise the run ends with code 12. In a value, bytes up to ' ', from
-// 0x7F on and '%' are percent-encoded. A reader skips names that it does not know. Lines before the far end's greeting
-// come from login scripts and are skipped, too.
+// If a version is older than what the other end still speaks, the run ends with code 12. In a value, bytes up to ' ',
+// from 0x7F on and '%' are percent-encoded. A reader skips names that it does not know, except those that begin with
+// '!': then the run ends with code 12. Lines before the far end's greeting come from login scripts and are skipped,
+// too.
 //
 // This end sends one block, the request. `+`: the name may be repeated.
 //
@@ -28,6 +29,8 @@
 // | selection + | pull      | one block of transfer::pack(); its sources are ignored                             |
 // | fresh       | pull      | 1: none of the transferred entries exists here                                     |
 // | stream      | pull      | 1: the one file is written to standard output                                      |
+// | channel     | all       | 1: behind this block, this end sends datagrams (wire-format.md, section 7), if the |
+// |             |           | far end answers with the line "udtx-channel"                                       |
 //
 // The far end sends up to three blocks. In place of the first or second it sends `error` and `message`, and ends.
 //
@@ -42,6 +45,7 @@
 // |       | missing + | pull: a source that cannot be read, while others can                                     |
 // |       | reason +  | why, one after each `missing`                                                            |
 // | 3     | heard     | 1: datagrams of this end have arrived. If it never comes, the path there is blocked      |
+// |       |           | It does not come after the line "udtx-channel", behind which only datagrams follow        |
 // | any   | error     | exit code                                                                                |
 // |       | message   | one line                                                                                 |
 #pragma once
@@ -74,7 +78,8 @@ struct BootstrapGreeting {
     std::string program;          ///< version of the program, for messages
     std::uint64_t transfer = 0;   ///< version of the transfer protocol
 
-    static constexpr std::uint64_t kVersion = 2;
+    static constexpr std::uint64_t kVersion = 3;
+    static constexpr std::uint64_t kOldest = 3;  ///< that this release speaks
 };
 [[nodiscard]] std::string to_line(const BootstrapGreeting& greeting);
 /// nullopt: the line is not a greeting, such as the output of a login script.

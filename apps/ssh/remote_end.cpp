@@ -234,6 +234,15 @@ Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
     }
 }
 
+std::shared_ptr<Channel> RemoteEnd::channel() {
+    if (!channel_) {
+        if (auto ends = child_->take_channel()) {
+            channel_ = Channel::make(std::move(ends->from), std::move(ends->to), ends->received);
+        }
+    }
+    return channel_ && !channel_->ended() ? channel_ : nullptr;
+}
+
 bool RemoteEnd::heard() {
     static_cast<void>(answer());
     while (stage_ == Stage::answered) {

@@ -21,6 +21,7 @@
 #include "udtx/credentials.hpp"
 #include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
+#include "udtx/ways.hpp"
 
 namespace udtx::apps {
 
@@ -81,6 +82,8 @@ class RemoteEnd {
     [[nodiscard]] Result<std::optional<BootstrapFields>> answer();
     /// Waits a short time for the answer.
     [[nodiscard]] Result<std::optional<BootstrapFields>> await_answer();
+    /// The connection of ssh for datagrams, once the other side has opened it; null: it has not, or it has ended.
+    [[nodiscard]] std::shared_ptr<Channel> channel();
     /// True once the other side has reported received datagrams (the third block).
     [[nodiscard]] bool heard();
     /// True if the remote program or the local ssh has ended. If only ssh has, datagrams may still arrive.
@@ -124,6 +127,7 @@ class RemoteEnd {
     std::chrono::system_clock::time_point replied_at_;
     std::vector<Address> addresses_;
     std::vector<Address> own_addresses_;
+    std::shared_ptr<Channel> channel_;
     BootstrapFieldReader reader_;
     Result<std::optional<BootstrapFields>> answer_{std::nullopt};
     Lifecycle<kSteps> stage_{Stage::silent};

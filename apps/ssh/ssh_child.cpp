@@ -91,15 +91,15 @@ struct Pipe {
     }
 };
 
-/// Passes on whole lines of the input; the rest stays in `buffer`.
+/// Passes on whole lines of the input, until `take` returns false; the rest stays in `buffer`.
 template <class Take>
 void split_lines(std::string& buffer, Take&& take) {
     std::size_t begin = 0;
     for (std::size_t end = buffer.find('\n'); end != std::string::npos; end = buffer.find('\n', begin)) {
         std::string_view line = std::string_view(buffer).substr(begin, end - begin);
         if (line.ends_with('\r')) line.remove_suffix(1);
-        take(line);
         begin = end + 1;
+        if (!take(line)) break;
     }
     buffer.erase(0, begin);
     if (buffer.size() > kMaxLine) buffer.clear();  // lines of udtx are shorter
@@ -170,6 +170,13 @@ Result<void> SshChild::write(std::string_view text) {
     return {};
 }
 
+std::optional<SshChild::ChannelEnds> SshChild::take_channel() {
+    const auto output = output_.lock();
+    if (!output->channel || !pipes_.out) return std::nullopt;
+    return ChannelEnds{
+        .from = std::move(pipes_.out), .received = std::move(*output->channel), .to = std::move(pipes_.in)};
+}
+
 std::optional<std::string> SshChild::next_line() {
     const auto output = output_.lock();
     if (output->lines.empty()) return std::nullopt;
@@ -213,7 +220,10 @@ void SshChild::read_until_stopped() {
         }
         if (entries[1].revents != 0) {
             if (!read_some(entries[1].fd, err)) entries[1].fd = -1;
-            split_lines(err, callbacks_.complaint);
+            split_lines(err, [this](std::string_view line) {
+                callbacks_.complaint(line);
+                return true;
+            });
         }
         if (entries[0].revents != 0) {
             tcp_.reset();
@@ -222,11 +232,18 @@ void SshChild::read_until_stopped() {
                 const auto output = output_.lock();
                 const auto now = std::chrono::system_clock::now();
                 split_lines(out, [&](std::string_view line) {
+                    if (line == kChannelLine) output->channel.emplace();
+                    if (output->channel) return false;
                     output->said += sizeof(Line) + line.size();
                     output->lines.push_back({std::string(line), now});
+                    return true;
                 });
                 more = more && output->said <= kMaxSaid;
-                output->at_end = !more;
+                output->at_end = !more && !output->channel;
+                if (output->channel) {
+                    *output->channel = std::exchange(out, {});
+                    more = false;
+                }
             }
             if (!more) entries[0].fd = -1;
             callbacks_.news();

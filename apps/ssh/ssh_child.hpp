@@ -68,6 +68,16 @@ class SshChild {
     SshChild(const SshChild&) = delete;
     SshChild& operator=(const SshChild&) = delete;
 
+    /// After this line of standard output, both pipes carry datagrams (Channel).
+    static constexpr std::string_view kChannelLine = "udtx-channel";
+    struct ChannelEnds {
+        UniqueFd from;         ///< its standard output ...
+        std::string received;  ///< ... and what was read of it behind the line
+        UniqueFd to;           ///< its standard input
+    };
+    /// Hands over the pipes once the line has come; nullopt: it has not, or they were handed over already.
+    [[nodiscard]] std::optional<ChannelEnds> take_channel();
+
     Result<void> write(std::string_view text);
     /// The next line of its standard output, if there is one.
     [[nodiscard]] std::optional<std::string> next_line();
@@ -111,6 +121,7 @@ class SshChild {
         std::chrono::system_clock::time_point line_came{};
         std::size_t said = 0;  // bytes of lines, with the memory that holds them
         bool at_end = false;
+        std::optional<std::string> channel{};  // what was read behind kChannelLine
     };
     Guarded<Output> output_;
 

@@ -23,6 +23,7 @@
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
+#include "udtx/ways.hpp"
 
 namespace udtx {
 
@@ -153,6 +154,7 @@ struct ConnectOptions {
     TransportConfig config{};  ///< settings of the connection
     /// Paths to open, at most TransportConfig::max_paths; empty: one path, chosen by the routing table.
     std::vector<PathRequest> paths{};
+    Ways ways{.udp = true, .tcp = false};  ///< what may carry the connection
     LogSink log{};  ///< receives messages about the addresses that are tried, and about paths that open and close
     /// A stop request before the session exists ends the call with `cancelled`. A blocking call then waits up to 0.3 s
     /// to notify the peer. A name lookup cannot be stopped: it continues in its own thread, and nothing is sent after
@@ -275,6 +277,9 @@ class AcceptQueue;
 struct ListenOptions {
     TransportConfig config{};          ///< settings of each session
     std::size_t max_connections = 64;  ///< limit of concurrent connections; further clients are refused with `network`
+    /// TCP addresses at which clients that UDP does not reach may connect: "host:port", "[v6]:port", ":port", or
+    /// kSamePort. Clients need Ways::tcp.
+    std::vector<std::string> tcp_listen{};
     LogSink log{};  ///< receives messages about failed handshakes, and about paths that open and close
 };
 

@@ -27,6 +27,16 @@ constexpr std::array<std::uint8_t, 12> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 
 
 }  // namespace
 
+Address tcp_address(int fd, TcpEnd end) noexcept {
+    SocketAddress found;
+    found.length = sizeof found.storage;
+    const auto ask = end == TcpEnd::here ? ::getsockname : ::getpeername;
+    if (ask(fd, found.get(), &found.length) != 0) return {};
+    Address address = from_socket_address(found.get(), found.length);
+    address.carrier = Carrier::tcp;
+    return address;
+}
+
 Address make_address(const in_addr& ip, std::uint16_t port) noexcept {
     Address result;
     result.family = Address::Family::v4;

@@ -30,6 +30,10 @@ struct SocketAddress {
 /// Returns Family::none for every family except IPv4 and IPv6.
 [[nodiscard]] Address from_socket_address(const sockaddr* address, socklen_t length) noexcept;
 
+enum class TcpEnd : std::uint8_t { here, there };
+/// The address of one end of a TCP connection, with Carrier::tcp; Family::none: there is none.
+[[nodiscard]] Address tcp_address(int fd, TcpEnd end) noexcept;
+
 [[nodiscard]] Address make_address(const in_addr& ip, std::uint16_t port) noexcept;
 [[nodiscard]] Address make_address(const in6_addr& ip, std::uint16_t port, std::uint32_t scope) noexcept;
 

@@ -35,6 +35,10 @@ void SingleConnection::set_max_rate(Rate rate) {
     });
 }
 
+void SingleConnection::add_channel(std::shared_ptr<Channel> channel) {
+    driver_.post([self = shared_from_this(), channel = std::move(channel)] { self->take_channel(*channel); });
+}
+
 void SingleConnection::sample_stats() {
     act([self = shared_from_this()](Instant, const proto::Connection& connection) { self->keep_stats(connection); });
 }
@@ -112,77 +116,141 @@ void log_paths(const LogSink& log, const std::string& whose, bool several, const
     }
 }
 
-namespace {
+Connector::Connector(Setup setup)
+    : SingleConnection(setup.driver, std::move(setup.handler), std::move(setup.connected)),
+      candidates_(std::move(setup.candidates)),
+      several_(setup.several),
+      host_(std::move(setup.host)),
+      ways_(std::move(setup.ways)),
+      log_(std::move(setup.log)) {}
 
-/// True if another address of the host may work better.
-bool is_unreachable(ErrorCode code) {
-    return code == ErrorCode::network || code == ErrorCode::no_resources || code == ErrorCode::no_route ||
-           code == ErrorCode::udp_blocked || code == ErrorCode::timeout;
-}
-
-}  // namespace
-
-bool Connector::rest_together() const {
-    return several_ || (next_ > 0 && std::ranges::find(also_, candidates_[next_].remote) != also_.end());
-}
-
-void Connector::try_next() {
-    if (rest_together()) {
-        const std::vector rest(candidates_.begin() + static_cast<std::ptrdiff_t>(next_), candidates_.end());
-        for (const auto& candidate : rest) {
-            log(LogLevel::detail, "connecting to " + to_string(candidate.remote) + "/udp" +
+void Connector::begin() {
+    begun_ = monotonic_now();
+    std::vector<proto::PathAddresses> tried = candidates_;
+    if (ways_.udp) {
+        for (const auto& candidate : candidates_) {
+            log(LogLevel::detail, "connecting to " + text_with_carrier(candidate.remote) +
                                       (several_ ? " from " + host_text(candidate.local) : std::string()));
         }
-        together_ = !several_;
-        next_ = candidates_.size();
-        begun(*driver().connect(rest, shared_from_this()));
-        return;
+    } else {
+        // The connection waits for the byte stream, which is a candidate of its own.
+        tried.resize(1);
+        tried.front().after = Duration::max() / 2;
     }
-    const Address& remote = candidates_[next_++].remote;
-    log(LogLevel::detail, "connecting to " + to_string(remote) + "/udp");
-    begun(*driver().connect(remote, shared_from_this()));
+    begun(*driver().connect(std::move(tried), shared_from_this()));
+    if (uses_tcp()) dial(ways_.udp ? kUdpFirst : Duration::zero());
+}
+
+// --- the byte stream
+
+/// Runs on the protocol thread, or before it.
+void Connector::dial(Duration pause) {
+    if (!dialer_) {
+        TcpTarget target{.host = host_, .addresses = {}, .ports = {}, .proxy = ways_.proxy};
+        for (const auto& candidate : candidates_) target.addresses.push_back(candidate.remote);
+        if (tcp_ports_) {
+            for (Address& address : target.addresses) address.port = tcp_ports_->front();
+        }
+        target.ports = tcp_ports_.value_or(ways_.tcp_ports);
+        dialer_ =
+            std::make_unique<TcpDialer>(std::move(target), [this](Result<std::unique_ptr<StreamCarrier>> carrier) {
+                // The dialer's thread ends before this object does.
+                const std::weak_ptr<SingleConnection> weak = weak_from_this();
+                driver().post(
+                    [this, weak,
+                     made = std::make_shared<Result<std::unique_ptr<StreamCarrier>>>(std::move(carrier))]() mutable {
+                        if (const auto self = weak.lock()) on_dialed(std::move(*made));
+                    });
+            });
+    }
+    if (const auto begun = dialer_->dial(pause); !begun) log(LogLevel::warning, begun.error().message);
+}
+
+void Connector::on_dialed(Result<std::unique_ptr<StreamCarrier>> carrier) {
+    if (carrier) {
+        no_stream_.reset();
+        return use_stream(std::move(*carrier));
+    }
+    if (carrier.error().code == ErrorCode::interrupted || ending()) return;
+    log(LogLevel::detail, carrier.error().message);
+    no_stream_ = carrier.error();
+    if (!ways_.udp && !connected_since()) {
+        // on_event() gives the cause.
+        return act([](Instant now, proto::Connection& connection) { connection.close(now, 1, {}); });
+    }
+    dial(kDialAgain);
+}
+
+void Connector::take_channel(const Channel& channel) { use_stream(ChannelAccess::carrier(channel)); }
+
+void Connector::use_stream(const std::shared_ptr<StreamCarrier>& carrier) {
+    driver().carriers().add(carrier);
+    stream_ =
+        proto::PathAddresses{.local = carrier->local(), .remote = carrier->remote(), .options = {.standby = ways_.udp}};
+    if (ways_.udp) stream_->after = kUdpFirst;
+    log(LogLevel::detail, "a connection over " + text_with_carrier(carrier->remote()) + " is open");
+    act([this, self = shared_from_this()](Instant now, proto::Connection& connection) {
+        connection.add_candidate(now, *stream_);
+        open_stream_path(now, connection);
+    });
+}
+
+/// Opens the path over the byte stream, if it is not the first one.
+void Connector::open_stream_path(Instant now, proto::Connection& connection) {
+    if (!stream_ || !connection.connected() || connection.remote() == stream_->remote) return;
+    const auto opened = connection.add_path(now, stream_->local, stream_->remote, stream_->options);
+    if (!opened) log(LogLevel::detail, text_with_carrier(stream_->remote) + ": " + opened.error().message);
+}
+
+// --- paths
+
+void Connector::open_paths(Instant now, proto::Connection& connection, const std::vector<proto::PathAddresses>& paths) {
+    for (const auto& path : paths) {
+        const auto opened = connection.add_path(now, path.local, path.remote, path.options);
+        if (!opened) log(LogLevel::warning, "path from " + host_text(path.local) + ": " + opened.error().message);
+    }
 }
 
 void Connector::open_other_paths(Instant now, proto::Connection& connection) {
-    if (!several_) return;
-    for (const auto& candidate : other_paths(connection.stats().paths.front(), candidates_)) {
-        const auto opened = connection.add_path(now, candidate.local, candidate.remote, candidate.options);
-        if (!opened) {
-            log(LogLevel::warning, "path from " + host_text(candidate.local) + ": " + opened.error().message);
-        }
-    }
+    const bool carried = connection.remote().carrier != Carrier::udp;
+    if (several_) return open_paths(now, connection, other_paths(connection.stats().paths.front(), candidates_));
+    if (!carried || !ways_.udp) return;
+    log(LogLevel::warning,
+        "UDP brings no answer; the data goes over " + text_with_carrier(connection.remote()) + ", and UDP is tried on");
+    const std::size_t count = std::min(candidates_.size(), kMostTried);
+    open_paths(now, connection, {candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count)});
 }
 
 void Connector::on_connected(Instant now, proto::Connection& connection) {
     note_connected(now, connection);
-    log(LogLevel::detail, "connected to " + to_string(connection.remote()));
+    log(LogLevel::detail, "connected to " + text_with_carrier(connection.remote()));
     open_other_paths(now, connection);
+    open_stream_path(now, connection);
+    if (connection.remote().carrier != Carrier::udp || !uses_tcp()) return;
+    // TCP stands by only where the server has it.
+    dialer_.reset();
+    const auto ports = connection.peer_tcp_ports();
+    tcp_ports_.emplace(ports.begin(), ports.end());
+    if (!tcp_ports_->empty()) dial(kUdpFirst);
 }
 
-bool Connector::tries_another(proto::CloseReason& reason) {
-    const bool more = !connected_since() && !ending() && is_unreachable(reason.code) && next_ < candidates_.size();
-    if (more) {
-        if (reason.code != ErrorCode::no_route) failed_beyond_ = reason;
-        log(LogLevel::detail, to_string(candidates_[next_ - 1].remote) + ": " + reason.message);
-        try_next();
-        return true;
-    }
-    // A missing route to another address says less than the failure of an address that has a route. So do those of
-    // the addresses that the other end named: other hosts may have them in this network.
-    const bool says_less = reason.code == ErrorCode::no_route || together_;
-    if (says_less && failed_beyond_ && !connected_since() && !ending()) {
-        reason = *failed_beyond_;
-    }
-    return false;
+void Connector::on_path_changed(const proto::event::PathChanged& path) {
+    const bool lost = path.state == PathState::closed && path.remote.carrier == Carrier::tcp;
+    if (!lost || !uses_tcp() || ending() || (tcp_ports_ && tcp_ports_->empty())) return;
+    stream_.reset();
+    dial(kDialAgain);
 }
 
 void Connector::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (std::holds_alternative<proto::event::Connected>(event)) on_connected(now, connection);
+    if (const auto* path = std::get_if<proto::event::PathChanged>(&event)) on_path_changed(*path);
     log_paths(log_, {}, several_, event);
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         note_closed(connection, closed->reason);
         proto::CloseReason reason = closed->reason;
-        if (tries_another(reason)) return;
+        if (!connected_since() && !ways_.udp && no_stream_) {
+            reason = {.code = no_stream_->code, .message = no_stream_->message};
+        }
         handler().on_event(now, connection, proto::event::Closed{std::move(reason)});
         return;
     }

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/thread_safety.hpp"
+#include "io/channel.hpp"
 #include "io/driver.hpp"
+#include "io/tcp_dial.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"
 #include "udtx/core/connection.hpp"
@@ -21,6 +23,7 @@
 #include "udtx/log.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/stats.hpp"
+#include "udtx/ways.hpp"
 
 namespace udtx::io {
 
@@ -40,6 +43,8 @@ class SingleConnection : public proto::ConnectionHandler, public std::enable_sha
     void suspect_end();
     /// Sets the rate cap, also for a connection that does not exist yet.
     void set_max_rate(Rate rate);
+    /// The program has a byte stream to the peer.
+    void add_channel(std::shared_ptr<Channel> channel);
     /// nullopt until the connection is established.
     [[nodiscard]] std::optional<Instant> connected_since() const;
     /// True if the established connection was lost: the program may reconnect and continue.
@@ -63,6 +68,8 @@ class SingleConnection : public proto::ConnectionHandler, public std::enable_sha
     SingleConnection(Driver& driver, std::shared_ptr<proto::ConnectionHandler> handler, Connected connected)
         : driver_(driver), handler_(std::move(handler)), connected_(std::move(connected)) {}
 
+    /// On the protocol thread.
+    virtual void take_channel(const Channel& channel) { driver_.carriers().add(ChannelAccess::carrier(channel)); }
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
     [[nodiscard]] proto::ConnectionHandler& handler() noexcept { return *handler_; }
     [[nodiscard]] bool ending() const noexcept { return ending_; }
@@ -103,55 +110,64 @@ class SingleConnection : public proto::ConnectionHandler, public std::enable_sha
 /// of the peer names the path's number.
 void log_paths(const LogSink& log, const std::string& whose, bool several, const proto::Event& event);
 
-// The side that connects. It tries the addresses of a host one after another, or opens several paths of one connection.
+// The side that connects. It tries all addresses of a host side by side, or opens several paths of one connection. A
+// byte stream, over TCP or the program's channel, is tried if UDP brings no answer, and stands by if UDP does.
 
-/// With several paths it connects over the first that answers, and then opens the others. The handler hears of a failed
-/// attempt only if no other address is left. "Connected" means that the handshake is complete.
+/// With several paths it connects over the first that answers, and then opens the others. "Connected" means that the
+/// handshake is complete.
 class Connector final : public SingleConnection {
   public:
+    /// UDP has this long to answer before a byte stream is tried. Byte streams that stand by open after this time.
+    static constexpr Duration kUdpFirst = std::chrono::seconds(2);
+
     struct Setup {
         Driver& driver;
-        /// Addresses to try in turn; at least one.
+        /// Addresses to try; at least one.
         std::vector<proto::PathAddresses> candidates;
         /// True: `candidates` are paths of one connection. False: they are addresses of one host.
         bool several = false;
-        /// If `several` is false: the candidates to these addresses come last, and are tried together.
-        std::vector<Address> also{};
+        std::string host{};  ///< as the user named it
+        Ways ways{};
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::function<void(proto::Connection&, proto::Waker)> connected;
         LogSink log;
     };
-    explicit Connector(Setup setup)
-        : SingleConnection(setup.driver, std::move(setup.handler), std::move(setup.connected)),
-          candidates_(std::move(setup.candidates)),
-          several_(setup.several),
-          also_(std::move(setup.also)),
-          log_(std::move(setup.log)) {}
+    explicit Connector(Setup setup);
 
-    void begin() override { try_next(); }
-
+    void begin() override;
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
 
   private:
+    /// After a byte stream could not be opened, or has ended.
+    static constexpr Duration kDialAgain = std::chrono::seconds(5);
+    /// UDP addresses that are tried on while a byte stream carries the data.
+    static constexpr std::size_t kMostTried = 3;
+
     void log(LogLevel level, const std::string& text) const {
         if (log_) log_(level, text);
     }
-    void try_next();
-    /// True if the next attempt is the last, over all candidates that are left.
-    [[nodiscard]] bool rest_together() const;
+    void take_channel(const Channel& channel) override;
+    [[nodiscard]] bool uses_tcp() const noexcept { return ways_.tcp && !several_; }
+    void dial(Duration pause);
+    void on_dialed(Result<std::unique_ptr<StreamCarrier>> carrier);
+    void use_stream(const std::shared_ptr<StreamCarrier>& carrier);
+    void open_stream_path(Instant now, proto::Connection& connection);
     void open_other_paths(Instant now, proto::Connection& connection);
+    void open_paths(Instant now, proto::Connection& connection, const std::vector<proto::PathAddresses>& paths);
     void on_connected(Instant now, proto::Connection& connection);
-    /// Starts the next attempt if one is left. False: report the end with `reason`, which this call may have replaced.
-    [[nodiscard]] bool tries_another(proto::CloseReason& reason);
+    void on_path_changed(const proto::event::PathChanged& path);
 
     const std::vector<proto::PathAddresses> candidates_;
     const bool several_;
-    const std::vector<Address> also_;
+    const std::string host_;
+    const Ways ways_;
     const LogSink log_;
-    std::size_t next_ = 0;
-    bool together_ = false;  // the attempt is over the candidates to also_
-    // The failure of an address to which this host has a route.
-    std::optional<proto::CloseReason> failed_beyond_;
+    /// The byte stream that is open, as a candidate and as a path.
+    std::optional<proto::PathAddresses> stream_;
+    std::optional<std::vector<std::uint16_t>> tcp_ports_;  // of the server, once it has told them
+    std::optional<Error> no_stream_;                       // why the last attempt to open one failed
+    Instant begun_{};
+    std::unique_ptr<TcpDialer> dialer_;
 };
 
 }  // namespace udtx::io

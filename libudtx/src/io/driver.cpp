@@ -43,12 +43,15 @@ constexpr std::size_t kSendBatches = 16;
 constexpr Duration kShortestWait = std::chrono::microseconds(20);
 constexpr Duration kWaitWhileBlocked = std::chrono::milliseconds(1);
 
+bool by_stream(const proto::Transmit& transmit) noexcept { return transmit.remote.carrier != Carrier::udp; }
+
 }  // namespace
 
 Driver::Driver(proto::EndpointDeps deps, TransportConfig config, Options options)
     : endpoint_(deps_for(deps, options), std::move(config)),
       options_(std::move(options)),
       connections_(endpoint_),
+      carriers_(endpoint_, options_.share, options_.shares),
       send_buffer_(kMaxBatchBytes) {
     const Lock lock(mailbox_->mutex);
     mailbox_->driver = this;
@@ -93,6 +96,7 @@ void Driver::listen(std::size_t max_connections, HandledConnections::AcceptCallb
 void Driver::run() {
     ask_for_short_slice();
     ask_for_exact_waits();
+    ignore_broken_pipes();
     start_packet_threads();
     run_loop();
     life_.enter(Life::running);
@@ -132,14 +136,18 @@ void Driver::wait() {
     if (turn_scheduled_ && !wanted.readable && !wanted.writable) return;
     std::optional<Instant> until = wake_at_;
     if (life_ == Life::draining) until = until ? std::min(*until, drain_end_) : drain_end_;
+    if (const auto due = carriers_.deadline()) until = until ? std::min(*until, *due) : *due;
     if (const auto again = trouble_.again_at()) until = until ? std::min(*until, *again) : *again;
     if (turn_scheduled_) until = Instant();
-    const EventLoop::Readiness ready = loop_.wait(socket_ ? socket_->native_handle() : -1, wanted, until);
+    const std::span<os::Watch> streams = carriers_.watches();
+    const EventLoop::Readiness ready = loop_.wait(socket_ ? socket_->native_handle() : -1, wanted, until, streams);
     if (ready.writable) sending_ = Sending::ready;
     const Instant now = monotonic_now();
     const bool again = trouble_.due(now);
     if (ready.readable || again) receiving_ = Receiving::readable;
-    if (ready.readable || again || ready.writable || (wake_at_ && *wake_at_ <= now)) schedule_turn();
+    const auto due = carriers_.deadline();
+    const bool stream_ready = std::ranges::any_of(streams, &os::Watch::ready) || (due && *due <= now);
+    if (ready.readable || again || ready.writable || stream_ready || (wake_at_ && *wake_at_ <= now)) schedule_turn();
     if (life_ == Life::draining && drain_end_ <= now) finish_run();
 }
 
@@ -283,6 +291,7 @@ void Driver::turn() {
     if (!socket_) return stop_if_drained();
     bool more = receiving_ == Receiving::readable && receive();
     const Instant now = monotonic_now();
+    more = carriers_.turn(now) || more;
     const auto deadline = endpoint_.poll_timeout();
     if (deadline && *deadline <= now) endpoint_.handle_timeout(now);
     connections_.end_refused(now);
@@ -341,6 +350,11 @@ bool Driver::transmit() {
             }
         }
         if (!pending_) return false;
+        if (by_stream(*pending_)) {
+            const proto::Transmit done = *std::exchange(pending_, std::nullopt);
+            carriers_.send(monotonic_now(), done, std::span<const std::byte>(send_buffer_).first(done.size));
+            continue;
+        }
         if (!send_pending()) return false;
     }
     return true;
@@ -357,7 +371,14 @@ bool Driver::transmit_by_threads() {
         }
         auto transmit = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, room);
         more = transmit.has_value();
-        if (more) packet_threads_->send.submit(std::move(*transmit));
+        if (!more) break;
+        if (by_stream(*transmit)) {
+            const auto batch = room.first(transmit->size);
+            if (transmit->key) proto::seal_batch(*transmit, batch, 0);
+            carriers_.send(monotonic_now(), *transmit, batch);
+        } else {
+            packet_threads_->send.submit(std::move(*transmit));
+        }
     }
     note_refusals();
     return more;

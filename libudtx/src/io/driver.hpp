@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/thread_safety.hpp"
+#include "io/carriers.hpp"
 #include "io/event_loop.hpp"
 #include "io/handled_connections.hpp"
 #include "io/packet_threads.hpp"
@@ -90,6 +91,10 @@ class Driver final : private PacketThreadsOwner {
     void set_keys(const proto::EndpointDeps& deps) {
         endpoint_.set_keys(*deps.handshakes, deps.hello_key, deps.reset_key);
     }
+    /// Tells clients on which TCP ports this end listens, too.
+    void announce_tcp(std::vector<std::uint16_t> ports) { endpoint_.announce_tcp(std::move(ports)); }
+    /// Byte streams that carry datagrams; on the protocol thread, or before run().
+    [[nodiscard]] Carriers& carriers() noexcept { return carriers_; }
     void on_refused(HandledConnections::RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
     void on_trouble(ReceiveTrouble::Callback trouble) { trouble_.on_trouble(std::move(trouble)); }
 
@@ -166,6 +171,7 @@ class Driver final : private PacketThreadsOwner {
     proto::Endpoint endpoint_;
     Options options_;
     HandledConnections connections_;
+    Carriers carriers_;
     std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
 
     std::vector<std::byte> send_buffer_;

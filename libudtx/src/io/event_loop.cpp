@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,12 +70,19 @@ void ask_for_exact_waits() noexcept {
 #endif
 }
 
+void ignore_broken_pipes() noexcept {
+    sigset_t broken;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &broken, nullptr);
+}
+
 namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 /// `at_most`: below zero without a limit. Returns what poll() returns.
-int poll_for(std::array<pollfd, 2>& entries, Duration at_most) noexcept {
+int poll_for(std::span<pollfd> entries, Duration at_most) noexcept {
     constexpr Duration kLongest = std::chrono::hours(1);
     at_most = std::min(at_most, kLongest);
 #ifdef __linux__
@@ -162,17 +171,31 @@ void EventLoop::run_one() {
     fn();
 }
 
-EventLoop::Readiness EventLoop::wait(int fd, Readiness wanted, std::optional<Instant> until) {
+namespace {
+
+short poll_events(bool readable, bool writable) noexcept {
+    return static_cast<short>((readable ? POLLIN : 0) | (writable ? POLLOUT : 0));
+}
+
+}  // namespace
+
+EventLoop::Readiness EventLoop::wait(int fd, Readiness wanted, std::optional<Instant> until,
+                                     std::span<os::Watch> others) {
+    const short events = poll_events(wanted.readable, wanted.writable);
+    entries_.clear();
+    // poll() reports errors of a socket even if nothing is wanted.
+    entries_.push_back({events != 0 ? fd : -1, events, 0});
+    entries_.push_back({wake_read_.get(), POLLIN, 0});
+    for (const os::Watch& other : others) {
+        entries_.push_back({other.fd, poll_events(other.readable, other.writable), 0});
+    }
     Duration at_most = until ? std::max(*until - monotonic_now(), Duration::zero()) : Duration(-1);
     {
         const Lock lock(mutex_);
         if (interrupted_ || !posted_.empty()) at_most = Duration::zero();
         waiting_ = at_most != Duration::zero();
     }
-    const auto events = static_cast<short>((wanted.readable ? POLLIN : 0) | (wanted.writable ? POLLOUT : 0));
-    // poll() reports errors of a socket even if nothing is wanted.
-    std::array<pollfd, 2> entries{pollfd{events != 0 ? fd : -1, events, 0}, pollfd{wake_read_.get(), POLLIN, 0}};
-    const int ready = poll_for(entries, at_most);
+    const int ready = poll_for(entries_, at_most);
     const int error = errno;
     {
         const Lock lock(mutex_);
@@ -180,11 +203,12 @@ EventLoop::Readiness EventLoop::wait(int fd, Readiness wanted, std::optional<Ins
     }
     if (ready < 0 && error != EINTR) throw std::system_error(error, std::generic_category(), "poll");
     if (ready <= 0) return {};
-    if (entries[1].revents != 0) {
+    if (entries_[1].revents != 0) {
         std::array<std::uint64_t, 16> counts;
         static_cast<void>(again([&] { return ::read(wake_read_.get(), counts.data(), sizeof counts); }));
     }
-    const int got = entries[0].revents;
+    for (std::size_t i = 0; i < others.size(); ++i) others[i].ready = entries_[2 + i].revents != 0;
+    const int got = entries_[0].revents;
     const bool failed = (got & ~(POLLIN | POLLOUT)) != 0;
     return {.readable = wanted.readable && (failed || (got & POLLIN) != 0),
             .writable = wanted.writable && (failed || (got & POLLOUT) != 0)};

@@ -1,12 +1,17 @@
 // What a protocol thread waits for, and how it wakes up in time.
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/thread_safety.hpp"
+#include "os/byte_stream.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
 
@@ -22,6 +27,9 @@ bool ask_for_short_slice() noexcept;
 /// Makes waits of the calling thread end on time. Linux delays the end of a wait by up to 50 us to save energy, which
 /// is longer than the time between two paced batches.
 void ask_for_exact_waits() noexcept;
+
+/// A write to a pipe or socket that nobody reads fails with EPIPE, without a signal to this thread.
+void ignore_broken_pipes() noexcept;
 
 // What a protocol thread waits for: its socket, a time, and calls that other threads post. It has no code of another
 // library: programs that link the archive may contain such code in another version.
@@ -53,13 +61,15 @@ class EventLoop {
     /// Runs the oldest posted call. It is removed first, even if it throws.
     void run_one();
 
-    /// Waits until `fd` is ready in a direction that `wanted` has, `until` is over, or there is a call or an interrupt.
-    /// An error of the socket makes it ready in all wanted directions.
-    [[nodiscard]] Readiness wait(int fd, Readiness wanted, std::optional<Instant> until);
+    /// Waits until `fd` is ready in a direction that `wanted` has, one of `others` is ready, `until` is over, or there
+    /// is a call or an interrupt. An error of a descriptor makes it ready in all wanted directions.
+    [[nodiscard]] Readiness wait(int fd, Readiness wanted, std::optional<Instant> until,
+                                 std::span<os::Watch> others = {});
 
   private:
     void wake() noexcept;
 
+    std::vector<pollfd> entries_;  // of the present wait()
     UniqueFd wake_read_;
     UniqueFd wake_write_;  // none if wake_read_ serves both directions
     Mutex mutex_;

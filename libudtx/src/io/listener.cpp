@@ -97,6 +97,9 @@ Result<Listener> listen_on(const std::string& address, UniqueFd socket, const Cr
         io::Driver& driver = (*made)->driver();
         const auto opened = io::open_to_listen(driver, address, AddressChoice::any, std::move(socket));
         if (!opened) return opened.error();
+        auto ports = io::listen_tcp(driver, options.tcp_listen);
+        if (!ports) return ports.error();
+        driver.announce_tcp(std::move(*ports));
         if (options.log) {
             driver.on_refused([log = options.log](const Address& remote, const CloseReason& why) {
                 log(LogLevel::detail, to_string(remote) + ": " + why.message);

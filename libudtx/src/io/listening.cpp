@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "io/addresses.hpp"
 #include "io/socket_setup.hpp"
 #include "os/system.hpp"
 #include "proto/window_memory.hpp"
@@ -32,6 +33,36 @@ Result<void> open_to_listen(Driver& driver, const std::string& listen, AddressCh
         if (failed || !is_elsewhere(opened.error())) failed = std::move(opened);
     }
     return failed;
+}
+
+Result<std::vector<std::uint16_t>> listen_tcp(Driver& driver, const std::vector<std::string>& where) {
+    std::vector<std::uint16_t> ports;
+    if (where.empty()) return ports;
+    auto tls = openssl::TlsStreams::make(Role::server);
+    if (!tls) return tls.error();
+    for (const std::string& one : where) {
+        Result<std::vector<Address>> addresses = std::vector<Address>();
+        if (one == kSamePort) {
+            const auto local = driver.local_address();
+            if (!local) return local.error();
+            addresses->push_back(*local);
+        } else {
+            const auto parsed = parse_host_port(one);
+            if (!parsed) return parsed.error();
+            addresses = resolve(parsed->host, parsed->port);
+            if (!addresses) return addresses.error();
+        }
+        Result<UniqueFd> socket = Error{ErrorCode::network, "no address to listen on for TCP: " + one};
+        for (const Address& address : *addresses) {
+            socket = bind_tcp(address);
+            if (socket) break;
+        }
+        if (!socket && one == kSamePort) continue;
+        if (!socket) return socket.error();
+        ports.push_back(tcp_address(socket->get(), TcpEnd::here).port);
+        driver.carriers().listen(std::move(*socket), *tls);
+    }
+    return ports;
 }
 
 namespace {
@@ -63,6 +94,13 @@ void connect_shares(const Threads& threads) {
             }
         };
         thread->driver().on_elsewhere(pass_on, pass_refusals);
+        thread->driver().carriers().on_elsewhere(
+            [all](std::size_t share, const std::shared_ptr<StreamCarrier>& carrier, Instant accepted) {
+                const auto other = all[share].lock();
+                if (!other) return;
+                Driver& driver = other->driver();
+                driver.post([&driver, carrier, accepted] { driver.carriers().add(carrier, accepted); });
+            });
     }
 }
 

@@ -11,6 +11,7 @@
 #include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
+#include "udtx/ways.hpp"
 
 namespace udtx::io {
 
@@ -20,6 +21,10 @@ namespace udtx::io {
 /// works. Resolves names and blocks. If all fail, it prefers the error of an address that this host has.
 [[nodiscard]] Result<void> open_to_listen(Driver& driver, const std::string& listen, AddressChoice choice,
                                           UniqueFd socket);
+
+/// Listens on TCP addresses ("host:port", "[v6]:port", ":port", kSamePort) for byte streams that carry datagrams.
+/// Returns their ports. Call it before the driver runs. Resolves names and blocks.
+[[nodiscard]] Result<std::vector<std::uint16_t>> listen_tcp(Driver& driver, const std::vector<std::string>& where);
 
 // One port on which several protocol threads listen, each with its own socket.
 

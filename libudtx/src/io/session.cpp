@@ -96,6 +96,7 @@ struct Destination {
     std::string host;
     std::uint16_t port = 0;
     std::vector<PathRequest> paths;
+    Ways ways;
     LogSink log;
 };
 
@@ -111,6 +112,8 @@ Result<void> start_connecting(io::Driver& driver, const Destination& to, const S
         io::Connector::Setup{.driver = driver,
                              .candidates = std::move(*candidates),
                              .several = !to.paths.empty(),
+                             .host = to.host,
+                             .ways = to.ways,
                              .handler = state,
                              .connected = [state](proto::Connection& connection,
                                                   proto::Waker waker) { state->attach(std::move(waker), connection); },
@@ -138,13 +141,15 @@ Result<Starting> start_session(std::string host, std::uint16_t port, const Crede
     if (!thread) return thread.error();
     auto state = std::make_shared<SessionState>();
     io::Driver& driver = (*thread)->driver();
-    driver.post(
-        [&driver, state,
-         to = Destination{
-             .host = std::move(host), .port = port, .paths = std::move(options.paths), .log = std::move(options.log)}] {
-            const auto started = guarded([&] { return start_connecting(driver, to, state); });
-            if (!started) state->fail(started.error());
-        });
+    driver.post([&driver, state,
+                 to = Destination{.host = std::move(host),
+                                  .port = port,
+                                  .paths = std::move(options.paths),
+                                  .ways = std::move(options.ways),
+                                  .log = std::move(options.log)}] {
+        const auto started = guarded([&] { return start_connecting(driver, to, state); });
+        if (!started) state->fail(started.error());
+    });
     return Starting{std::move(*thread), std::move(state)};
 }
 

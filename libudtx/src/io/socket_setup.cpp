@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -176,6 +177,28 @@ std::string SocketBuffers::advice() const {
 Address BoundSocket::reply_from() const noexcept {
     const bool wildcard = std::all_of(local.ip.begin(), local.ip.end(), [](std::uint8_t byte) { return byte == 0; });
     return wildcard ? Address{} : local;
+}
+
+void set_tcp_options(int fd) noexcept {
+    constexpr int kUnsentBytes = 128 * 1024;
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_NOTSENT_LOWAT
+    set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kUnsentBytes);
+#endif
+}
+
+Result<UniqueFd> bind_tcp(const Address& address) {
+    constexpr int kWaiting = 128;
+    const int family = address.family == Address::Family::v6 ? AF_INET6 : AF_INET;
+    UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const auto failure = [&] { return socket_error("TCP " + to_string(address), errno); };
+    if (!socket) return failure();
+    set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    const SocketAddress name = to_socket_address(address, family);
+    if (::bind(socket.get(), name.get(), name.length) != 0 || ::listen(socket.get(), kWaiting) != 0) return failure();
+    return socket;
 }
 
 bool set_option(int fd, int level, int name, int value) noexcept {

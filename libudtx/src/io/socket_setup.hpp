@@ -63,6 +63,12 @@ struct BoundSocket {
 [[nodiscard]] std::unique_ptr<DatagramSocket> make_linux_socket(BoundSocket socket);
 [[nodiscard]] std::unique_ptr<DatagramSocket> make_portable_socket(BoundSocket socket);
 
+/// For a TCP connection that carries datagrams: nothing waits for more, and the kernel queues little unsent.
+void set_tcp_options(int fd) noexcept;
+
+/// Listens on TCP. A socket on [::] also accepts IPv4.
+[[nodiscard]] Result<UniqueFd> bind_tcp(const Address& address);
+
 /// Sets an option that some systems lack. True if it was set.
 bool set_option(int fd, int level, int name, int value) noexcept;
 

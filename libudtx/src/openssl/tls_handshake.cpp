@@ -216,6 +216,15 @@ void note_alert(const SSL* ssl, int where, int value) {
     if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) state_of(ssl)->received_alert = value & 0xff;
 }
 
+/// OpenSSL 3.5 and newer add the hybrid group, which also resists quantum computers (draft-ietf-tls-ecdhe-mlkem). A
+/// client sends the shares of the first two groups, marked by '*', so that a server without the hybrid one needs no
+/// second ClientHello.
+bool set_groups(SSL_CTX* context) {
+    if (SSL_CTX_set1_groups_list(context, "*X25519MLKEM768:*X25519:P-256") == 1) return true;
+    ERR_clear_error();
+    return SSL_CTX_set1_groups_list(context, "X25519:P-256") == 1;
+}
+
 bool set_common(SSL_CTX* context) {
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
@@ -227,8 +236,7 @@ bool set_common(SSL_CTX* context) {
     return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
            SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 && SSL_CTX_set_num_tickets(context, 0) == 1 &&
            SSL_CTX_set_max_early_data(context, 0) == 1 &&
-           SSL_CTX_set_ciphersuites(context, "TLS_AES_256_GCM_SHA384") == 1 &&
-           SSL_CTX_set1_groups_list(context, "X25519:P-256") == 1 &&
+           SSL_CTX_set_ciphersuites(context, "TLS_AES_256_GCM_SHA384") == 1 && set_groups(context) &&
            SSL_CTX_add_custom_ext(context, kParametersExtension,
                                   SSL_EXT_CLIENT_HELLO | SSL_EXT_TLS1_3_ENCRYPTED_EXTENSIONS, add_parameters, nullptr,
                                   nullptr, parse_parameters, nullptr) == 1;
@@ -279,7 +287,7 @@ Result<ContextPtr> make_context(Role role, const CredentialsData& credentials) {
 
 namespace {
 
-// Both flights together have less than 2 KB. The rest is room for alerts and one repeated ClientHello.
+// The flights of one end have less than 3 KB. The rest is room for alerts and one repeated ClientHello.
 constexpr std::size_t kMaxInput = 64U << 10U;
 
 class TlsHandshake final : public crypto::Handshake {

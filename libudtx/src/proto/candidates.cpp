@@ -12,8 +12,9 @@ Candidates::Candidates(std::vector<PathAddresses> all) : all_(std::move(all)) {
 }
 
 void Candidates::add(PathAddresses candidate, Duration now) {
-    candidate.after = now;
-    const auto later = std::ranges::find_if(all_, [now](const PathAddresses& one) { return one.after > now; });
+    candidate.after = std::max(candidate.after, now);
+    const auto later =
+        std::ranges::find_if(all_, [&candidate](const PathAddresses& one) { return one.after > candidate.after; });
     all_.insert(later, std::move(candidate));
 }
 

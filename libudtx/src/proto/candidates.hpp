@@ -22,7 +22,7 @@ class Candidates {
 
     explicit Candidates(std::vector<PathAddresses> all);
 
-    /// Another one, to be tried at once.
+    /// Another one, to be tried at once or when its time comes.
     void add(PathAddresses candidate, Duration now);
     /// All of them, in the order of their times; empty once settle() was called.
     [[nodiscard]] std::span<const PathAddresses> all() const noexcept { return all_; }
@@ -30,6 +30,8 @@ class Candidates {
     [[nodiscard]] std::optional<Duration> next_begin() const;
     /// Makes the flight due for the candidates whose time has come. True: there are any.
     bool begin(Duration now);
+    /// No candidate has begun: nothing may be sent yet.
+    [[nodiscard]] bool wait() const noexcept { return !all_.empty() && begun_ == 0; }
     /// Makes the flight due for all that have begun.
     void repeat() noexcept { due_ = begun_; }
     /// The next candidate that gets the flight; null: none is due. The pointer is valid until another call.

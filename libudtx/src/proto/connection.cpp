@@ -86,6 +86,7 @@ Result<std::vector<std::byte>> Connection::Impl::select_parameters(std::span<con
     const auto cipher = choose_cipher(ours, *theirs);
     if (!cipher) return cipher.error();
     ours.cipher = static_cast<std::uint64_t>(*cipher);
+    ours.tcp_ports = deps_.tcp_ports;
     if (deps_.reset_key) {
         ours.reset_token = crypto::make_reset_token(*deps_.provider, *deps_.reset_key, setup_.local);
     }
@@ -266,6 +267,7 @@ Instant Connection::started() const noexcept { return impl_->started_; }
 bool Connection::heard() const noexcept { return impl_->heard(); }
 const Address& Connection::remote() const noexcept { return impl_->paths_.first().remote; }
 std::span<const std::byte> Connection::peer_key() const noexcept { return impl_->peer_key_; }
+std::span<const std::uint16_t> Connection::peer_tcp_ports() const noexcept { return impl_->peer_.tcp_ports; }
 ConnectionId Connection::local_id() const noexcept { return impl_->setup_.local; }
 ConnectionId Connection::remote_id() const noexcept { return impl_->handshake_.remote_id(); }
 std::span<const PathAddresses> Connection::candidates() const noexcept { return impl_->candidates_.all(); }

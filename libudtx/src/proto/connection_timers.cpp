@@ -35,7 +35,9 @@ std::optional<Instant> Connection::Impl::poll_timeout() const {
     if (over()) return close_next_;
     std::optional<Instant> next = idle_deadline();
     earlier(next, handshake_.deadline());
-    if (const auto begin = candidates_.next_begin()) earlier(next, started_ + *begin);
+    if (const auto begin = candidates_.next_begin(); begin && *begin < config_.handshake_timeout) {
+        earlier(next, started_ + *begin);
+    }
     if (!keys_) return next;
     for (const auto& p : paths_.all()) earlier(next, path_deadline(*p));
     earlier(next, previous_keys_until_);

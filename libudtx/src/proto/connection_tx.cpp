@@ -49,7 +49,7 @@ std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t
     if (over()) return transmit_close(now, out);
     PathContext& p = paths_.first();
     do {
-        const std::size_t size = p.full ? 0 : handshake_.poll(now, out);
+        const std::size_t size = p.full || candidates_.wait() ? 0 : handshake_.poll(now, out);
         if (size > 0) return transmit_of(p, size, size);
     } while (prepare_next_flight());
     if (!keys_) return std::nullopt;

@@ -104,6 +104,7 @@ Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
     : impl_(std::make_unique<Impl>(deps, std::move(config))) {}
 Endpoint::~Endpoint() = default;
 
+void Endpoint::announce_tcp(std::vector<std::uint16_t> ports) { impl_->deps_.tcp_ports = std::move(ports); }
 void Endpoint::listen(std::size_t max_connections) { impl_->max_connections_ = max_connections; }
 std::size_t Endpoint::connection_count() const noexcept { return impl_->connections_.size(); }
 std::size_t Endpoint::half_open_count() const noexcept { return impl_->half_open_.size(); }
@@ -448,6 +449,24 @@ void Endpoint::on_no_route(Instant now, const Transmit& refused, std::string why
     Connection::Impl& connection = *it->second.connection->impl_;
     impl_->guard(now, connection,
                  [&] { connection.on_no_route(now, refused.local, refused.remote, std::move(why), may_pass); });
+}
+
+void Endpoint::on_carrier_full(ConnectionId connection, const Address& local, const Address& remote, bool full) {
+    const auto it = impl_->connections_.find(connection);
+    if (it != impl_->connections_.end()) it->second.connection->impl_->on_carrier_full(local, remote, full);
+}
+
+void Endpoint::on_carrier_gone(Instant now, ConnectionId connection, const Address& local, const Address& remote,
+                               const std::string& why) {
+    const auto it = impl_->connections_.find(connection);
+    if (it == impl_->connections_.end()) return;
+    Connection::Impl& gone = *it->second.connection->impl_;
+    impl_->guard(now, gone, [&] { gone.on_carrier_gone(now, local, remote, why); });
+}
+
+bool Endpoint::connected(ConnectionId connection) const {
+    const auto it = impl_->connections_.find(connection);
+    return it != impl_->connections_.end() && it->second.connection->impl_->connected();
 }
 
 void Experiment::apply_to(Endpoint& endpoint) const { endpoint.impl_->experiment_ = *this; }

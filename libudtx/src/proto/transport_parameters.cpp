@@ -37,7 +37,29 @@ constexpr std::array<NumberedField, 11> kFields{{
 }};
 constexpr std::uint64_t kResetToken = 11;
 constexpr std::uint64_t kVersionList = 13;
-constexpr std::size_t kMostVersions = 16;
+constexpr std::uint64_t kTcpPorts = 14;
+constexpr std::size_t kMostItems = 16;  // of a list
+
+/// A list of big-endian integers.
+template <class T>
+void write_list(wire::Writer& w, std::uint64_t id, const std::vector<T>& list) {
+    if (list.empty()) return;
+    const auto items = std::span(list).first(std::min(list.size(), kMostItems));
+    w.varint(id);
+    w.varint(sizeof(T) * items.size());
+    for (const T item : items) w.big_endian(item, sizeof(T));
+}
+
+template <class T>
+bool read_list(std::span<const std::byte> value, std::vector<T>& list) {
+    if (value.empty() || value.size() % sizeof(T) != 0 || value.size() > sizeof(T) * kMostItems || !list.empty()) {
+        return false;
+    }
+    for (std::size_t at = 0; at < value.size(); at += sizeof(T)) {
+        list.push_back(static_cast<T>(wire::load_big_endian(value.data() + at, sizeof(T))));
+    }
+    return true;
+}
 
 std::uint64_t megabytes(double bytes_per_second) {
     return bytes_per_second <= 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes_per_second / 1e6));
@@ -66,7 +88,7 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
 }
 
 std::vector<std::byte> encode(const TransportParameters& parameters) {
-    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes + 2 + 4 * kMostVersions);
+    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes + 2 * (2 + 4 * kMostItems));
     wire::Writer w(out);
     for (std::size_t i = 0; i < kFields.size(); ++i) {
         const std::uint64_t value = std::min(parameters.*kFields[i].field, wire::kVarintMax);
@@ -79,12 +101,8 @@ std::vector<std::byte> encode(const TransportParameters& parameters) {
         w.varint(parameters.reset_token->size());
         w.bytes(*parameters.reset_token);
     }
-    const auto versions = std::span(parameters.versions).first(std::min(parameters.versions.size(), kMostVersions));
-    if (!versions.empty()) {
-        w.varint(kVersionList);
-        w.varint(4 * versions.size());
-        for (const std::uint32_t version : versions) w.u32(version);
-    }
+    write_list(w, kVersionList, parameters.versions);
+    write_list(w, kTcpPorts, parameters.tcp_ports);
     out.resize(w.size());
     return out;
 }
@@ -106,11 +124,9 @@ Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes) 
             continue;
         }
         wire::Reader field(*value);
-        if (*id == kVersionList) {
-            if (value->empty() || value->size() % 4 != 0 || value->size() > 4 * kMostVersions || !p.versions.empty()) {
+        if (*id == kVersionList || *id == kTcpPorts) {
+            if (*id == kVersionList ? !read_list(*value, p.versions) : !read_list(*value, p.tcp_ports))
                 return malformed;
-            }
-            while (const auto version = field.u32()) p.versions.push_back(*version);
             continue;
         }
         const auto number = field.varint();

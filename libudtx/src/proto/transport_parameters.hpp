@@ -27,6 +27,7 @@ struct TransportParameters {
     std::uint64_t max_paths = 0;     ///< paths that may be open at once; 0 and 1: only that of the handshake
     std::uint64_t release = 0;       ///< see base/release.hpp
     std::optional<crypto::ResetToken> reset_token;  ///< server only
+    std::vector<std::uint16_t> tcp_ports;           ///< server only: where it listens on TCP, too
     std::vector<std::uint32_t> versions;            ///< of the wire format that this end speaks, the newest first
 
     [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed, double chacha_speed);

@@ -231,6 +231,8 @@ class UDTX_EXPORT Connection {
     [[nodiscard]] const Address& remote() const noexcept;
     /// See crypto::Handshake::peer_key(). Empty before connected() is true.
     [[nodiscard]] std::span<const std::byte> peer_key() const noexcept;
+    /// TCP ports on which the peer listens, too. Empty before connected() is true.
+    [[nodiscard]] std::span<const std::uint16_t> peer_tcp_ports() const noexcept;
     /// The connection id in packets to this end.
     [[nodiscard]] ConnectionId local_id() const noexcept;
     /// The connection id in packets to the peer. A client makes it up until the server's first packet arrives.

@@ -44,7 +44,8 @@ struct EndpointDeps {
     /// For several endpoints on one port: this endpoint uses connection ids equal to `share` modulo `shares`, so that
     /// datagrams can be assigned.
     std::uint32_t share = 0;
-    std::uint32_t shares = 1;  ///< at least 1
+    std::uint32_t shares = 1;                ///< at least 1
+    std::vector<std::uint16_t> tcp_ports{};  ///< see Endpoint::announce_tcp()
     /// Memory that these endpoints share too; null: own memory of TransportConfig::max_memory.
     std::shared_ptr<WindowMemory> window_memory{};
 };
@@ -77,6 +78,8 @@ class UDTX_EXPORT Endpoint {
     /// `handshakes` must stay valid as EndpointDeps::handshakes.
     void set_keys(crypto::HandshakeFactory& handshakes, const std::optional<crypto::Secret>& hello_key,
                   const std::optional<crypto::Secret>& reset_key);
+    /// Tells each client that connects from now on the TCP ports at which this end can be reached, too.
+    void announce_tcp(std::vector<std::uint16_t> ports);
     /// Starts to accept connections, at most `max_connections` at once. Further clients are refused after their
     /// handshake.
     void listen(std::size_t max_connections);
@@ -110,6 +113,15 @@ class UDTX_EXPORT Endpoint {
     /// effect, as the fault may pass. With `may_pass` an address fails only after a second report, at least 100 ms
     /// after the first.
     void on_no_route(Instant now, const Transmit& refused, std::string why, bool may_pass);
+    /// Reports that the byte stream between these addresses takes nothing more at present (`full`), or takes more
+    /// again.
+    void on_carrier_full(ConnectionId connection, const Address& local, const Address& remote, bool full);
+    /// Reports that the byte stream between these addresses has ended; `why` is the cause. If no other path of the
+    /// connection works, the connection ends.
+    void on_carrier_gone(Instant now, ConnectionId connection, const Address& local, const Address& remote,
+                         const std::string& why);
+    /// True if this connection exists and its handshake has finished.
+    [[nodiscard]] bool connected(ConnectionId connection) const;
     /// Returns a connection that may have events; null: none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
     /// Number of connections in any state.

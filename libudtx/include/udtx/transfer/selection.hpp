@@ -130,7 +130,8 @@ struct JobShard {
 // receiver that fetches sends its choice to the sender.
 
 /// Version of the transfer messages and of pack(). Both ends need the same version.
-inline constexpr std::uint64_t kTransferVersion = 12;
+inline constexpr std::uint64_t kTransferVersion = 13;
+inline constexpr std::uint64_t kOldestTransferVersion = 13;  ///< oldest version that this release speaks
 
 /// Hash of pieces and files. xxh3_128 is fast, and detects faults of memory and disk. sha256 also resists forgery,
 /// which matters for receipts. In transit the AEAD of the packets protects the data. The values are those on the wire.

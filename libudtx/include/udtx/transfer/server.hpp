@@ -106,6 +106,7 @@ struct ServerOptions {
     std::string listen = ":7000";               ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
     AddressChoice choice = AddressChoice::any;  ///< which addresses of `listen` to try
     UniqueFd socket{};                          ///< a bound UDP socket to use instead; the server closes it
+    std::vector<std::string> tcp_listen{};      ///< see ListenOptions::tcp_listen
     Credentials credentials;                    ///< credentials of the server, with the clients that it trusts
     ConnectionOptions connection{};             ///< settings of each connection
     /// Number of threads that share the connections, 1 to 16. Each has its own socket on the port. It is 1 if the
@@ -165,6 +166,8 @@ class UDTX_EXPORT Server {
 
     /// Address at which the server listens.
     [[nodiscard]] Address local_address() const;
+    /// TCP ports on which the server listens, too.
+    [[nodiscard]] std::vector<std::uint16_t> tcp_ports() const;
     /// Number of threads that share the connections, see ServerOptions::protocol_threads.
     [[nodiscard]] std::size_t protocol_threads() const;
     /// See Transfer::buffer_advice().

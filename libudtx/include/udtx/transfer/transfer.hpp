@@ -31,6 +31,7 @@
 #include "udtx/stats.hpp"
 #include "udtx/transfer/options.hpp"
 #include "udtx/transfer/outcome.hpp"
+#include "udtx/ways.hpp"
 
 /// Transfers of trees of files.
 namespace udtx::transfer {
@@ -73,10 +74,9 @@ struct ConnectionOptions {
 struct PeerOptions {
     ConnectionOptions connection{};             ///< settings of the connection
     AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
-    /// Addresses to try one after another instead of those of the host; empty: resolve the host name.
+    /// Addresses to try side by side instead of those of the host; empty: resolve the host name.
     std::vector<Address> addresses{};
-    /// Further addresses, which are tried together if none of the others answers. `paths` excludes them.
-    std::vector<Address> also{};
+    Ways ways{};                       ///< what may carry the connection
     std::vector<PathRequest> paths{};  ///< paths to use together; empty: one path, chosen by the routing table
     bool skip_absent_paths = false;    ///< true: omit paths that this host does not have at present
 };
@@ -150,6 +150,8 @@ class UDTX_EXPORT Transfer {
     /// Changes the cap of the sending rate, which includes IP and UDP headers. A receiver asks the sender to keep to
     /// it. May be called before the connection exists. No effect unless the rate is above zero.
     void set_max_rate(Rate rate);
+    /// Adds a byte stream to the peer's program, over which the transfer goes if UDP does not pass. Both ends need one.
+    void add_channel(std::shared_ptr<Channel> channel);
     /// Sender: assumes that the receiver has nothing of this transfer, so that the sender does not ask before it sends.
     /// If the receiver has files, they are replaced as usual; only some bytes were sent in vain.
     void presume_fresh();

@@ -13,6 +13,9 @@
 //   hash     u8: 1 XXH3-128, 2 SHA-256
 //   key      u64: first eight bytes of XXH3-128(path, components joined by '/')
 //
+// A later release adds fields behind those of a record, and types from 64 to 127. A reader skips them. A release writes
+// the versions of files that the release before it reads.
+//
 // A record copied to another place fails its check. A reader stops at the first record that is cut short, that its
 // check rejects, or that contradicts the records before it.
 #pragma once
@@ -73,8 +76,11 @@ std::size_t read_records(std::span<const std::byte> bytes, std::uint64_t offset,
         if (length > rest.size() - kRecordHeadBytes) return read;
         const auto body = rest.subspan(kRecordHeadBytes, length);
         if (wire::load_big_endian(rest.data() + 2, 8) != short_hash(body, offset + read)) return read;
-        const auto record = parse_record<Record>(body);
-        if (!record || !std::visit(apply, *record)) return read;
+        const auto type = body.empty() ? std::uint8_t{0} : std::to_integer<std::uint8_t>(body[0]);
+        if (type < kExtensionTypes || type >= kMandatoryTypes) {
+            const auto record = parse_record<Record>(body);
+            if (!record || !std::visit(apply, *record)) return read;
+        }
         read += kRecordHeadBytes + length;
     }
 }

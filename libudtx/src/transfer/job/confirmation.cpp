@@ -20,8 +20,8 @@ Result<void> Confirmation::take(const Message& message) {
         return reading_.answers().add(*answer);
     }
     if (const auto* accept = std::get_if<message::Accept>(&message)) {
-        if (accept->version == kTransferVersion) return {};
-        return broken("the receiver speaks another version of the transfer protocol");
+        if (accept->version >= kOldestTransferVersion) return {};
+        return broken(kTooOld);
     }
     if (const auto* delivered = std::get_if<message::Delivered>(&message)) {
         note(delivered->totals);

@@ -289,9 +289,7 @@ void Incoming::tell_totals() {
 
 Result<void> Incoming::check_offer(const message::Offer& m) const {
     if (offer_) return broken("the sender made two offers");
-    if (m.version != kTransferVersion) {
-        return broken("the sender speaks another version of the transfer protocol: install the same version");
-    }
+    if (m.version < kOldestTransferVersion) return broken(kTooOld);
     if (!m.destination.empty()) {
         if (auto checked = check_name(m.destination); !checked) return checked;
     }

@@ -114,9 +114,7 @@ Result<void> PullRequest::add_all(std::span<const std::byte> bytes) {
 
 Result<void> PullRequest::add(message::Pull m) {
     if (begun_) return broken("the receiver made two requests");
-    if (m.version != kTransferVersion) {
-        return broken("the receiver speaks another version of the transfer protocol: install the same version");
-    }
+    if (m.version < kOldestTransferVersion) return broken(kTooOld);
     const bool stream = m.mode == TransferMode::stream;
     const Selection& what = m.what;
     if (what.sources.empty() || what.sources.size() > kMaxPullSources)

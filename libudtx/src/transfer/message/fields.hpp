@@ -26,6 +26,11 @@
 
 namespace udtx::transfer {
 
+/// Messages and records of later releases have types from here on. A reader skips those that it does not know ...
+inline constexpr std::uint8_t kExtensionTypes = 64;
+/// ... but not from here on. Behind the type stands the release that knows it (base/release.hpp).
+inline constexpr std::uint8_t kMandatoryTypes = 128;
+
 /// Fields that consist of others.
 template <class Io>
 class CompositeFields {
@@ -64,15 +69,13 @@ class FieldReader : public CompositeFields<FieldReader> {
   public:
     explicit FieldReader(std::span<const std::byte> body) : in_(body) {}
 
-    /// True if the body is valid and has no more fields.
-    [[nodiscard]] bool complete() const noexcept {
-        return state_ == State::other_layout || (state_ == State::reading && in_.empty());
-    }
+    /// True if all fields are valid. More fields may follow, of a later release.
+    [[nodiscard]] bool complete() const noexcept { return state_ != State::failed; }
 
-    /// Another version may have another layout. Its number alone is enough to refuse it.
-    void version(std::uint64_t& version, std::uint64_t ours) {
+    /// A version below `oldest` has another layout. Its number alone is enough to refuse it.
+    void version(std::uint64_t& version, std::uint64_t oldest) {
         varint(version);
-        if (state_ == State::reading && version != ours) state_ = State::other_layout;
+        if (state_ == State::reading && version < oldest) state_ = State::other_layout;
     }
     template <class T>
     void byte(T& value, std::type_identity_t<T> last) {
@@ -167,7 +170,7 @@ class FieldWriter : public CompositeFields<FieldWriter> {
     /// False: there is no room, or a number does not fit into a varint.
     [[nodiscard]] bool ok() const noexcept { return ok_; }
 
-    void version(std::uint64_t version, std::uint64_t /*ours*/) { varint(version); }
+    void version(std::uint64_t version, std::uint64_t /*oldest*/) { varint(version); }
     template <class T>
     void byte(T value, std::type_identity_t<T> /*last*/ = T{}) {
         check(out_.u8(static_cast<std::uint8_t>(value)));

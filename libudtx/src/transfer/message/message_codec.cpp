@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/release.hpp"
 #include "transfer/message/fields.hpp"
 #include "wire/cursor.hpp"
 
@@ -13,6 +14,11 @@ Result<Message> parse_message(std::span<const std::byte> body) {
     FieldReader in(body);
     std::optional<Message> message;
     read_fields(in, message);
+    if (!message && !body.empty() && std::to_integer<std::uint8_t>(body[0]) >= kMandatoryTypes) {
+        std::uint64_t release = 0;
+        in.varint(release);
+        if (in.complete()) return needs_release("a message", release);
+    }
     if (!message) return Error{ErrorCode::malformed, "unknown control message"};
     if (!in.complete()) return Error{ErrorCode::malformed, "malformed control message"};
     return std::move(*message);
@@ -27,16 +33,20 @@ void MessageReader::feed(std::span<const std::byte> bytes) {
 }
 
 Result<std::optional<Message>> MessageReader::next() {
-    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
-    const auto length = in.varint();
-    if (!length) return std::optional<Message>();
-    if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
-    const auto body = in.bytes(static_cast<std::size_t>(*length));
-    if (!body) return std::optional<Message>();
-    auto parsed = parse_message(*body);
-    if (!parsed) return parsed.error();
-    at_ += in.position();
-    return std::optional<Message>(std::move(parsed).value());
+    for (;;) {
+        wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+        const auto length = in.varint();
+        if (!length) return std::optional<Message>();
+        if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
+        const auto body = in.bytes(static_cast<std::size_t>(*length));
+        if (!body) return std::optional<Message>();
+        const auto type = std::to_integer<std::uint8_t>((*body)[0]);
+        const bool skipped = type >= kExtensionTypes && type < kMandatoryTypes;
+        auto parsed = skipped ? Result<Message>(Message()) : parse_message(*body);
+        if (!parsed) return parsed.error();
+        at_ += in.position();
+        if (!skipped) return std::optional<Message>(std::move(parsed).value());
+    }
 }
 
 std::optional<std::uint8_t> MessageReader::next_type() const {

@@ -45,6 +45,9 @@ constexpr void add_up(std::uint64_t& sum, std::uint64_t more) noexcept {
     sum = sum <= kMaxNumber && more <= kMaxNumber - sum ? sum + more : kMaxNumber;
 }
 
+inline constexpr const char* kTooOld =
+    "the peer speaks an older version of the transfer protocol: install udtx 0.2 or newer there";
+
 /// The error that ends a transfer because the peer violates the protocol.
 [[nodiscard]] inline Error broken(const char* what) { return {ErrorCode::protocol, what}; }
 
@@ -119,7 +122,7 @@ struct Offer {
     std::optional<JobShard> shard{};  ///< set for one of several transfers that share a tree
 
     static void fields(auto& io, auto& m) {
-        io.version(m.version, kTransferVersion);
+        io.version(m.version, kOldestTransferVersion);
         io.byte(m.mode, TransferMode::probe);
         io.flags(m.preserve, m.owner, m.sparse, m.dry_run, m.erase, m.by_digest, m.set_id, m.shard);
         io.hash(m.hash);
@@ -368,7 +371,7 @@ struct Pull {
 
     static void fields(auto& io, auto& m) {
         auto& what = m.what;
-        io.version(m.version, kTransferVersion);
+        io.version(m.version, kOldestTransferVersion);
         io.byte(m.mode, TransferMode::stream);
         io.flags(what.preserve, what.owner, what.sparse, what.dry_run, what.erase, what.by_digest, what.attributes,
                  what.hard_links, what.names, what.into_named, what.set_id, what.part, what.shard);

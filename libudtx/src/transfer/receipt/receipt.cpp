@@ -67,6 +67,7 @@ class Parser {
         if (kind == "digest") return digest(fields);
         if (kind == "failed") return read(fields, failed_.emplace_back());
         if (kind == "job") return receipt_.shard && receipt_.shard->run == 0 && read(fields, receipt_.shard->run);
+        if (kind.starts_with('+')) return true;  // of a later release
         return kind == "root" && !root_ && read(fields, root_.emplace());
     }
     [[nodiscard]] HashAlgorithm hash() const noexcept { return receipt_.hash; }
@@ -102,7 +103,8 @@ class Parser {
     template <class... Values>
     bool read(const Fields& fields, Values&... values) const {
         std::size_t next = 1;
-        return fields.size() == 1 + sizeof...(values) && (read_field(fields[next++], values) && ...);
+        // A later release may add fields.
+        return fields.size() >= 1 + sizeof...(values) && (read_field(fields[next++], values) && ...);
     }
     static bool read_field(std::string_view text, std::uint64_t& value) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

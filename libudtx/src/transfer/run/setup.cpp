@@ -94,10 +94,7 @@ Result<std::vector<proto::PathAddresses>> plan_paths(const std::string& host, st
                                                      const PeerOptions& peer) {
     const auto addresses = io::peer_addresses(host, port, peer.choice, peer.addresses);
     if (!addresses) return addresses.error();
-    auto candidates = io::plan_paths(peer.paths, *addresses, peer.choice, peer.skip_absent_paths);
-    if (!candidates || !peer.paths.empty()) return candidates;
-    for (const Address& address : peer.also) candidates->push_back({.local = {}, .remote = address, .options = {}});
-    return candidates;
+    return io::plan_paths(peer.paths, *addresses, peer.choice, peer.skip_absent_paths);
 }
 
 TransportConfig transport_config(const ConnectionOptions& connection) {

@@ -136,12 +136,13 @@ class TransferState final : public JobWatch {
         protocol_ = std::move(*made);
         if (auto opened = io::open_socket_for(protocol_->driver(), *candidates); !opened) return opened;
         make_connection_ = [this, candidates = std::move(*candidates), several = !request.peer.paths.empty(),
-                            also = request.peer.also](auto handler,
-                                                      auto connected) -> std::shared_ptr<io::SingleConnection> {
+                            host = request.host, ways = request.peer.ways](
+                               auto handler, auto connected) -> std::shared_ptr<io::SingleConnection> {
             return std::make_shared<io::Connector>(io::Connector::Setup{.driver = protocol_->driver(),
                                                                         .candidates = candidates,
                                                                         .several = several,
-                                                                        .also = also,
+                                                                        .host = host,
+                                                                        .ways = ways,
                                                                         .handler = std::move(handler),
                                                                         .connected = std::move(connected),
                                                                         .log = events_.log});
@@ -464,6 +465,8 @@ void Transfer::set_max_rate(Rate rate) {
     state_->connection_->act(
         [receiver, rate](Instant now, proto::Connection& connection) { receiver->set_cap(now, connection, rate); });
 }
+
+void Transfer::add_channel(std::shared_ptr<Channel> channel) { state_->connection_->add_channel(std::move(channel)); }
 
 void Transfer::presume_fresh() {
     if (state_->sender_ != nullptr) state_->sender_->presume_fresh();

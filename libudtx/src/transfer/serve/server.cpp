@@ -61,6 +61,10 @@ class ServerState {
                                        .socket = std::move(options_.socket)});
         if (!opened) return opened.error();
         protocol_ = std::move(*opened);
+        auto ports = io::listen_tcp(protocol_.front()->driver(), options_.tcp_listen);
+        if (!ports) return ports.error();
+        tcp_ports_ = std::move(*ports);
+        for (const auto& thread : protocol_) thread->driver().announce_tcp(tcp_ports_);
         reserved_ = static_cast<std::ptrdiff_t>((protocol_.size() - 1) * io::kDescriptorsOfThread);
         reserve_descriptors(reserved_);
         if (options_.log && protocol_.size() > 1) {
@@ -325,6 +329,7 @@ class ServerState {
     const ClientBudget budget_;
     std::vector<std::shared_ptr<io::ProtocolThread>> protocol_;
     std::ptrdiff_t reserved_ = 0;  // descriptors
+    std::vector<std::uint16_t> tcp_ports_;
     Address local_;
     mutable Mutex asking_;  // locked while the program's callbacks run, by one protocol thread at a time
     Mutex logging_;
@@ -360,6 +365,7 @@ Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
 Address Server::local_address() const { return state_->local_; }
+std::vector<std::uint16_t> Server::tcp_ports() const { return state_->tcp_ports_; }
 std::string Server::buffer_advice() const { return state_->protocol_.front()->driver().buffer_advice(); }
 std::size_t Server::protocol_threads() const { return state_->protocol_.size(); }
 Result<void> Server::start() {
