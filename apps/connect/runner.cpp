@@ -171,6 +171,13 @@ void warn_of_silent_paths(FinalReport& report, const transfer::Transfer& transfe
     }
 }
 
+/// For a transfer that did not go over UDP all the time.
+std::string how_to_use_udp(const TransferCommand& command, const Route& route) {
+    const std::uint16_t port = route.remote ? route.remote->port() : command.url.port;
+    return "UDP did not pass all the time: open inbound UDP port " + std::to_string(port) + " in the firewall of " +
+           command.peer() + (route.remote ? " (-O names the port)" : "") + " to make this faster";
+}
+
 }  // namespace
 
 /// One connection of a transfer, from its first datagram to its report. Meanwhile it shows progress, and a signal
@@ -307,6 +314,9 @@ class TransferRun::Connection {
             failed.insert(failed.begin(), std::make_move_iterator(missing.begin()),
                           std::make_move_iterator(missing.end()));
             if (report.code == ExitCode::ok) report.code = ExitCode::partial;
+        }
+        if (command.ways.only == WayOptions::Only::nothing && !way_of(report).empty()) {
+            report.advice = how_to_use_udp(command, route_);
         }
         say_error(report);
         judge_receipt(report);

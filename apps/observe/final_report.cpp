@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -97,10 +98,23 @@ std::uint64_t carried(const FinalReport& report, const PathStats& path) {
     return report.receives ? path.received_bytes : path.delivered_bytes;
 }
 
+const char* carrier_name(Carrier carrier) {
+    switch (carrier) {
+        case Carrier::udp:
+            return "udp";
+        case Carrier::tcp:
+            return "tcp";
+        case Carrier::ssh:
+            break;
+    }
+    return "ssh";
+}
+
 Json paths_json(const FinalReport& report) {
     return Json::array(report.stats ? report.stats->paths : std::vector<PathStats>(), [&](const PathStats& path) {
         return Json::object({{"local", to_string(path.local)},
                              {"remote", to_string(path.remote)},
+                             {"carrier", carrier_name(path.remote.carrier)},
                              {"state", to_string(path.state)},
                              {"bytes", carried(report, path)},
                              {"goodput_bps", Rate::from_bytes(carried(report, path), report.elapsed).bps()},
@@ -188,6 +202,23 @@ std::string describe_delivery(const FinalReport& report) {
            " not delivered";
 }
 
+std::string way_of(const FinalReport& report) {
+    if (!report.stats) return {};
+    // A hundredth is what an idle path carries besides data.
+    std::array<std::uint64_t, 3> bytes{};
+    for (const PathStats& path : report.stats->paths) {
+        bytes.at(static_cast<std::size_t>(path.remote.carrier)) += carried(report, path);
+    }
+    const std::uint64_t all = bytes[0] + bytes[1] + bytes[2];
+    const auto counts = [&](std::size_t carrier) { return bytes.at(carrier) > all / 100; };
+    std::string way;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        constexpr std::array<const char*, 3> kNames{"UDP", "TCP", "ssh"};
+        if (counts(i)) way += (way.empty() ? "" : " and ") + std::string(kNames.at(i));
+    }
+    return way == "UDP" ? std::string() : way;
+}
+
 std::string summary_line(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
     // Only the end that plans a dry run knows the counts.
@@ -209,6 +240,7 @@ std::string summary_line(const FinalReport& report) {
     if (report.reconnects > 0) line += ", reconnected " + counted(report.reconnects, "time");
     line += " in " + format_elapsed(report.elapsed);
     line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
+    if (const std::string way = way_of(report); !way.empty()) line += ", over " + way;
     return line;
 }
 
@@ -395,6 +427,7 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
     }
     if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
         log.info(options.from + summary_line(report));
+        if (!report.advice.empty()) log.info(options.from + report.advice);
         const std::string line = transport_line(report);
         if (!line.empty() && options.transport) log.info(options.from + line);
         if (!line.empty() && !options.transport) log.detail(options.from + line);

@@ -24,7 +24,8 @@ namespace udtx::apps {
 
 struct FinalReport {
     ExitCode code = ExitCode::ok;
-    std::string error;  ///< empty when the code is ok
+    std::string error;     ///< empty when the code is ok
+    std::string advice{};  ///< how the next run can be faster; may be empty
     transfer::Outcome outcome;
     transfer::Progress progress;           ///< the last progress, used for what was not delivered
     Duration elapsed{};                    ///< from the first packet to the confirmation
@@ -67,7 +68,9 @@ void close_books(FinalReport& report);
 [[nodiscard]] ExitCode exit_code_for(const transfer::Outcome& outcome);
 /// One line about what was delivered and what was not.
 [[nodiscard]] std::string describe_delivery(const FinalReport& report);
-/// "12 files, 1.00 GB in 2.31 s, 3.46 Gbit/s (433 MB/s)"
+/// What carried the data, if not only UDP: "TCP", "UDP and ssh". Empty: only UDP, or nothing is known.
+[[nodiscard]] std::string way_of(const FinalReport& report);
+/// "12 files, 1.00 GB in 2.31 s, 3.46 Gbit/s (433 MB/s)", with ", over TCP" if something else than UDP carried data
 [[nodiscard]] std::string summary_line(const FinalReport& report);
 /// "lost 0 of 1,234 packets, ..."; empty without statistics.
 [[nodiscard]] std::string transport_line(const FinalReport& report);
