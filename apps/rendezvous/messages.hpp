@@ -82,10 +82,12 @@ struct Joined {
     static constexpr std::uint8_t kType = 4;
     static void fields(auto& io, auto& m) {
         io.u8(m.version);
+        io.u8(m.join);
         io.token(m.token);
     }
     std::uint8_t version = kRendezvousVersion;
-    Token token{};  ///< of the end that gets the message
+    std::uint8_t join = 0;  ///< counts the ends that have joined; both ends name it in what they send from now on
+    Token token{};          ///< of the end that gets the message
 };
 /// To the end that has claimed: the other end has left before the pair was complete. The number waits for another.
 struct Left {
@@ -96,17 +98,23 @@ struct Left {
 /// From the end that has claimed: the other end does not know the words. The relay disconnects it.
 struct Dismiss {
     static constexpr std::uint8_t kType = 6;
-    static void fields(auto& /*io*/, auto& /*m*/) {}
+    static void fields(auto& io, auto& m) { io.u8(m.join); }
+    std::uint8_t join = 0;
 };
 /// From the end that has claimed: the other end knows the words. From now on the session ends with either end.
 struct Settled {
     static constexpr std::uint8_t kType = 7;
-    static void fields(auto& /*io*/, auto& /*m*/) {}
+    static void fields(auto& io, auto& m) { io.u8(m.join); }
+    std::uint8_t join = 0;
 };
-/// Bytes for the other end, which the relay does not understand.
+/// Bytes for the other end, which the relay does not understand. It drops those for an end that has left already.
 struct Peer {
     static constexpr std::uint8_t kType = 8;
-    static void fields(auto& io, auto& m) { io.bytes(m.body, kMaxPeerBytes); }
+    static void fields(auto& io, auto& m) {
+        io.u8(m.join);
+        io.bytes(m.body, kMaxPeerBytes);
+    }
+    std::uint8_t join = 0;
     std::vector<std::byte> body{};
 };
 /// To an end: the relay has seen its BIND from this address, and sends datagrams there.

@@ -27,12 +27,12 @@ const std::vector<Message>& samples() {
     static const std::vector<Message> all{Claim{},
                                           Claimed{1, 7, token_of(1), 3600},
                                           Join{1, 999'999},
-                                          Joined{1, token_of(200)},
+                                          Joined{1, 3, token_of(200)},
                                           Left{2},
-                                          Dismiss{},
-                                          Settled{},
-                                          Peer{from_text("sealed")},
-                                          Peer{std::vector<std::byte>(kMaxPeerBytes)},
+                                          Dismiss{2},
+                                          Settled{255},
+                                          Peer{1, from_text("sealed")},
+                                          Peer{255, std::vector<std::byte>(kMaxPeerBytes)},
                                           Bound{kV4},
                                           Bound{kV6},
                                           Datagram{from_hex("4001")},
@@ -85,8 +85,9 @@ TEST_CASE("the layout of the messages stays as it is") {
           "0008030001"
           "01"
           "00000007");
-    CHECK(to_hex(encode(Peer{from_text("ab")})) ==
-          "0007080001"
+    CHECK(to_hex(encode(Peer{1, from_text("ab")})) ==
+          "0008080001"
+          "01"
           "0002"
           "6162");
     CHECK(to_hex(encode(Bound{kV4})) ==
@@ -179,8 +180,8 @@ TEST_CASE("impossible lengths are refused before their bytes arrive") {
     const auto head = from_hex("fdee0a0001fde9");
     std::ranges::copy(head, long_one.begin());
     CHECK(mentions(refusal_of(long_one), "DATAGRAM is missing or too long"));
-    std::vector<std::byte> mail(2 + 3 + 2 + kMaxPeerBytes + 1);
-    const auto mail_head = from_hex("04060800010401");
+    std::vector<std::byte> mail(2 + 3 + 1 + 2 + kMaxPeerBytes + 1);
+    const auto mail_head = from_hex("0407080001010401");
     std::ranges::copy(mail_head, mail.begin());
     CHECK(mentions(refusal_of(mail), "PEER is missing or too long"));
 }
