@@ -36,7 +36,7 @@ constexpr std::chrono::milliseconds kTick{500};
 /// Pause before the next accept() if one fails, for example because no descriptors are left.
 constexpr std::chrono::milliseconds kAcceptPause{200};
 constexpr std::chrono::milliseconds kAfterException{10};
-constexpr std::chrono::seconds kStopTime{1};
+constexpr std::chrono::milliseconds kStopTime{500};
 /// Datagrams that are read before the connections get their turn.
 constexpr int kDatagramsInTurn = 64;
 /// Connections that have been refused and wait for the other side to close.

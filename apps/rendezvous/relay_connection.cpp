@@ -39,7 +39,6 @@ void RelayConnection::begin() {
         self->stage_.enter(Stage::talks);
         self->read();
         if (!self->queue_.empty()) self->write();
-        if (self->finish_after_greeting_) self->finish();
     });
 }
 
@@ -101,10 +100,7 @@ void RelayConnection::on_written() {
 }
 
 void RelayConnection::finish() {
-    if (stage_ == Stage::greets) {
-        finish_after_greeting_ = true;
-        return;
-    }
+    if (stage_ == Stage::greets) return abort();  // without TLS, nothing can be said
     if (stage_ != Stage::talks) return;
     stage_.enter(Stage::finishes);
     if (writing_.empty() && queue_.empty()) drain();

@@ -77,7 +77,6 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
     std::deque<std::vector<std::byte>> queue_;
     std::size_t queued_ = 0;  // bytes
     std::vector<std::byte> writing_;
-    bool finish_after_greeting_ = false;
 };
 
 }  // namespace udtx::apps
