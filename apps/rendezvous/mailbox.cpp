@@ -122,16 +122,16 @@ Message Mailbox::peer_message(Kind kind, std::span<const std::byte> body) const 
     return peer;
 }
 
-Result<std::vector<std::byte>> Mailbox::receive_kind(Kind kind, const Patience& patience, bool& blame) {
-    blame = false;
+Result<std::vector<std::byte>> Mailbox::receive_kind(Kind kind, const Patience& patience, bool& by_peer) {
+    by_peer = false;
     for (;;) {
         auto message = link_.receive(patience);
         if (!message) {
-            blame = message.error().code == ErrorCode::timeout;
+            by_peer = message.error().code == ErrorCode::timeout;
             return message.error();
         }
         if (std::holds_alternative<Left>(*message) && claims_) {
-            blame = true;
+            by_peer = true;
             return Error{ErrorCode::authentication, "the other end has left without the right code"};
         }
         auto* const peer = std::get_if<Peer>(&*message);
@@ -140,7 +140,7 @@ Result<std::vector<std::byte>> Mailbox::receive_kind(Kind kind, const Patience& 
             continue;
         }
         if (!peer->body.empty() && (peer->body.front() & kOptionalKind) != std::byte{0}) continue;
-        blame = true;
+        by_peer = true;
         if (peer->body.empty() || peer->body.front() != static_cast<std::byte>(kind)) {
             return Error{ErrorCode::protocol,
                          "the other end sent its messages out of order: use the same version of udtx"};
@@ -151,24 +151,24 @@ Result<std::vector<std::byte>> Mailbox::receive_kind(Kind kind, const Patience& 
 
 /// The end that has joined proves first that it knows the words. So each attempt becomes known to the end that counts
 /// them.
-Result<Secret32> Mailbox::agree(const Patience& patience, bool& blame) {
+Result<Secret32> Mailbox::agree(const Patience& patience, bool& by_peer) {
     auto spake = Spake2::make(
         {claims_ ? Spake2::Party::a : Spake2::Party::b, kIdentityA, kIdentityB, std::to_string(code_.number)},
         password_);
     if (!spake) return spake.error();
     if (const auto sent = link_.send(peer_message(Kind::share, spake->message()), patience); !sent) return sent.error();
-    const auto share = receive_kind(Kind::share, patience, blame);
+    const auto share = receive_kind(Kind::share, patience, by_peer);
     if (!share) return share.error();
     if (const auto agreed = spake->on_message(*share); !agreed) return agreed.error();
-    blame = false;
+    by_peer = false;
     const Message own_proof = peer_message(Kind::confirmation, spake->confirmation());
     if (!claims_) {
         if (const auto sent = link_.send(own_proof, patience); !sent) return sent.error();
     }
-    const auto proof = receive_kind(Kind::confirmation, patience, blame);
+    const auto proof = receive_kind(Kind::confirmation, patience, by_peer);
     if (!proof) return proof.error();
     if (const auto confirmed = spake->on_confirmation(*proof); !confirmed) return confirmed.error();
-    blame = false;
+    by_peer = false;
     if (claims_) {
         if (const auto sent = link_.send(own_proof, patience); !sent) return sent.error();
         if (const auto sent = link_.send(Settled{join_}, patience); !sent) return sent.error();
@@ -200,14 +200,14 @@ Result<Mailbox::Meeting> Mailbox::meet(const std::function<std::vector<std::byte
         }
         Patience of_one = patience;
         if (claims_) of_one.deadline = std::min(patience.deadline, monotonic_now() + kExchangeTime);
-        bool blame = false;
-        const auto key = agree(of_one, blame);
+        bool by_peer = false;
+        const auto key = agree(of_one, by_peer);
         if (key) {
             auto met = exchange(*key, own(), patience);
             return met ? std::move(met) : Result<Meeting>(fail(met.error()));
         }
         // An end that has joined has one attempt. Its relay counts the others.
-        if (!claims_ || !blame || monotonic_now() >= patience.deadline) return fail(key.error());
+        if (!claims_ || !by_peer || monotonic_now() >= patience.deadline) return fail(key.error());
         --left;
         stage_.enter(Stage::waits);
         // After the last attempt the relay ends the session itself.

@@ -94,10 +94,10 @@ class Mailbox {
     struct Seals;
 
     Mailbox(RelayLink link, const Code& code, bool claims);
-    /// The key of one exchange. `blame` becomes true if the other end has caused the error.
-    [[nodiscard]] Result<Secret32> agree(const Patience& patience, bool& blame);
+    /// The key of one exchange. `by_peer` becomes true if the other end has caused the error.
+    [[nodiscard]] Result<Secret32> agree(const Patience& patience, bool& by_peer);
     [[nodiscard]] Result<void> wait_for_join(const Patience& patience);
-    [[nodiscard]] Result<std::vector<std::byte>> receive_kind(Kind kind, const Patience& patience, bool& blame);
+    [[nodiscard]] Result<std::vector<std::byte>> receive_kind(Kind kind, const Patience& patience, bool& by_peer);
     [[nodiscard]] Result<Meeting> exchange(const Secret32& key, const std::vector<std::byte>& own,
                                            const Patience& patience);
     [[nodiscard]] Message peer_message(Kind kind, std::span<const std::byte> body) const;

@@ -12,7 +12,7 @@ constexpr std::size_t kLengthBytes = 2;
 constexpr std::size_t kHeadBytes = 3;  // type and release
 constexpr std::uint8_t kOptional = 0x80;
 constexpr std::uint16_t kFirstRelease = 1;  // 0.1
-/// Of a message without a datagram. Later releases may append fields.
+/// The longest message but DATAGRAM. Later releases may append fields.
 constexpr std::size_t kMaxOtherBytes = 4096;
 
 Error not_a_message(const std::string& why) {

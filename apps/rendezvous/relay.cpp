@@ -133,7 +133,7 @@ class AsioRelay final : public Relay, private RelayOutput {
         mapped_ = local_.family == Address::Family::v6;
         udp_.assign(mapped_ ? udp::v6() : udp::v4(), bound->fd.release(), error);
         if (!error) udp_.non_blocking(true, error);
-        if (error) return Error{ErrorCode::network, "cannot use the socket of the relay: " + error.message()};
+        if (error) return Error{ErrorCode::network, "cannot set up a UDP socket for the relay: " + error.message()};
         return {};
     }
 

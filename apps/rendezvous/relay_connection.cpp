@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kGreetingTime{10};
 /// An end that takes no bytes for this time counts as gone.
 constexpr std::chrono::seconds kWriteTime{30};
 constexpr std::chrono::seconds kDrainTime{2};
-/// Room in the queue for messages that are no datagrams.
+/// Additional room in the queue, which datagrams do not get.
 constexpr std::size_t kRoomForMessages = 128U << 10U;
 constexpr std::size_t kWriteBytes = 64U << 10U;
 

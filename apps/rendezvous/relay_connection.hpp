@@ -26,7 +26,7 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
   public:
     using Tcp = boost::asio::ip::tcp;
 
-    /// Nothing of it is called inside a call of the connection.
+    /// The connection calls `ended` later than in abort(), so that its owner may call abort() while it uses others.
     struct Owner {
         std::function<void(RelayConnectionId, const Message&)> message;
         std::function<void(RelayConnectionId, const std::string& why)> violation;

@@ -167,7 +167,8 @@ void RelayCore::handle(Instant now, End& end, const Claim& message) {
     ++counters_.claims;
     output_.report(pair_name(end.number) + to_string(end.from) + " waits");
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(budget_.claim_time).count();
-    output_.send(end.id, Claimed{kRendezvousVersion, end.number, end.token, static_cast<std::uint32_t>(seconds)});
+    output_.send(end.id,
+                 Claimed{.number = end.number, .token = end.token, .seconds = static_cast<std::uint32_t>(seconds)});
 }
 
 void RelayCore::handle(Instant now, End& end, const Join& message) {
@@ -195,8 +196,8 @@ void RelayCore::handle(Instant now, End& end, const Join& message) {
     give_token(end);
     output_.report(pair_name(session.number) + to_string(end.from) + " joins");
     const auto join = static_cast<std::uint8_t>(session.joins);
-    output_.send(end.id, Joined{kRendezvousVersion, join, end.token});
-    output_.send(session.claimer, Joined{kRendezvousVersion, join, find(session.claimer)->token});
+    output_.send(end.id, Joined{.join = join, .token = end.token});
+    output_.send(session.claimer, Joined{.join = join, .token = find(session.claimer)->token});
 }
 
 void RelayCore::handle(Instant now, End& end, const Dismiss& message) {
@@ -276,7 +277,8 @@ void RelayCore::on_bind(Instant /*now*/, const Address& from, const Bind& bind_r
     const BindProof proof = proof_of(bind_request.token, from);
     const bool proved = equal_secrets(bind_request.proof, proof);
     if (proved) bind(*find(found->second), from);
-    output_.send_datagram(from, encode(BindAnswer{bind_request.token, proof, proved, from}));
+    output_.send_datagram(
+        from, encode(BindAnswer{.token = bind_request.token, .proof = proof, .bound = proved, .observed = from}));
 }
 
 void RelayCore::bind(End& end, const Address& to) {

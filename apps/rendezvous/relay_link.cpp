@@ -20,7 +20,7 @@
 namespace udtx::apps {
 namespace {
 
-/// Of one address, if there are others.
+/// For one address, if there are others.
 constexpr Duration kOneAddress = std::chrono::seconds(5);
 
 std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
