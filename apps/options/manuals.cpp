@@ -365,7 +365,7 @@ Manual recv_manual() {
              "TERM and INT end it with exit code 0."},
         .tasks = {{"Serve",
                    {"listen", "dir", "one-off", "psk-file", "identity", "authorized-keys", "allow-read", "allow-delete",
-                    "max-rate", "min-free", "relay"}},
+                    "max-rate", "min-free"}},
                   {"Fetch", {"pin", "udp-port", "archive", "delete", "dry-run", "rate"}},
                   {"What to see", {"verbose", "quiet", "json", "http"}}},
         .commands = {{"udtx-recv verify RECEIPT DIR", "compare a directory with a receipt"},

@@ -41,13 +41,15 @@ timeout 60 "$ends" "$port" expires || fail "--relay-time"
 ends_with INT small
 
 # 800 kbit/s are 200,000 bytes in two seconds, and 64 KiB may come at once. The ends send much more.
-for flag in relay-rate max-rate; do
-    start_relay "$flag" "--$flag" 800k
-    arrived=$(timeout 60 "$ends" "$port" rate) || fail "--$flag: the ends cannot use the relay"
-    [ "$arrived" -gt 100000 ] && [ "$arrived" -lt 350000 ] || fail "--$flag: $arrived bytes"
-    ends_with INT "$flag"
-    grep -q "dropped" "$work/$flag.log" || fail "no line about dropped datagrams"
-done
+limited() {
+    start_relay limited "$@"
+    arrived=$(timeout 60 "$ends" "$port" rate) || fail "$1: the ends cannot use the relay"
+    [ "$arrived" -gt 100000 ] && [ "$arrived" -lt 350000 ] || fail "$1: $arrived bytes"
+    ends_with INT limited
+    grep -q "dropped" "$work/limited.log" || fail "$1: no line about dropped datagrams"
+}
+limited --relay-rate 800k
+limited --max-rate 800k
 
 expect 1 "$recv" --relay --dir "$work"
 said "^udtx-recv: --dir is for files, and not for --relay$"
