@@ -76,7 +76,8 @@ RelayCore::RelayCore(const RelayBudget& budget, Rng& random, RelayOutput& output
       random_(random),
       output_(output),
       total_rate_(budget.total_rate),
-      joins_(budget.joins_of_address, budget.attempt_period) {
+      joins_(budget.joins_of_address, budget.attempt_period),
+      claims_(budget.claims_of_address, budget.attempt_period) {
     random_.fill(proof_key_.bytes());
 }
 RelayCore::~RelayCore() = default;
@@ -151,6 +152,9 @@ void RelayCore::handle(Instant now, End& end, const Claim& message) {
     if (end.stage != End::Stage::guest) return on_violation(now, end.id, "a second CLAIM");
     if (message.version != kRendezvousVersion) {
         return refuse(now, end, CloseReasonCode::version, "this relay has another version of udtx: install the same");
+    }
+    if (!claims_.allow(now, end.from)) {
+        return refuse(now, end, CloseReasonCode::busy, "your address tries too often: wait a minute");
     }
     if (sessions_.size() >= budget_.sessions) return refuse(now, end, CloseReasonCode::busy, "the relay is full");
     if (sessions_of_.count(end.from) >= budget_.sessions_of_address) {

@@ -117,6 +117,7 @@ class RelayCore {
     Secret32 proof_key_;
     RateBucket total_rate_;
     AttemptLimit joins_;
+    AttemptLimit claims_;
     AddressTally guests_of_;
     AddressTally sessions_of_;
     std::size_t guests_ = 0;

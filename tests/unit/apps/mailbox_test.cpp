@@ -223,6 +223,18 @@ TEST_CASE("without a relay there is a clear error") {
     CHECK(nobody.error().message.find("nobody waits with the number 1000") == 0);
 }
 
+TEST_CASE("a relay that accepts connections and says nothing costs a bounded time") {
+    boost::asio::io_context context;
+    boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+    const Address silent{Address::Family::v4, acceptor.local_endpoint().port(), {127, 0, 0, 1}};
+    SystemRng random;
+    const Instant start = monotonic_now();
+    const auto made = Mailbox::claim({silent}, random, within(200ms));
+    REQUIRE_FALSE(made);
+    CHECK(made.error().code == ErrorCode::timeout);
+    CHECK(monotonic_now() - start < 5s);
+}
+
 TEST_CASE("a relay that passes everything on is no hindrance") {
     const Outcome honest = meet_through([](std::size_t, bool, const Message& m) { return std::vector{m}; }, 10s);
     REQUIRE(honest.sender);

@@ -303,6 +303,18 @@ TEST_CASE("the relay keeps its budgets") {
         CHECK(rig.closed_with(2) == CloseReasonCode::busy);
         rig.claim(3, address_of(2));
     }
+    SECTION("claims of one address") {
+        budget.claims_of_address = 2;
+        Rig rig(budget);
+        for (RelayConnectionId id = 1; id <= 2; ++id) {
+            rig.claim(id);
+            rig.core.on_disconnect(rig.now, id);
+        }
+        REQUIRE(rig.core.on_connect(rig.now, 3, address_of(1)));
+        rig.core.on_message(rig.now, 3, Claim{});
+        CHECK(rig.closed_with(3) == CloseReasonCode::busy);
+        rig.claim(4, address_of(2));
+    }
     SECTION("connections that do nothing") {
         Rig rig(budget);
         CHECK(rig.core.on_connect(rig.now, 1, address_of(1)));
@@ -402,6 +414,7 @@ TEST_CASE("numbers are drawn at random, and stay free of each other with many se
     RelayBudget budget;
     budget.sessions = 3000;
     budget.sessions_of_address = 3000;
+    budget.claims_of_address = 3000;
     Rig rig(budget);
     std::map<std::uint32_t, int> numbers;
     for (RelayConnectionId id = 1; id <= 3000; ++id) ++numbers[rig.claim(id).number];
