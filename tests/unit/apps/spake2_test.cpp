@@ -228,7 +228,7 @@ TEST_CASE("repeated and early messages end the exchange") {
 }
 
 TEST_CASE("sealed messages open in their order, once, and in their direction only") {
-    const Secret32 key = words();
+    const Secret32& key = words();
     Sealer out(key, "there");
     Sealer in(key, "there");
     Sealer back(key, "back");
