@@ -1,4 +1,5 @@
-# Makes a C++ source from the page's files: cmake -D OUTPUT=... -D WEB=<directory> -D CHART=<file or empty> -P UdtxEmbed.cmake
+# Makes a C++ source from the page's files and the list of words:
+# cmake -D OUTPUT=... -D WEB=<directory> -D WORDS=<file> -D CHART=<file or empty> -P UdtxEmbed.cmake
 # The files become raw string literals, and must not contain the literals' end.
 set(DELIMITER "udtx~embedded")
 set(body "const PageAssets* page_assets() noexcept { return nullptr; }\n")
@@ -26,4 +27,6 @@ if(CHART)
     endforeach()
     set(body "const PageAssets* page_assets() noexcept {\n    static constexpr PageAssets assets{\n${assets}    };\n    return &assets;\n}\n")
 endif()
+file(READ "${WORDS}" text)
+string(APPEND body "\nstd::string_view code_words() noexcept {\n    return R\"${DELIMITER}(${text})${DELIMITER}\";\n}\n")
 file(WRITE "${OUTPUT}" "#include \"assets/assets.hpp\"\n\nnamespace udtx::apps {\n${body}}\n")

@@ -1,4 +1,4 @@
-// The page's own files and the chart library, as they were when the tools were built.
+// The page's own files, the chart library and the list of words, as they were when the tools were built.
 #pragma once
 
 #include <string_view>
@@ -14,5 +14,8 @@ struct PageAssets {
 
 /// Null if Chart.js was missing at build time. Then the tools serve no page.
 [[nodiscard]] const PageAssets* page_assets() noexcept;
+
+/// The words of codes (rendezvous/code.hpp), one on each line, in alphabetical order.
+[[nodiscard]] std::string_view code_words() noexcept;
 
 }  // namespace udtx::apps

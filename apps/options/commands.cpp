@@ -203,6 +203,13 @@ Result<int> parse_listen(const std::string& text) {
     return usage("'" + text + "' is not fd:N with N above 2");
 }
 
+/// Each session takes two descriptors of the process.
+Result<std::size_t> parse_sessions(const std::string& text) {
+    constexpr std::size_t kMost = 7000;
+    if (const auto number = parse_number<std::size_t>(text); number && *number >= 1 && *number <= kMost) return *number;
+    return usage("'" + text + "' is not a number from 1 to " + std::to_string(kMost));
+}
+
 // Nothing has this name: only udtx makes names of this kind, and it makes no such one.
 constexpr const char* kNowhere = ".udtx-nowhere/";
 
@@ -237,6 +244,17 @@ void RecvCommand::define(Flags& flags) {
         "--sandbox", sandbox, {{"auto", SandboxMode::automatic}, {"on", SandboxMode::on}, {"off", SandboxMode::off}},
         "With --listen: drop the right to write elsewhere and to start programs if the system supports it (auto, "
         "default), require it (on), or keep the right (off)");
+    flags.group("Relay");
+    flags.on("--relay", relay,
+             "Receive nothing: two ends behind NATs meet here with a code, and their datagrams are forwarded (default "
+             "port 7012, UDP and TCP)");
+    flags.value("--relay-rate", relay_rate, parse_rate, "RATE",
+                "Maximum rate between two ends, both directions together; --max-rate limits all together");
+    flags.value("--relay-sessions", relay_sessions, parse_sessions, "N",
+                "Codes that wait and pairs of ends, 1 to 7000 (default 1000)");
+    flags.value("--relay-time", relay_time, parse_seconds, "SECONDS",
+                "Longest time of a pair (default 24h); a code waits for an hour at most");
+    flags.group("Options");
     common.define(flags);
     flags.group("Keys");
     flags.text("--authorized-keys", authorized_keys, "FILE",
@@ -335,6 +353,33 @@ Result<void> RecvCommand::take_sources(const Flags& flags) {
     return tree.shards.check_place(destination, inside);
 }
 
+Result<void> RecvCommand::check_relay(const Flags& flags) {
+    const Origins& origins = common.origins;
+    constexpr const char* kFiles = "is for files, and not for --relay";
+    auto checked = SshOptions::refuse(flags, origins, kFiles);
+    if (checked) checked = TreeOptions::refuse(flags, origins, kFiles);
+    if (checked) {
+        checked = flags.refuse({"--dir",          "--min-free",     "--protocol-threads",
+                                "--drain",        "--log-files",    "--one-off",
+                                "--psk-file",     "--identity",     "--authorized-keys",
+                                "--pin",          "--preserve",     "--checksum",
+                                "--allow-delete", "--allow-set-id", "--allow-read",
+                                "--path",         "--multipath",    "--rate",
+                                "--bwlimit",      "--schedule",     "--host-rate",
+                                "--timeout",      "--cc",           "--mtu",
+                                "--max-memory",   "--threads",      "--ipv4",
+                                "--ipv6",         "--no-resume",    "--receipt",
+                                "--json",         "--json-stream",  "--stats",
+                                "--progress",     "--metrics",      "--http",
+                                "--report"},
+                               origins, kFiles);
+    }
+    if (!checked) return checked;
+    if (!targets.empty()) return usage("unexpected argument '" + targets.front() + "': a relay has no files");
+    if (inherited_socket >= 0) return usage("--listen: fd:N is for servers: give --relay an address");
+    return {};
+}
+
 Result<void> RecvCommand::check_server(const Flags& flags) {
     const Origins& origins = common.origins;
     constexpr const char* kFetching = "is for fetching (HOST:SRC... or udtx://HOST/SRC..., and DEST)";
@@ -375,6 +420,12 @@ Result<void> RecvCommand::check(const Flags& flags) {
     if (const auto checked = flags.check(); !checked) return checked;
     if (const auto checked = common.check(); !checked) return checked;
     ssh.patience = common.timeout;
+    if (relay) return check_relay(flags);
+    if (const auto checked =
+            flags.refuse({"--relay-rate", "--relay-sessions", "--relay-time"}, common.origins, "needs --relay");
+        !checked) {
+        return checked;
+    }
     return asks_to_pull(targets) ? take_sources(flags) : check_server(flags);
 }
 

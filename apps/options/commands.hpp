@@ -80,6 +80,11 @@ struct RecvCommand : TransferCommand {
     SandboxMode sandbox = SandboxMode::automatic;
     std::string destination;  ///< of a fetch
 
+    bool relay = false;  ///< no files: two ends meet here (rendezvous/relay.hpp)
+    std::optional<Rate> relay_rate;
+    std::optional<std::size_t> relay_sessions;
+    std::optional<Duration> relay_time;
+
     /// False: this side listens, and others connect to send or fetch.
     [[nodiscard]] bool pulls() const { return !sources.empty(); }
     /// A fetch over ssh: the flags for the sender.
@@ -91,6 +96,7 @@ struct RecvCommand : TransferCommand {
   private:
     Result<void> take_sources(const Flags& flags);
     Result<void> check_server(const Flags& flags);
+    Result<void> check_relay(const Flags& flags);
 };
 
 /// Fills `command`. After an error it holds what was parsed before, so the caller knows whether --json was given.

@@ -344,7 +344,7 @@ Manual send_manual() {
 Manual recv_manual() {
     return {
         .synopses = {"--listen [ADDR]:PORT --dir DIR", "--listen [ADDR]:PORT --one-off -", "[USER@]HOST:SRC... DEST",
-                     "udtx://HOST[:PORT]/SRC... DEST"},
+                     "udtx://HOST[:PORT]/SRC... DEST", "--relay [--listen [ADDR]:PORT]"},
         .description =
             {"With --listen, udtx-recv serves any number of senders until it is stopped. With --one-off it serves one. "
              "Everything arrives below DIR. --allow-read lets clients fetch from DIR as well, and --authorized-keys "
@@ -359,7 +359,10 @@ Manual recv_manual() {
              "in '/' is created as a directory. With \"-\" as DEST one file goes to standard output. Without "
              "DEST the sources are listed.",
              "With udtx://, udtx-recv fetches from a udtx-recv that listens. SRC is relative to the directory of that "
-             "server."},
+             "server.",
+             "With --relay, udtx-recv has no files. Two ends that no other host can connect to meet there with a code. "
+             "It forwards their encrypted datagrams if they cannot reach each other. Open its port for UDP and TCP. "
+             "TERM and INT end it with exit code 0."},
         .tasks = {{"Serve",
                    {"listen", "dir", "one-off", "psk-file", "identity", "authorized-keys", "allow-read", "allow-delete",
                     "max-rate", "min-free"}},
@@ -372,7 +375,8 @@ Manual recv_manual() {
                      {"udtx-recv ctl", "list running transfers, change their rate"}},
         .examples = {{"udtx-recv --listen :7011 --dir /data --psk-file key --allow-read", "Serve a directory:"},
                      {"udtx-recv user@host:photos .", "Fetch over ssh:"},
-                     {"udtx-recv --psk-file key udtx://host/photos .", "Fetch from a server:"}},
+                     {"udtx-recv --psk-file key udtx://host/photos .", "Fetch from a server:"},
+                     {"udtx-recv --relay --relay-rate 100M", "Help others to meet:"}},
         .exit_codes = kOfTransfers,
         .environment = kEnvironment,
         .files = {kUserFile,

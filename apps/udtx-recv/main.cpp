@@ -1,10 +1,14 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "common/process.hpp"
 #include "common/units.hpp"
 #include "control/control.hpp"
 #include "doctor/doctor.hpp"
 #include "receive/receive.hpp"
+#include "rendezvous/relay_run.hpp"
 #include "serve/server_run.hpp"
 
 namespace udtx::apps {
@@ -31,6 +35,29 @@ ExitCode show_end(const RecvCommand& command, const Run& run, FinalReport report
     return report.code;
 }
 
+Result<Relay::Options> relay_options(const RecvCommand& command) {
+    Relay::Options options;
+    if (!command.listen.empty()) {
+        auto where = parse_host_port(command.listen);
+        if (!where) return where.error();
+        options.listen = std::move(*where);
+    }
+    options.budget.total_rate = command.max_rate;
+    options.budget.pair_rate = command.relay_rate.value_or(options.budget.pair_rate);
+    options.budget.sessions = command.relay_sessions.value_or(options.budget.sessions);
+    options.budget.pair_time = command.relay_time.value_or(options.budget.pair_time);
+    options.budget.claim_time = std::min(options.budget.claim_time, options.budget.pair_time);
+    return options;
+}
+
+ExitCode serve_relay(const RecvCommand& command, Log& log) {
+    SignalWaiter signals;
+    auto options = relay_options(command);
+    if (!options) return finish_early(log, options.error(), false);
+    const auto served = run_relay(std::move(*options), command.sandbox, log, signals);
+    return served ? ExitCode::ok : finish_early(log, served.error(), false);
+}
+
 ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, const std::vector<std::string>& arguments) {
     RecvCommand command;
     const auto parsed = parse_recv_command(arguments, command);
@@ -38,6 +65,7 @@ ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, const 
     const bool json = wants_json(arguments);
     if (const auto code = stop_early(log, parsed, json)) return *code;
     if (const auto opened = open_log(log, command.common); !opened) return finish_early(log, opened.error(), json);
+    if (command.relay) return serve_relay(command, log);
     if (command.streaming && standard.was_closed(STDOUT_FILENO)) {
         return finish_early(log, ExitCode::file_io, "standard output is closed: give '-' a file or a pipe to write",
                             false);

@@ -95,6 +95,10 @@ protocol-threads | incast   | 0, 17, two
 drain           | restart   | soon, 0
 log-files       | server    | -
 one-off         | tree      | -
+relay           | relay     | -
+relay-rate      | relay     | fast
+relay-sessions  | relay     | 0, x
+relay-time      | relay     | soon, 0
 sandbox         | ../guard/sandbox | maybe
 '
 short() { grep -oE -- "^ +-.,--$1( |\$)" "$work/$2.help" | grep -oE -- '-[a-zA-Z0-9]' | head -n 1; }

@@ -1,0 +1,134 @@
+#include "rendezvous/relay_connection.hpp"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+
+namespace udtx::apps {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds kGreetingTime{10};
+/// An end that takes no bytes for this time counts as gone.
+constexpr std::chrono::seconds kWriteTime{30};
+constexpr std::chrono::seconds kDrainTime{2};
+/// Additional room in the queue, which datagrams do not get.
+constexpr std::size_t kRoomForMessages = 128U << 10U;
+constexpr std::size_t kWriteBytes = 64U << 10U;
+
+}  // namespace
+
+RelayConnection::RelayConnection(RelayConnectionId id, Tcp::socket socket, asio::ssl::context& tls, const Owner& owner,
+                                 std::size_t queue_bytes)
+    : id_(id),
+      stream_(std::move(socket), tls),
+      owner_(owner),
+      most_queued_(queue_bytes),
+      timer_(stream_.get_executor()) {}
+
+void RelayConnection::begin() {
+    limit(kGreetingTime);
+    stream_.async_handshake(Stream::server, [self = shared_from_this()](error_code error) {
+        if (error || self->stage_ != Stage::greets) return self->abort();
+        self->timer_.cancel();
+        self->stage_.enter(Stage::talks);
+        self->read();
+        if (!self->queue_.empty()) self->write();
+    });
+}
+
+void RelayConnection::read() {
+    stream_.async_read_some(asio::buffer(incoming_), [self = shared_from_this()](error_code error, std::size_t size) {
+        if (self->stage_ == Stage::ended) return;
+        if (error) return self->abort();
+        self->on_read(size);
+    });
+}
+
+void RelayConnection::on_read(std::size_t size) {
+    if (stage_ == Stage::talks) reader_.feed(std::as_bytes(std::span(incoming_).first(size)));
+    while (stage_ == Stage::talks) {
+        const auto message = reader_.next();
+        if (!message) {
+            owner_.violation(id_, message.error().message);
+            break;
+        }
+        if (!message->has_value()) break;
+        owner_.message(id_, **message);
+    }
+    if (stage_ != Stage::ended) read();
+}
+
+bool RelayConnection::send(const Message& message) {
+    if (stage_ != Stage::greets && stage_ != Stage::talks) return false;
+    auto bytes = encode(message);
+    const bool datagram = std::holds_alternative<Datagram>(message);
+    if (queued_ + bytes.size() > most_queued_ + (datagram ? 0 : kRoomForMessages)) {
+        if (!datagram) asio::post(stream_.get_executor(), [self = shared_from_this()] { self->abort(); });
+        return false;
+    }
+    queued_ += bytes.size();
+    queue_.push_back(std::move(bytes));
+    if (stage_ == Stage::talks && writing_.empty()) write();
+    return true;
+}
+
+void RelayConnection::write() {
+    while (!queue_.empty() && (writing_.empty() || writing_.size() + queue_.front().size() <= kWriteBytes)) {
+        writing_.insert(writing_.end(), queue_.front().begin(), queue_.front().end());
+        queue_.pop_front();
+    }
+    limit(kWriteTime);
+    asio::async_write(stream_, asio::buffer(writing_), [self = shared_from_this()](error_code error, std::size_t) {
+        if (self->stage_ == Stage::ended) return;
+        if (error) return self->abort();
+        self->on_written();
+    });
+}
+
+void RelayConnection::on_written() {
+    queued_ -= writing_.size();
+    writing_.clear();
+    timer_.cancel();
+    if (!queue_.empty()) return write();
+    if (stage_ == Stage::finishes) drain();
+}
+
+void RelayConnection::finish() {
+    if (stage_ == Stage::greets) return abort();  // without TLS, nothing can be said
+    if (stage_ != Stage::talks) return;
+    stage_.enter(Stage::finishes);
+    if (writing_.empty() && queue_.empty()) drain();
+}
+
+/// Closing a socket with unread bytes would discard what was sent last.
+void RelayConnection::drain() {
+    stage_.enter(Stage::drains);
+    error_code ignored;
+    stream_.lowest_layer().shutdown(Tcp::socket::shutdown_send, ignored);
+    limit(kDrainTime);
+}
+
+void RelayConnection::limit(std::chrono::seconds time) {
+    timer_.expires_after(time);
+    timer_.async_wait([self = shared_from_this()](error_code error) {
+        if (!error) self->abort();
+    });
+}
+
+void RelayConnection::abort() {
+    if (stage_ == Stage::ended) return;
+    stage_.enter(Stage::ended);
+    timer_.cancel();
+    error_code ignored;
+    stream_.lowest_layer().close(ignored);
+    // Not inside a call of the owner.
+    asio::post(stream_.get_executor(), [self = shared_from_this()] { self->owner_.ended(self->id_); });
+}
+
+}  // namespace udtx::apps
