@@ -84,7 +84,7 @@ void Ns3Host::on_readable(ns3::Ptr<ns3::Socket> socket) {
     }
 }
 
-void Ns3Host::send(const Address& from, const Address& to, std::span<const std::byte> datagram) {
+void Ns3Host::send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn /*ecn*/) {
     auto out = std::ranges::find(sockets_, from, &Bound::local);
     if (from.family == Address::Family::none) out = sockets_.begin();
     if (out == sockets_.end()) throw std::runtime_error("a datagram from an address that the host does not have");

@@ -40,7 +40,7 @@ class Ns3Host final : public ns3::Application, public sim::ProtocolHost {
     void on_readable(ns3::Ptr<ns3::Socket> socket);
 
     [[nodiscard]] Instant now() const override { return virtual_now(); }
-    void send(const Address& from, const Address& to, std::span<const std::byte> datagram) override;
+    void send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn ecn) override;
     void set_alarm(Instant at, std::uint64_t tag) override;
     void call_at(Instant at, std::function<void()> action) override;
 

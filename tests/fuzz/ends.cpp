@@ -141,7 +141,7 @@ LineHost::LineHost(Line& line, std::uint8_t number, crypto::Provider& provider)
     add_number(number);
 }
 
-void LineHost::send(const Address& from, const Address& to, std::span<const std::byte> datagram) {
+void LineHost::send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn /*ecn*/) {
     if (line_.waiting_.size() >= Line::kMostWaiting) return;
     Address source = from.family == Address::Family::none ? address() : from;
     source.port = port_;

@@ -67,7 +67,7 @@ class LineHost final : public sim::ProtocolHost {
 
   private:
     [[nodiscard]] Instant now() const override { return line_.now_; }
-    void send(const Address& from, const Address& to, std::span<const std::byte> datagram) override;
+    void send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn ecn) override;
     void set_alarm(Instant at, std::uint64_t tag) override;
     void call_at(Instant at, std::function<void()> action) override { line_.agenda_.emplace(at, std::move(action)); }
 

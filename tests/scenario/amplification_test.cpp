@@ -112,7 +112,7 @@ TEST_CASE("F28 a client that falls silent after a proof instead of a cookie gets
 TEST_CASE("F29 duplicates of packets from a new address count once for its credit") {
     Scenario s(symmetric("duplicated spoofed path", {}));
     struct Victim final : Host {
-        void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data) override {
+        void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data, proto::Ecn) override {
             bytes += data.size();
         }
         std::uint64_t bytes = 0;

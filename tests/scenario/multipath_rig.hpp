@@ -20,6 +20,7 @@ struct RigSetup {
     TransportConfig server{};
     proto::Experiment client_experiment{};
     crypto::Provider* client_provider = nullptr;
+    crypto::Provider* server_provider = nullptr;
     std::vector<std::size_t> v6{};  ///< indices of the links with IPv6 addresses
 };
 
@@ -73,6 +74,7 @@ class MultipathRig {
         s.server = setup.server;
         s.client_experiment = setup.client_experiment;
         s.client_provider = setup.client_provider;
+        s.server_provider = setup.server_provider;
         return s;
     }
     static PathStats stats_of(const Session& session, std::size_t line) {

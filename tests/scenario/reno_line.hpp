@@ -77,8 +77,8 @@ class RenoLine {
         RenoLine* line = nullptr;
         NodeId node = 0;
         Address address;
-        void on_datagram(Instant /*now*/, const Address& /*local*/, const Address& remote,
-                         std::span<std::byte> data) override {
+        void on_datagram(Instant /*now*/, const Address& /*local*/, const Address& remote, std::span<std::byte> data,
+                         proto::Ecn /*ecn*/) override {
             std::uint64_t number = 0;
             std::memcpy(&number, data.data(), sizeof number);
             if (this == &line->ends_[kSender]) {

@@ -16,7 +16,7 @@ class Victim final : public Host {
         s.network().connect(s.server().node(), node, {&s.network().add_link("server to victim", {})});
         s.network().connect(s.client().node(), node, {&s.network().add_link("client to victim", {})});
     }
-    void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data) override {
+    void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data, proto::Ecn) override {
         ++datagrams;
         bytes += data.size();
     }

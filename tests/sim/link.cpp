@@ -83,9 +83,10 @@ bool Link::dark(Instant now) const noexcept {
     return false;
 }
 
-Link::Fate Link::fate(Instant now, std::size_t bytes) {
+Link::Fate Link::fate(Instant now, const Packet& packet) {
     if (dark(now)) return Fate::blackout;
-    if (bytes > params_.mtu) return Fate::mtu;
+    if (packet.data.size() > params_.mtu) return Fate::mtu;
+    if (params_.ecn_fault == EcnFault::drop && packet.ecn != proto::Ecn::not_ect) return Fate::ecn;
     if (prng_.chance(params_.loss)) return Fate::loss;
     if (params_.burst.enter > 0.0) {
         if (prng_.chance(bad_state_ ? params_.burst.leave : params_.burst.enter)) bad_state_ = !bad_state_;
@@ -101,6 +102,9 @@ void Link::count_drop(Fate fate) noexcept {
             break;
         case Fate::mtu:
             ++counters_.dropped_mtu;
+            break;
+        case Fate::ecn:
+            ++counters_.dropped_ecn;
             break;
         case Fate::loss:
             ++counters_.dropped_loss;
@@ -122,19 +126,33 @@ void Link::integrate_queue(Instant now) {
     integrated_to_ = now;
 }
 
+/// Marks the packet as the queue demands. False: there is no room for it.
+bool Link::queues(Instant now, Packet& packet) {
+    const bool capable = packet.ecn != proto::Ecn::not_ect;
+    if (capable && params_.ecn_fault == EcnFault::bleach) packet.ecn = proto::Ecn::not_ect;
+    if (capable && params_.ecn_fault == EcnFault::always_ce) packet.ecn = proto::Ecn::ce;
+    if (!limited()) return true;
+    const std::uint64_t waiting = queued_bytes(now);
+    if (waiting > 0 && waiting + packet.data.size() + params_.overhead > params_.queue_bytes) return false;
+    if (params_.longest_wait <= Duration::zero() || queue_delay(now) <= params_.longest_wait) return true;
+    if (packet.ecn == proto::Ecn::not_ect) return false;
+    packet.ecn = proto::Ecn::ce;
+    ++counters_.marked;
+    return true;
+}
+
 void Link::send(Instant now, PacketPtr packet) {
     const std::size_t bytes = packet->data.size();
     ++counters_.sent;
     counters_.sent_bytes += bytes;
-    const Fate verdict = fate(now, bytes);
+    const Fate verdict = fate(now, *packet);
     if (verdict != Fate::pass) {
         count_drop(verdict);
         pool_.give_back(std::move(packet));
         return;
     }
     const std::uint64_t on_line = bytes + params_.overhead;
-    const std::uint64_t waiting = queued_bytes(now);
-    if (limited() && waiting > 0 && waiting + on_line > params_.queue_bytes) {
+    if (!queues(now, *packet)) {
         ++counters_.dropped_queue;
         pool_.give_back(std::move(packet));
         return;
@@ -156,7 +174,7 @@ void Link::send(Instant now, PacketPtr packet) {
     }
     if (prng_.chance(params_.duplicate)) {
         ++counters_.duplicated;
-        PacketPtr copy = pool_.make(packet->from, packet->to, packet->data);
+        PacketPtr copy = pool_.make(packet->from, packet->to, packet->data, packet->ecn);
         copy->route = packet->route;
         copy->hop = packet->hop;
         put_in_flight(arrival, std::move(copy));

@@ -1,8 +1,8 @@
 // One direction of a link: drop-tail queue, serialisation, propagation and the faults of the link, all from a seed.
 //
-// Order of the checks for a packet: blackout, MTU, random loss, burst loss, queue limit. A loss happens before the
-// queue, so it takes no link time. Then follow serialisation + propagation (+ extra delay if reordered), corruption,
-// duplication.
+// Order of the checks for a packet: blackout, MTU, drop for its mark, random loss, burst loss, queue limit. A loss
+// happens before the queue, so it takes no link time. Then follow serialisation + propagation (+ extra delay if
+// reordered), corruption, duplication.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +51,14 @@ struct BurstLoss {
     }
 };
 
+/// What a link does to packets that are marked as ECN-capable, besides marks at its queue.
+enum class EcnFault : std::uint8_t {
+    none,
+    bleach,     ///< removes the mark
+    always_ce,  ///< turns every mark into CE
+    drop,       ///< drops the packet
+};
+
 struct LinkParams {
     std::uint64_t bits_per_second = 100'000'000;  ///< 0: infinitely fast
     std::vector<RateStep> rates{};                ///< instead of bits_per_second when not empty; the first from zero on
@@ -67,6 +75,10 @@ struct LinkParams {
     Duration reorder_by{};   ///< ... uniform in (0, reorder_by]
     double duplicate = 0.0;
     double corrupt = 0.0;  ///< probability that 1 to 8 bits are flipped
+    /// Active queue management: a packet that would wait longer gets the mark CE if it is ECN-capable, else it is
+    /// dropped. Zero: only `queue_bytes` counts.
+    Duration longest_wait{};
+    EcnFault ecn_fault = EcnFault::none;
     std::vector<Blackout> blackouts{};
     Coalescing card{};  ///< at the receiving host of this link
 };
@@ -81,13 +93,15 @@ struct LinkCounters {
     std::uint64_t dropped_burst = 0;
     std::uint64_t dropped_mtu = 0;
     std::uint64_t dropped_blackout = 0;
+    std::uint64_t dropped_ecn = 0;  ///< by EcnFault::drop
+    std::uint64_t marked = 0;       ///< with CE, by longest_wait
     std::uint64_t duplicated = 0;
     std::uint64_t corrupted = 0;
     std::uint64_t reordered = 0;
     std::uint64_t max_queue = 0;      ///< bytes
     double queue_byte_seconds = 0.0;  ///< integral of the queue over time, bytes x s; mean = integral / time
     [[nodiscard]] std::uint64_t dropped() const noexcept {
-        return dropped_queue + dropped_loss + dropped_burst + dropped_mtu + dropped_blackout;
+        return dropped_queue + dropped_loss + dropped_burst + dropped_mtu + dropped_blackout + dropped_ecn;
     }
     friend bool operator==(const LinkCounters&, const LinkCounters&) = default;
 };
@@ -121,11 +135,12 @@ class Link final : EventSink {
     }
 
   private:
-    enum class Fate { pass, blackout, mtu, loss, burst };
+    enum class Fate { pass, blackout, mtu, ecn, loss, burst };
     [[nodiscard]] bool limited() const noexcept { return params_.bits_per_second != 0 || !params_.rates.empty(); }
     [[nodiscard]] Instant sent_by(Instant from, std::uint64_t bytes) const;
     [[nodiscard]] bool dark(Instant now) const noexcept;
-    [[nodiscard]] Fate fate(Instant now, std::size_t bytes);
+    [[nodiscard]] Fate fate(Instant now, const Packet& packet);
+    [[nodiscard]] bool queues(Instant now, Packet& packet);
     void count_drop(Fate fate) noexcept;
     [[nodiscard]] Duration draw_jitter(Instant now);
     void flip_bits(Packet& packet);

@@ -46,11 +46,12 @@ const Route* Network::route(NodeId from_node, const Address& from, const Address
     return between == routes_.end() ? nullptr : &between->second;
 }
 
-void Network::send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data) {
+void Network::send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data,
+                   proto::Ecn ecn) {
     const Instant now = events_.now();
     const bool first = from.family == Address::Family::none || from == nodes_[node].inner;
     const Address& source = first ? nodes_[node].outer : from;
-    PacketPtr packet = pool_.make(source, to, data);
+    PacketPtr packet = pool_.make(source, to, data, ecn);
     if (filter_ && !filter_(now, node, *packet)) {
         ++counters_.filtered;
         pool_.give_back(std::move(packet));
@@ -99,7 +100,7 @@ void Network::deliver(Instant now, NodeId node, PacketPtr packet) {
         ++counters_.dead_mapping;
     } else if (nodes_[node].host != nullptr) {
         const Address& local = packet->to == nodes_[node].outer ? nodes_[node].inner : packet->to;
-        nodes_[node].host->on_datagram(now, local, packet->from, packet->data);
+        nodes_[node].host->on_datagram(now, local, packet->from, packet->data, packet->ecn);
     }
     pool_.give_back(std::move(packet));
 }

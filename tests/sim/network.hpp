@@ -21,7 +21,8 @@ class Host {
   public:
     virtual ~Host() = default;
     /// The host may overwrite `data`.
-    virtual void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) = 0;
+    virtual void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data,
+                             proto::Ecn ecn) = 0;
 };
 
 using NodeId = std::size_t;
@@ -53,7 +54,8 @@ class Network final : PacketReceiver {
     void connect(const Address& from, const Address& to, std::initializer_list<Link*> links);
 
     /// A `from` without a family means the node's first address.
-    void send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data);
+    void send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data,
+              proto::Ecn ecn = proto::Ecn::not_ect);
     void send(NodeId node, const Address& to, std::span<const std::byte> data) { send(node, {}, to, data); }
     /// Gives `node` a new outer address at its NAT. The old mapping ends at once.
     void rebind(NodeId node, const Address& outer);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/core/datagram.hpp"
 #include "udtx/rate.hpp"
 
 namespace udtx::sim {
@@ -18,6 +19,7 @@ struct Packet {
     Address from;
     Address to;
     std::vector<std::byte> data;
+    proto::Ecn ecn = proto::Ecn::not_ect;
     const Route* route = nullptr;
     std::size_t hop = 0;
 };
@@ -26,7 +28,8 @@ using PacketPtr = std::unique_ptr<Packet>;
 
 class PacketPool {
   public:
-    [[nodiscard]] PacketPtr make(const Address& from, const Address& to, std::span<const std::byte> data) {
+    [[nodiscard]] PacketPtr make(const Address& from, const Address& to, std::span<const std::byte> data,
+                                 proto::Ecn ecn = proto::Ecn::not_ect) {
         PacketPtr p;
         if (idle_.empty()) {
             p = std::make_unique<Packet>();
@@ -40,6 +43,7 @@ class PacketPool {
         memory_ -= p->data.capacity();
         p->data.assign(data.begin(), data.end());
         memory_ += p->data.capacity();
+        p->ecn = ecn;
         p->route = nullptr;
         p->hop = 0;
         return p;

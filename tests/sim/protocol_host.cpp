@@ -79,12 +79,13 @@ Session& ProtocolHost::adopt(std::shared_ptr<proto::Connection> connection, std:
 }
 
 void ProtocolHost::receive(const Address& local, const Address& remote, std::span<std::byte> data,
-                           std::optional<Instant> stamp) {
+                           std::optional<Instant> stamp, proto::Ecn ecn) {
     if (!endpoint_) return;
     const Instant at = now();
     ++counters_.datagrams_received;
     counters_.bytes_received += data.size();
-    proto::RxDatagram datagram{.local = local, .remote = remote, .data = data, .received = stamp.value_or(at)};
+    proto::RxDatagram datagram{
+        .local = local, .remote = remote, .data = data, .received = stamp.value_or(at), .ecn = ecn};
     if (setup_.packet_threads > 0) open_ahead(datagram);
     endpoint_->handle_datagram(at, datagram);
     pump();
@@ -164,7 +165,7 @@ bool ProtocolHost::transmit(Instant now) {
             const auto datagram = batch.subspan(at, std::min(t->segment, t->size - at));
             ++counters_.datagrams_sent;
             counters_.bytes_sent += datagram.size();
-            send(t->local, t->remote, datagram);
+            send(t->local, t->remote, datagram, t->ecn);
         }
     }
     return any;

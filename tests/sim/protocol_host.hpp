@@ -14,6 +14,7 @@
 #include "proto/experiment.hpp"
 #include "sim/prng.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/datagram.hpp"
 #include "udtx/core/endpoint.hpp"
 #include "udtx/stats.hpp"
 
@@ -94,14 +95,14 @@ class ProtocolHost {
   protected:
     /// Takes an arrived datagram, with the kernel's `stamp` or else the time now. It may overwrite `data`.
     void receive(const Address& local, const Address& remote, std::span<std::byte> data,
-                 std::optional<Instant> stamp = std::nullopt);
+                 std::optional<Instant> stamp = std::nullopt, proto::Ecn ecn = proto::Ecn::not_ect);
     /// Runs when an alarm that set_alarm() requested is due.
     void on_alarm(std::uint64_t tag);
 
   private:
     [[nodiscard]] virtual Instant now() const = 0;
     /// A `from` without a family means the address that the host has, or its first address.
-    virtual void send(const Address& from, const Address& to, std::span<const std::byte> datagram) = 0;
+    virtual void send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn ecn) = 0;
     /// Calls on_alarm(tag) at that time. An alarm cannot be cancelled.
     virtual void set_alarm(Instant at, std::uint64_t tag) = 0;
     virtual void call_at(Instant at, std::function<void()> action) = 0;

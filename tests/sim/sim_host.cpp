@@ -21,15 +21,17 @@ bool SimHost::away(double chance) {
     return now < away_until_;
 }
 
-void SimHost::on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) {
+void SimHost::on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data,
+                          proto::Ecn ecn) {
     if (asleep()) return;
     if (!away(noise_.late)) {
-        receive(local, remote, data);
+        receive(local, remote, data, now, ecn);
         return;
     }
-    events_.call_at(away_until_, [this, now, local, remote, kept = std::vector(data.begin(), data.end())]() mutable {
-        receive(local, remote, kept, now);
-    });
+    events_.call_at(away_until_,
+                    [this, now, local, remote, ecn, kept = std::vector(data.begin(), data.end())]() mutable {
+                        receive(local, remote, kept, now, ecn);
+                    });
 }
 
 void SimHost::on_due(Instant /*now*/, std::uint64_t tag) {
@@ -42,14 +44,14 @@ void SimHost::on_due(Instant /*now*/, std::uint64_t tag) {
     }
 }
 
-void SimHost::send(const Address& from, const Address& to, std::span<const std::byte> datagram) {
+void SimHost::send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn ecn) {
     if (asleep()) return;
     if (!away(noise_.interrupted)) {
-        network_.send(node_, from, to, datagram);
+        network_.send(node_, from, to, datagram, ecn);
         return;
     }
-    events_.call_at(away_until_, [this, from, to, kept = std::vector(datagram.begin(), datagram.end())] {
-        network_.send(node_, from, to, kept);
+    events_.call_at(away_until_, [this, from, to, ecn, kept = std::vector(datagram.begin(), datagram.end())] {
+        network_.send(node_, from, to, kept, ecn);
     });
 }
 

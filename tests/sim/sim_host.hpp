@@ -30,11 +30,12 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     void sleep_for(Duration length) { asleep_until_ = events_.now() + length; }
 
   private:
-    void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) override;
+    void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data,
+                     proto::Ecn ecn) override;
     void on_due(Instant now, std::uint64_t tag) override;
 
     [[nodiscard]] Instant now() const override { return events_.now(); }
-    void send(const Address& from, const Address& to, std::span<const std::byte> datagram) override;
+    void send(const Address& from, const Address& to, std::span<const std::byte> datagram, proto::Ecn ecn) override;
     void set_alarm(Instant at, std::uint64_t tag) override { events_.schedule(at, *this, tag); }
     void call_at(Instant at, std::function<void()> action) override;
 

@@ -29,7 +29,7 @@ TcpFlow::TcpFlow(EventQueue& events, Network& network, const Setup& setup)
 }
 
 void TcpFlow::End::on_datagram(Instant now, const Address& /*local*/, const Address& /*remote*/,
-                               std::span<std::byte> data) {
+                               std::span<std::byte> data, proto::Ecn /*ecn*/) {
     if (is_sink) {
         flow->on_segment(data);
         return;

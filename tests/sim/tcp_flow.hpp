@@ -46,7 +46,8 @@ class TcpFlow final : EventSink {
         TcpFlow* flow = nullptr;
         NodeId node = 0;
         bool is_sink = false;
-        void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) override;
+        void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data,
+                         proto::Ecn ecn) override;
     };
     enum class Fate : std::uint8_t { flying, acknowledged, lost };
     /// A segment and the state of the delivery-rate estimator at its departure (RFC draft-cheng-iccrg-delivery-rate).

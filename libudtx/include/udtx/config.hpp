@@ -51,6 +51,10 @@ struct TransportConfig {
     std::uint32_t min_datagram = 1200;   ///< UDP payload with which the path MTU search starts, bytes
     std::uint32_t max_datagram = 65000;  ///< UDP payload with which the path MTU search ends, bytes
 
+    /// Mark data packets with ECT(0), so that routers with ECN (RFC 3168) report congestion without loss. A path that
+    /// changes marks gets none after a few packets. Off, because some networks drop marked packets.
+    bool ecn = false;
+
     std::uint64_t rekey_after_packets = 1ULL << 22U;  ///< packets per key; RFC 9001, section 6.6 allows 2^23
 };
 

@@ -78,11 +78,15 @@ struct CongestionSent {
     std::uint64_t in_flight_before = 0;  ///< bytes in flight without this packet
 };
 
-/// One lost packet.
+/// One lost packet, or one that arrived with a CE mark. A mark asks for the same reaction as a loss (RFC 3168, section
+/// 5; RFC 9002, section 7.1).
 struct CongestionLost {
     PacketNumber number = 0;  ///< packet number
     std::uint32_t bytes = 0;  ///< UDP payload of the packet, bytes
     Instant sent;             ///< send time
+    /// True: the packet arrived, marked by a router whose queue is too long, so the cause is congestion. The peer only
+    /// counts marks: the first packets of an ACK stand for those that were marked.
+    bool marked = false;
 };
 
 /// The one-way delay of one packet.
@@ -113,7 +117,7 @@ struct CongestionFeedback {
     /// CongestionReport::counts_acks is set.
     Duration ack_spacing{};
     PacketNumber largest_sent = 0;          ///< largest packet number sent on this path
-    std::vector<CongestionLost> lost;       ///< newly lost packets, in ascending order
+    std::vector<CongestionLost> lost;       ///< newly lost or marked packets, in ascending order
     std::uint64_t in_flight_before = 0;     ///< bytes in flight before this feedback
     std::uint64_t in_flight_after = 0;      ///< bytes in flight after this feedback
     std::optional<Duration> rtt_sample;     ///< RTT sample without the acknowledgement delay

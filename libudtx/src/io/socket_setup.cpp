@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -203,6 +204,24 @@ Result<UniqueFd> bind_tcp(const Address& address) {
 
 bool set_option(int fd, int level, int name, int value) noexcept {
     return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
+
+void request_ecn(int fd, int family) noexcept {
+    set_option(fd, IPPROTO_IP, IP_RECVTOS, 1);
+    if (family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+}
+
+std::optional<proto::Ecn> read_ecn(const cmsghdr& header) noexcept {
+    // BSD names the message like the option that requests it.
+    const bool v4 = header.cmsg_level == IPPROTO_IP && (header.cmsg_type == IP_TOS || header.cmsg_type == IP_RECVTOS);
+    const bool v6 = header.cmsg_level == IPPROTO_IPV6 && header.cmsg_type == IPV6_TCLASS;
+    const auto* const field = CMSG_DATA(const_cast<cmsghdr*>(&header));
+    constexpr unsigned kField = 3;
+    if (v4 && header.cmsg_len >= CMSG_LEN(1)) return static_cast<proto::Ecn>(*field & kField);
+    int traffic_class = 0;
+    if (!v6 || header.cmsg_len < CMSG_LEN(sizeof traffic_class)) return std::nullopt;
+    std::memcpy(&traffic_class, field, sizeof traffic_class);
+    return static_cast<proto::Ecn>(static_cast<unsigned>(traffic_class) & kField);
 }
 
 bool is_would_block(int error) noexcept {

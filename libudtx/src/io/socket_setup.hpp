@@ -1,6 +1,8 @@
 // What both kinds of UDP socket need: creation, buffers, sharing of a port, meaning of errors.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +14,7 @@
 
 #include "io/udp_socket.hpp"
 #include "udtx/address.hpp"
+#include "udtx/core/datagram.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/lifecycle.hpp"
 #include "udtx/rate.hpp"
@@ -71,6 +74,13 @@ void set_tcp_options(int fd) noexcept;
 
 /// Sets an option that some systems lack. True if it was set.
 bool set_option(int fd, int level, int name, int value) noexcept;
+
+// The ECN field is the low two bits of the TOS byte (IPv4) or the traffic class (IPv6).
+
+/// Makes the kernel report the field of received datagrams, if it can.
+void request_ecn(int fd, int family) noexcept;
+/// The field, if this control message has one.
+[[nodiscard]] std::optional<proto::Ecn> read_ecn(const cmsghdr& header) noexcept;
 
 /// True for the errno values with which a send call asks to try later.
 [[nodiscard]] bool is_would_block(int error) noexcept;

@@ -41,6 +41,7 @@ struct ReceiveControl {
     std::size_t segment = 0;        ///< UDP_GRO: size of the coalesced datagrams, 0 = not coalesced
     std::optional<Duration> stamp;  ///< time of arrival, CLOCK_REALTIME
     std::optional<Address> local;   ///< port not set
+    proto::Ecn ecn = proto::Ecn::not_ect;
 };
 template <class T>
 bool read_payload(const cmsghdr& header, T& out) noexcept {
@@ -60,6 +61,7 @@ void read_one(const cmsghdr& header, ReceiveControl& out) noexcept {
     if (timespec stamp{}; is_kind(header, SOL_SOCKET, SCM_TIMESTAMPNS) && read_payload(header, stamp)) {
         out.stamp = std::chrono::seconds(stamp.tv_sec) + std::chrono::nanoseconds(stamp.tv_nsec);
     }
+    if (const auto ecn = read_ecn(header)) out.ecn = *ecn;
     if (in_pktinfo info{}; is_kind(header, IPPROTO_IP, IP_PKTINFO) && read_payload(header, info)) {
         // The source address for replies. It differs from ipi_addr only for broadcasts.
         out.local = make_address(info.ipi_spec_dst, 0);
@@ -93,12 +95,18 @@ ReceiveControl parse_receive_control(msghdr& message) noexcept {
     return result;
 }
 
-/// Attaches UDP_SEGMENT if `segment` is not 0. Attaches the source address if `local` has one, with the outgoing
-/// interface if its index is not 0.
-void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::uint32_t interface_index,
-                        std::size_t segment) noexcept {
+/// Attaches UDP_SEGMENT if `segment` is not 0. Attaches the source address if the batch has one, with the outgoing
+/// interface if its index is not 0. Attaches the ECN field if it is not 0.
+void build_send_control(msghdr& message, ControlBuffer& control, const proto::Transmit& transmit,
+                        std::uint32_t interface_index, std::size_t segment) noexcept {
+    const Address& local = transmit.local;
     message.msg_control = nullptr;
     message.msg_controllen = 0;
+    if (transmit.ecn != proto::Ecn::not_ect) {
+        const int field = static_cast<int>(transmit.ecn);
+        const bool v6 = transmit.remote.family == Address::Family::v6;
+        append(message, control, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, field);
+    }
     if (segment > 0) append(message, control, IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(segment));
     if (local.family == Address::Family::v4) {
         in_pktinfo info{};
@@ -132,6 +140,7 @@ void enable_receive_control(int fd, int family) noexcept {
     set_option(fd, IPPROTO_IP, IP_PKTINFO, 1);
     // Without it the kernel does not report ICMP "port unreachable" to an unconnected socket.
     set_option(fd, IPPROTO_IP, IP_RECVERR, 1);
+    request_ecn(fd, family);
     if (family != AF_INET6) return;
     set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
     set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
@@ -265,6 +274,7 @@ void LinuxSocket::split(std::size_t index, Instant now, Duration realtime) {
         // Outside of this range, the wall clock was stepped in between.
         if (age >= Duration::zero() && age < std::chrono::seconds(1)) datagram.received = now - age;
     }
+    datagram.ecn = control.ecn;  // GRO coalesces only datagrams with the same field
     const std::size_t segment = control.segment > 0 ? control.segment : size;
     datagram.coalesced = size > segment;
     const std::span<std::byte> bytes(static_cast<std::byte*>(slots_[index].vector.iov_base), size);
@@ -314,7 +324,7 @@ int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddre
     iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
     ControlBuffer control;
     msghdr header = make_message(to.get(), to.length, vector);
-    build_send_control(header, control, transmit.local, interface_, segment);
+    build_send_control(header, control, transmit, interface_, segment);
     int error = 0;
     bool refused_size = false;
     bool reported_nothing = false;
@@ -345,7 +355,7 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
             vectors[count] = {const_cast<std::byte*>(bytes.data()) + at, std::min(segment, bytes.size() - at)};
             msghdr& header = messages[count].msg_hdr;
             header = make_message(to.get(), to.length, vectors[count]);
-            build_send_control(header, control, transmit.local, interface_, 0);
+            build_send_control(header, control, transmit, interface_, 0);
         }
         const int sent = ::sendmmsg(socket_.fd.get(), messages.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
         if (sent > 0) {

@@ -195,16 +195,21 @@ class UDTX_LOCAL Connection::Impl {
     void on_version_negotiation(Instant now, const std::vector<std::uint32_t>& theirs);
     Result<void> establish(Instant now);
     Result<void> on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting);
-    Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame,
-                          std::optional<wire::RateFeedbackFrame>& told);
+    /// Frames that belong to the next ACK of their path in the same packet.
+    struct Told {
+        std::optional<wire::RateFeedbackFrame> rates{};
+        std::optional<wire::EcnFrame> marks{};
+    };
+    Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame, Told& told);
     void on_close_answered(std::span<const std::byte> payload);
     void on_path_response(Instant now, PathContext& p, std::uint64_t value);
     void follow_line(Instant now);
-    Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
-                        const std::optional<wire::RateFeedbackFrame>& told);
+    Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame, const Told& told);
+    void take_counts(PathContext& p, const std::optional<wire::EcnFrame>& told);
     void apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report = nullptr);
     void take_acked(Instant now, PathContext& p);
     void take_lost(Instant now, PathContext& p);
+    void take_marked();
     void send_again(const recovery::SentPacket& packet);
     void take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report);
     void keep_back(Instant now, PathContext& p);
@@ -224,6 +229,7 @@ class UDTX_LOCAL Connection::Impl {
         bool pad = false;                   ///< pad to `size`
         bool pair_second = false;
         bool mtu_probe = false;
+        bool mark = false;  ///< leaves with ECT(0)
         std::optional<std::uint64_t> challenge{};
         const wire::CloseFrame* close = nullptr;
     };
@@ -248,6 +254,7 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] std::uint32_t line_probe_here(Instant now, const PathContext& p) const;
     void fill_acks(Instant now, PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     void fill_ack_elsewhere(Instant now, wire::Writer& out);
+    bool write_counts(const PathContext& p, wire::Writer& out) const;
     bool write_short_ack(wire::Writer& out);
     void fill_close(Instant now, const wire::CloseFrame& close, bool acks, wire::Writer& out);
     void fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
@@ -256,7 +263,8 @@ class UDTX_LOCAL Connection::Impl {
     void fill_duplicate(const PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     void note_sent(Instant now, PathContext& p, recovery::SentPacket& packet);
     std::size_t build_packet(Instant now, PathContext& p, std::span<std::byte> out, const PacketPlan& plan);
-    [[nodiscard]] Transmit transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const;
+    [[nodiscard]] Transmit transmit_of(const PathContext& p, std::size_t size, std::size_t segment,
+                                       bool mark = false) const;
     std::optional<Transmit> transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out);
     [[nodiscard]] std::uint64_t budget(Instant now, PathContext& p);
     [[nodiscard]] bool has_room(Instant now, PathContext& p);

@@ -28,15 +28,24 @@ void Connection::Impl::fill_acks(Instant now, PathContext& p, wire::Writer& out,
     report.path = p.id;
     report.receive_time_us = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(p.acks.largest_time().time_since_epoch()).count());
-    if (!wire::write_frame(out, report) || !wire::write_ack(out, ack_scratch_)) {
+    if (!wire::write_frame(out, report) || !write_counts(p, out) || !wire::write_ack(out, ack_scratch_)) {
         out.rewind(start);
-        if (!write_short_ack(out)) {
+        if (!write_counts(p, out) || !write_short_ack(out)) {
+            out.rewind(start);
             p.acks.put_back();
             return;
         }
     }
     add(packet.control, Control::ack);
     packet.ack_largest = ack_scratch_.largest();
+}
+
+/// Writes the counts of marks if the peer may not know them. False: they do not fit.
+bool Connection::Impl::write_counts(const PathContext& p, wire::Writer& out) const {
+    if (!p.ecn_receipts.due()) return true;
+    const recovery::EcnCounts& counts = p.ecn_receipts.counts();
+    return wire::write_frame(out,
+                             wire::EcnFrame{.path = p.id, .ect0 = counts.ect0, .ect1 = counts.ect1, .ce = counts.ce});
 }
 
 /// If an ACK finds little room, only its newest ranges are written.
@@ -64,8 +73,10 @@ void Connection::Impl::fill_close(Instant now, const wire::CloseFrame& close, bo
 void Connection::Impl::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     for (const auto& other : paths_.all()) {
         if (!other->ack_elsewhere) continue;
+        const std::size_t start = out.size();
         const bool built = other->acks.build(now, kMaxAckRangesSent, ack_scratch_);
-        if (built && !wire::write_ack(out, ack_scratch_) && !write_short_ack(out)) {
+        if (built && !(write_counts(*other, out) && (wire::write_ack(out, ack_scratch_) || write_short_ack(out)))) {
+            out.rewind(start);
             other->acks.put_back();
             return;
         }
@@ -197,6 +208,7 @@ std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::spa
     packet.in_flight = packet.ack_eliciting;
     // A packet that only tests whether the path works says nothing about congestion.
     packet.mtu_probe = plan.mtu_probe || p.state != PathState::active;
+    packet.ecn_marked = plan.mark;
     note_sent(now, p, packet);
     return size;
 }
@@ -205,6 +217,7 @@ void Connection::Impl::note_sent(Instant now, PathContext& p, SentPacket& packet
     ++p.figures.sent_packets;
     p.figures.sent_bytes += packet.bytes;
     if (packet.retransmission) ++p.figures.retransmitted_packets;
+    if (packet.ecn_marked) p.ecn.on_sent();
     if (packet.in_flight) {
         last_sent_eliciting_ = now;
         p.last_eliciting = now;

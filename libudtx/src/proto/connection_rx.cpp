@@ -200,6 +200,8 @@ void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& 
         if (life_ == Life::closing) on_close_answered(payload);
         return;
     }
+    if (datagram.ecn != Ecn::not_ect)
+        p.ecn_receipts.count(datagram.ecn, std::max(number, p.acks.largest().value_or(0)));
     const bool newest = !p.acks.largest() || number > *p.acks.largest();
     if (p.local.family == Address::Family::none) p.local = datagram.local;
     // The peer uses another address, or it opens a path. Until that path is validated, its address is that of its
@@ -256,7 +258,7 @@ void Connection::Impl::on_close_answered(std::span<const std::byte> payload) {
 Result<void> Connection::Impl::on_payload(Instant now, PathContext& p, std::span<const std::byte> payload,
                                           bool& eliciting) {
     wire::Reader in(payload);
-    std::optional<wire::RateFeedbackFrame> told;  // kept until the ACK that it belongs to
+    Told told;  // kept until the ACK that it belongs to
     if (in.empty()) return Error{ErrorCode::protocol, "packet without frames"};
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack_scratch_);
@@ -272,11 +274,10 @@ Result<void> Connection::Impl::on_payload(Instant now, PathContext& p, std::span
     return {};
 }
 
-Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire::Frame& frame,
-                                        std::optional<wire::RateFeedbackFrame>& told) {
+Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire::Frame& frame, Told& told) {
     const auto handle = [&]<class Frame>(const Frame& f) -> Result<void> {
         if constexpr (std::is_same_v<Frame, wire::AckFrameView>) {
-            return on_ack(now, p, *f.frame, std::exchange(told, std::nullopt));
+            return on_ack(now, p, *f.frame, std::exchange(told, {}));
         } else if constexpr (std::is_same_v<Frame, wire::CryptoFrame>) {
             return Error{ErrorCode::protocol, "handshake bytes after the handshake"};
         } else if constexpr (std::is_same_v<Frame, wire::StreamFrame>) {
@@ -292,7 +293,9 @@ Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire:
         } else if constexpr (std::is_same_v<Frame, wire::StopSendingFrame>) {
             return streams_.on_stop(f);
         } else if constexpr (std::is_same_v<Frame, wire::RateFeedbackFrame>) {
-            told = f;
+            told.rates = f;
+        } else if constexpr (std::is_same_v<Frame, wire::EcnFrame>) {
+            told.marks = f;
         } else if constexpr (std::is_same_v<Frame, wire::PathChallengeFrame>) {
             p.response_due = f.data;
         } else if constexpr (std::is_same_v<Frame, wire::PathResponseFrame>) {
@@ -308,7 +311,7 @@ Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire:
             answer_close(now, close_reason_from_peer(f));
         } else {
             static_assert(std::is_same_v<Frame, wire::PaddingFrame> || std::is_same_v<Frame, wire::PingFrame> ||
-                          std::is_same_v<Frame, wire::EcnFrame> || std::is_same_v<Frame, wire::ExtensionFrame>);
+                          std::is_same_v<Frame, wire::ExtensionFrame>);
         }
         return {};
     };
@@ -331,6 +334,7 @@ void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64
         p.recovery.reset_rtt();
         p.acks.pace() = {};
         p.mtu.restart();
+        p.ecn.restart(p.recovery.next_number());
         give_controller(p);
         if (lacks_plug_in_) return fail(now, *lacks_plug_in_);
         share_rates();
@@ -341,15 +345,19 @@ void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64
 // Processing of ACKs: what they mean to streams, congestion control and the search for the datagram size.
 
 Result<void> Connection::Impl::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
-                                      const std::optional<wire::RateFeedbackFrame>& told) {
+                                      const Told& told) {
     PathContext* p = paths_.find(frame.path);
     if (p == nullptr && paths_.was_used(frame.path)) return {};
     if (p == nullptr) return Error{ErrorCode::protocol, "acknowledgement for a path that does not exist"};
     outcome_.clear();
     const Duration delay = std::min<Duration>(
         std::chrono::microseconds(std::min<std::uint64_t>(frame.delay_us, 1000000)), std::chrono::seconds(1));
+    const auto largest_before = p->recovery.largest_acked();
     const auto ok = p->recovery.on_ack(now, frame, delay, outcome_);
     if (!ok) return ok;
+    // An ACK that was overtaken has old counts (RFC 9000, section 13.4.2.1).
+    if (p->ecn.works() && p->recovery.largest_acked() > largest_before)
+        take_counts(*p, told.marks && told.marks->path == p->id ? told.marks : std::nullopt);
     keys_->on_acked(p->id, frame.largest());
     const auto largest = [](std::uint32_t most, const recovery::SentPacket& packet) {
         return std::max(most, packet.ack_eliciting ? packet.bytes : 0U);
@@ -360,11 +368,18 @@ Result<void> Connection::Impl::on_ack(Instant now, const PathContext& via, const
             : 0U;
     const bool alive = outcome_.proves_alive;
     if (alive && p->state == PathState::active) p->recovery.end_timeout();
-    apply_outcome(now, *p, false, told && told->path == p->id ? &*told : nullptr);
+    apply_outcome(now, *p, false, told.rates && told.rates->path == p->id ? &*told.rates : nullptr);
     // Only an ACK that arrives on the path itself shows that the path works in both directions.
     const bool own = via.id == p->id || !setup_.experiment.silent_path_rule;
     if (alive && own && p->state == PathState::suspended) revive(now, *p, proven);
     return {};
+}
+
+void Connection::Impl::take_counts(PathContext& p, const std::optional<wire::EcnFrame>& told) {
+    const auto marked = std::ranges::count_if(outcome_.acked, &recovery::SentPacket::ecn_marked);
+    std::optional<recovery::EcnCounts> counts;
+    if (told) counts = {.ect0 = told->ect0, .ect1 = told->ect1, .ce = told->ce};
+    outcome_.ce_packets = p.ecn.on_ack(counts, static_cast<std::uint64_t>(marked));
 }
 
 void Connection::Impl::take_acked(Instant now, PathContext& p) {
@@ -375,7 +390,10 @@ void Connection::Impl::take_acked(Instant now, PathContext& p) {
         } else if (packet.in_flight) {
             p.mtu.on_acked(now, packet.number, packet.bytes);
         }
-        if (has(packet.control, recovery::Control::ack)) p.acks.on_ack_acknowledged(packet.ack_largest);
+        if (has(packet.control, recovery::Control::ack)) {
+            p.acks.on_ack_acknowledged(packet.ack_largest);
+            p.ecn_receipts.on_ack_acknowledged(packet.ack_largest);
+        }
         for (std::size_t i = 0; i < packet.range_count; ++i) p.figures.delivered_bytes += packet.ranges[i].length;
         streams_.on_acked(packet);
         watch_.on_acked(packet, streams_);
@@ -401,10 +419,28 @@ void Connection::Impl::take_lost(Instant now, PathContext& p) {
             continue;
         }
         ++p.figures.lost_packets;
+        if (packet.ecn_marked && p.ecn.on_lost(packet.number)) {
+            send_again(packet);
+            continue;
+        }
         p.mtu.on_lost(packet.sent, packet.number, packet.bytes, p.recovery.probe_timeout());
         congestion_feedback_.lost.push_back({packet.number, packet.bytes, packet.sent});
         send_again(packet);
     }
+}
+
+/// The counts do not say which packets were marked. RFC 9002, section 7.1, takes the newest. But here an ACK covers up
+/// to 10 ms, and packets sent before and after a reaction: the marks of one queue would count as two events. So the
+/// oldest stand for them.
+void Connection::Impl::take_marked() {
+    auto& lost = congestion_feedback_.lost;
+    std::uint64_t left = outcome_.ce_packets;
+    for (auto packet = outcome_.acked.begin(); left > 0 && packet != outcome_.acked.end(); ++packet) {
+        if (!packet->ecn_marked) continue;
+        lost.push_back({.number = packet->number, .bytes = packet->bytes, .sent = packet->sent, .marked = true});
+        --left;
+    }
+    std::ranges::sort(lost, {}, &CongestionLost::number);
 }
 
 void Connection::Impl::take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report) {
@@ -484,6 +520,7 @@ void Connection::Impl::apply_outcome(Instant now, PathContext& p, bool timeout, 
     const std::uint32_t datagram_bytes = p.mtu.current();
     take_acked(now, p);
     take_lost(now, p);
+    if (outcome_.ce_packets > 0) take_marked();
     if (p.mtu.current() != datagram_bytes) p.tell_datagram_size();
     p.figures.spurious_losses += outcome_.spurious;
     fb.in_flight_before = outcome_.in_flight_before + (p.in_flight() - p.recovery.in_flight());

@@ -154,6 +154,7 @@ void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
         return;
     }
     ++p.figures.probe_timeouts;
+    p.ecn.on_silence(p.recovery.next_number());
     if (fails(now, p)) note_failure(now, p);
     p.probes = PathContext::kProbes;
     // The tail is sent again instead of a bare PING: if it was lost, nothing else would show that (RFC 9002, section

@@ -62,14 +62,15 @@ std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t
     return t;
 }
 
-Transmit Connection::Impl::transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const {
+Transmit Connection::Impl::transmit_of(const PathContext& p, std::size_t size, std::size_t segment, bool mark) const {
     return Transmit{.local = p.local,
                     .remote = p.remote,
                     .connection = setup_.local,
                     .path = p.id,
                     .interface_index = p.options.interface_index,
                     .size = size,
-                    .segment = segment};
+                    .segment = segment,
+                    .ecn = mark ? Ecn::ect0 : Ecn::not_ect};
 }
 
 std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<std::byte> out) {
@@ -195,6 +196,7 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
 
     std::size_t used = 0;
     std::size_t segment = 0;
+    bool mark = false;
     for (std::size_t i = 0; i < max_segments && used + mtu <= out.size(); ++i) {
         const bool probe = p.probes > 0;
         const bool follows = p.line_probes.under_way();  // after the first packet of a pair or train
@@ -204,11 +206,16 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
             if (paths_.single()) hold(p, wants, probe);
             break;
         }
+        // A batch has one mark. Probes have none: marks may be what the path drops.
+        const bool may_mark = p.ecn.marks(p.recovery.next_number());
+        if (i == 0) mark = may_mark && allowed && wants && !probe;
+        if (i > 0 && may_mark != mark) break;
         PacketPlan plan{.size = mtu,
                         .eliciting = allowed,
                         .shared = allowed && cargo.shared,
                         .data = allowed && cargo.data,
-                        .pad = probe && !cargo.data};
+                        .pad = probe && !cargo.data,
+                        .mark = mark};
         if (p.probes == 1) plan.size = p.mtu.minimum();
         if (cargo.pick) {
             plan.from = cargo.pick->from;
@@ -230,7 +237,7 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
         used += size;
         if (segment == 0) segment = size;
         if (probes_line) {
-            Transmit t = transmit_of(p, used, segment);
+            Transmit t = transmit_of(p, used, segment, mark);
             t.may_batch = false;
             return t;
         }
@@ -240,7 +247,7 @@ std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext
         if (!cargo.pick || cargo.pick->path != p.id || cargo.pick->duplicate) break;
     }
     if (used == 0) return std::nullopt;
-    return transmit_of(p, used, segment);
+    return transmit_of(p, used, segment, mark);
 }
 
 // Chooses the path of the next datagram. Frames that belong to a path leave on it, credit and similar frames on the
@@ -380,10 +387,11 @@ std::optional<Transmit> Connection::Impl::transmit_late(Instant now, std::span<s
     view_paths(now);
     while (auto late = watch_.next(now, streams_, views_)) {
         PathContext& p = *paths_.find(late->what.path);
+        const bool mark = p.ecn.marks(p.recovery.next_number());
         const std::size_t size =
-            build_packet(now, p, out, {.size = p.mtu.current(), .eliciting = true, .late = &*late});
+            build_packet(now, p, out, {.size = p.mtu.current(), .eliciting = true, .late = &*late, .mark = mark});
         watch_.on_copied(now, *late);
-        if (size > 0) return transmit_of(p, size, size);
+        if (size > 0) return transmit_of(p, size, size, mark);
     }
     return std::nullopt;
 }

@@ -18,6 +18,7 @@
 #include "probing/probe_schedule.hpp"
 #include "recovery/ack_regenerator.hpp"
 #include "recovery/ack_tracker.hpp"
+#include "recovery/ecn.hpp"
 #include "recovery/loss_recovery.hpp"
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
@@ -55,6 +56,7 @@ struct PathContext {
           state(first),
           recovery(kSynInterval, first_number),
           acks(path_id, kSynInterval),
+          ecn(config.ecn),
           mtu(config.min_datagram, config.max_datagram) {}
 
     /// Bytes in flight, as the controller counts them.
@@ -84,6 +86,8 @@ struct PathContext {
 
     recovery::LossRecovery recovery;
     recovery::AckTracker acks;
+    recovery::EcnMarking ecn;                           ///< marks of sent packets
+    recovery::EcnReceipts ecn_receipts;                 ///< marks of received packets
     congestion::AckInterval ack_interval;               ///< for stretch_acks
     Duration acked_span{};                              ///< of the last ACK
     std::optional<recovery::StretchAcks> stretch_acks;  ///< if the controller counts ACKs

@@ -101,6 +101,7 @@ void Outcome::clear() {
     quiet_bytes = 0;
     quiet_lost = 0;
     acked_span = {};
+    ce_packets = 0;
     spurious = 0;
     rtt_sample.reset();
     delivery.reset();

@@ -72,6 +72,7 @@ struct SentPacket {
     bool mtu_probe = false;       ///< its loss says nothing about congestion
     bool retransmission = false;  ///< carries stream bytes that were sent before
     bool application_limited = false;
+    bool ecn_marked = false;  ///< left with ECT(0)
     std::uint8_t range_count = 0;
     PathId control_path;
     std::array<SentRange, kMaxRanges> ranges{};
@@ -192,7 +193,8 @@ struct Outcome {
     std::uint32_t quiet_acked = 0;    ///< packets without stream bytes (ACKs, credit), except MTU probes
     std::uint64_t quiet_bytes = 0;    ///< bytes of these packets and of MTU probes
     std::uint32_t quiet_lost = 0;
-    std::uint32_t spurious = 0;  ///< packets acknowledged after they had been declared lost
+    std::uint64_t ce_packets = 0;  ///< packets whose CE marks are newly reported; the caller sets it
+    std::uint32_t spurious = 0;    ///< packets acknowledged after they had been declared lost
     std::optional<Duration> rtt_sample;
     std::optional<DeliverySample> delivery;
     std::vector<ArrivalSample> arrivals;  ///< delays minus the arrival time of the frame's largest number, see on_ack

@@ -28,10 +28,15 @@ class Bottleneck {
     /// The path loses the next n packets.
     void lose_next(std::uint64_t n) { lose_before_ = next_ + n; }
 
+    /// The queue has no limit. Packets that meet more than the limit arrive with a mark.
+    void mark_instead() { mark_ = true; }
+
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
     [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
     [[nodiscard]] std::uint64_t lost_packets() const { return lost_packets_; }
+    [[nodiscard]] std::uint64_t marked_packets() const { return marked_packets_; }
+    [[nodiscard]] double longest_queue() const { return longest_queue_; }  ///< packets
 
     /// Calls `each` after each feedback, and stops early if it returns true.
     bool run(
@@ -52,6 +57,7 @@ class Bottleneck {
         Instant sent;
         Instant back;  // when it is acknowledged or reported lost
         bool lost = false;
+        bool marked = false;
         std::uint64_t delivered = 0;
         Instant delivered_time;
         Instant first_sent;
@@ -73,7 +79,10 @@ class Bottleneck {
             p.delivered_time = delivered_time_;
             p.first_sent = first_sent_;
             const double waiting = busy_until_ > now_ ? to_seconds(busy_until_ - now_) * pps_ : 0.0;
-            p.lost = waiting > queue_ || (lose_every_ > 0 && p.number % lose_every_ == 0) || p.number < lose_before_;
+            longest_queue_ = std::max(longest_queue_, waiting);
+            p.marked = mark_ && waiting > queue_;
+            p.lost = (!mark_ && waiting > queue_) || (lose_every_ > 0 && p.number % lose_every_ == 0) ||
+                     p.number < lose_before_;
             if (!p.lost) {
                 busy_until_ = std::max(busy_until_, now_) + from_seconds(1.0 / pps_);
                 p.back = busy_until_ + rtt_;
@@ -100,6 +109,10 @@ class Bottleneck {
                 ++lost_packets_;
                 f.lost.push_back({p.number, kBytes, p.sent});
                 continue;
+            }
+            if (p.marked) {
+                ++marked_packets_;
+                f.lost.push_back({p.number, kBytes, p.sent, true});
             }
             delivered_ += kBytes;
             ++f.acked_packets;
@@ -131,6 +144,7 @@ class Bottleneck {
     double queue_;
     bool sending_ = true;
     bool limited_ = false;
+    bool mark_ = false;
     std::uint64_t lose_every_ = 0;
     PacketNumber lose_before_ = 0;
     Instant now_ = Instant(std::chrono::seconds(1));
@@ -141,6 +155,8 @@ class Bottleneck {
     double credit_ = 0.0;
     std::uint64_t delivered_ = 0;
     std::uint64_t lost_packets_ = 0;
+    std::uint64_t marked_packets_ = 0;
+    double longest_queue_ = 0.0;
     Instant delivered_time_ = now_;
     Instant first_sent_ = now_;
 };

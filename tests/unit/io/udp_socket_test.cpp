@@ -1,6 +1,8 @@
 #include "io/udp_socket.hpp"
 
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -122,7 +124,78 @@ TEST_CASE("a batch arrives as datagrams of the right sizes") {
     }
 }
 
+TEST_CASE("the ECN field leaves and arrives with each datagram") {
+    using proto::Ecn;
+    for (const Kind& kind : kinds()) {
+        INFO(kind.name);
+        for (const char* host : {"127.0.0.1", "::1"}) {
+            if (std::string(host) == "::1" && !has_ipv6()) continue;
+            INFO(host);
+            const auto a = open(kind, host);
+            const auto b = open(kind, host);
+            // Linux sends the batch in one call (GSO) and receives it in one buffer (GRO).
+            for (const std::size_t datagrams : {1U, 10U}) {
+                const auto bytes = pattern(datagrams * 1200);
+                for (const Ecn ecn : {Ecn::ect0, Ecn::not_ect, Ecn::ce, Ecn::ect1}) {
+                    auto batch = to(b->local_address(), bytes.size(), 1200);
+                    batch.ecn = ecn;
+                    REQUIRE(a->send(batch, bytes).status == Status::sent);
+                    const auto got = receive(*b, datagrams);
+                    REQUIRE(got.size() == datagrams);
+                    for (const Got& one : got) CHECK(one.info.ecn == ecn);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("a socket for both families reads the ECN field of IPv4") {
+    if (!has_ipv6()) return;
+    for (const Kind& kind : kinds()) {
+        INFO(kind.name);
+        const auto server = open(kind, "::");
+        const auto client = open(kind, "127.0.0.1");
+        Address remote = at("127.0.0.1");
+        remote.port = server->local_address().port;
+        const auto bytes = pattern(100);
+        auto batch = to(remote, 100, 100);
+        batch.ecn = proto::Ecn::ce;
+        REQUIRE(client->send(batch, bytes).status == Status::sent);
+        const auto got = receive(*server, 1);
+        REQUIRE(got.size() == 1);
+        CHECK(got[0].info.ecn == proto::Ecn::ce);
+    }
+}
+
 #ifdef __linux__
+TEST_CASE("an ECN field that another program sets arrives through GRO") {
+    const Kind kind{"linux", io::open_linux_socket};
+    const auto receiver = open(kind, "127.0.0.1");
+    const auto sender = open(kind, "127.0.0.1");
+    const int field = 3;
+    REQUIRE(::setsockopt(sender->native_handle(), IPPROTO_IP, IP_TOS, &field, sizeof field) == 0);
+    const auto bytes = pattern(10 * 1200);
+    REQUIRE(sender->send(to(receiver->local_address(), bytes.size(), 1200), bytes).status == Status::sent);
+    const auto got = receive(*receiver, 10);
+    REQUIRE(got.size() == 10);
+    for (const Got& one : got) CHECK(one.info.ecn == proto::Ecn::ce);
+    CHECK(got[0].info.coalesced);
+}
+
+TEST_CASE("Linux sends the ECN field to IPv4 from a socket for both families") {
+    if (!has_ipv6()) return;
+    const Kind kind{"linux", io::open_linux_socket};
+    const auto server = open(kind, "::");
+    const auto client = open(kind, "127.0.0.1");
+    const auto bytes = pattern(100);
+    auto batch = to(client->local_address(), 100, 100);
+    batch.ecn = proto::Ecn::ect0;
+    REQUIRE(server->send(batch, bytes).status == Status::sent);
+    const auto got = receive(*client, 1);
+    REQUIRE(got.size() == 1);
+    CHECK(got[0].info.ecn == proto::Ecn::ect0);
+}
+
 TEST_CASE("Linux stamps each receipt, and tells coalesced datagrams from single ones") {
     const Kind kind{"linux", io::open_linux_socket};
     const auto a = open(kind, "127.0.0.1");

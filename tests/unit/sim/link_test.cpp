@@ -1,6 +1,7 @@
 #include "sim/link.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "test/catch.hpp"
@@ -9,12 +10,14 @@ using namespace std::chrono_literals;
 using udtx::Duration;
 using udtx::Instant;
 using namespace udtx::sim;
+using udtx::proto::Ecn;
 
 namespace {
 
 struct Arrival {
     Duration at;
     std::vector<std::byte> data;
+    Ecn ecn;
 };
 
 struct Bench final : PacketReceiver {
@@ -22,12 +25,12 @@ struct Bench final : PacketReceiver {
         link.set_receiver(this);
     }
     void on_packet(Instant now, PacketPtr packet) override {
-        arrivals.push_back({now - kStart, packet->data});
+        arrivals.push_back({now - kStart, packet->data, packet->ecn});
         pool.give_back(std::move(packet));
     }
-    void send(std::size_t bytes, std::size_t times = 1) {
+    void send(std::size_t bytes, std::size_t times = 1, Ecn ecn = Ecn::not_ect) {
         const std::vector<std::byte> data(bytes, std::byte{0x55});
-        for (std::size_t i = 0; i < times; ++i) link.send(events.now(), pool.make({}, {}, data));
+        for (std::size_t i = 0; i < times; ++i) link.send(events.now(), pool.make({}, {}, data, ecn));
     }
     void run() { events.run_until(events.now() + 100s); }
 
@@ -73,6 +76,40 @@ TEST_CASE("link: drop-tail queue") {
     b.send(1000);
     b.run();
     CHECK(b.arrivals.size() == 3);
+}
+
+TEST_CASE("link: a long queue marks packets that are ECN-capable and drops others") {
+    auto p = plain();
+    p.longest_wait = 3ms;
+    const Ecn ecn = GENERATE(Ecn::not_ect, Ecn::ect0);
+    Bench b(p);
+    b.send(1000, 6, ecn);  // they wait 0 to 5 ms
+    b.run();
+    if (ecn == Ecn::not_ect) {
+        CHECK(b.arrivals.size() == 4);
+        CHECK(b.link.counters().dropped_queue == 2);
+        return;
+    }
+    REQUIRE(b.arrivals.size() == 6);
+    for (std::size_t i = 0; i < 6; ++i) CHECK(b.arrivals[i].ecn == (i < 4 ? Ecn::ect0 : Ecn::ce));
+    CHECK(b.link.counters().marked == 2);
+}
+
+TEST_CASE("link: faults touch only packets that are ECN-capable") {
+    auto p = plain();
+    const auto arrived = [&p](EcnFault fault, Ecn ecn) {
+        p.ecn_fault = fault;
+        Bench b(p);
+        b.send(1000, 1, ecn);
+        b.run();
+        return b.arrivals.empty() ? std::nullopt : std::optional(b.arrivals[0].ecn);
+    };
+    for (const auto fault : {EcnFault::none, EcnFault::bleach, EcnFault::always_ce, EcnFault::drop})
+        CHECK(arrived(fault, Ecn::not_ect) == Ecn::not_ect);
+    CHECK(arrived(EcnFault::none, Ecn::ect0) == Ecn::ect0);
+    CHECK(arrived(EcnFault::bleach, Ecn::ect0) == Ecn::not_ect);
+    CHECK(arrived(EcnFault::always_ce, Ecn::ect0) == Ecn::ce);
+    CHECK(arrived(EcnFault::drop, Ecn::ect0) == std::nullopt);
 }
 
 TEST_CASE("link: random loss near its probability, same again with the same seed") {

@@ -17,7 +17,8 @@ struct Sink final : Host {
         Address remote;
         std::size_t bytes;
     };
-    void on_datagram(Instant /*now*/, const Address& local, const Address& remote, std::span<std::byte> data) override {
+    void on_datagram(Instant /*now*/, const Address& local, const Address& remote, std::span<std::byte> data,
+                     udtx::proto::Ecn /*ecn*/) override {
         seen.push_back({local, remote, data.size()});
     }
     std::vector<Seen> seen;

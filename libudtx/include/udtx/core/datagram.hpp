@@ -29,6 +29,14 @@ struct Opened {
     bool authentic = false;                  ///< true: the tag matches
 };
 
+/// The ECN field of an IP header (RFC 3168, section 5).
+enum class Ecn : std::uint8_t {
+    not_ect = 0,  ///< routers must not mark the packet
+    ect1 = 1,     ///< ECT(1)
+    ect0 = 2,     ///< ECT(0): routers may mark the packet instead of dropping it
+    ce = 3,       ///< a router marked the packet, because its queue is too long
+};
+
 /// A received datagram. The core decrypts it in place.
 struct RxDatagram {
     Address local;                    ///< destination address; Family::none: unknown
@@ -37,6 +45,7 @@ struct RxDatagram {
     std::optional<Instant> received;  ///< receive time stamp of the kernel
     bool coalesced = false;           ///< true: `received` belongs to a whole batch (GRO)
     std::optional<Opened> opened{};   ///< result of the packet thread that decrypted the datagram, if one did
+    Ecn ecn = Ecn::not_ect;           ///< ECN field of the IP header
 };
 
 /// A batch of datagrams to one destination.
@@ -50,6 +59,7 @@ struct Transmit {
     std::size_t segment = 0;            ///< bytes of each datagram; the last one may be shorter
     bool may_batch = true;   ///< true: one system call may send the batch; false: a probe, whose spacing matters
     bool mtu_probe = false;  ///< true: the datagram may be too large for the path; ignore EMSGSIZE
+    Ecn ecn = Ecn::not_ect;  ///< ECN field of all datagrams
     /// Not null: the batch is not encrypted yet, call seal_batch() (udtx/core/datagram.hpp).
     crypto::PacketKeyPtr key{};
     PacketNumber first_number = 0;  ///< packet number of the first datagram; only with `key`

@@ -209,7 +209,7 @@ UdtxLoss::Counts UdtxLoss::count(const CongestionFeedback& feedback, const UdtxD
     }
     Counts counts{.high = high_share * feedback.acked_packets, .low = (1.0 - high_share) * feedback.acked_packets};
     for (const CongestionLost& lost : feedback.lost) {
-        const bool high = delay.queue_around(lost.number) >= long_queue;
+        const bool high = lost.marked || delay.queue_around(lost.number) >= long_queue;
         (high ? counts.high : counts.low) += 1.0;
         (high ? counts.high_lost : counts.low_lost) += 1.0;
     }
@@ -261,11 +261,20 @@ void UdtxEnds::on_feedback(const CongestionFeedback& feedback, const UdtxLoss::C
     packets_ = lost_ = 0.0;
 }
 
+namespace {
+
+// A trial looks for the cause of losses. The cause of marks is known.
+double lost_packets(const CongestionFeedback& feedback) {
+    return static_cast<double>(std::ranges::count(feedback.lost, false, &CongestionLost::marked));
+}
+
+}  // namespace
+
 bool UdtxTrial::due(const CongestionFeedback& feedback, double loss) {
     const Instant now = feedback.now;
     const double keep = std::exp2(-std::max(0.0, to_seconds(now - updated_)) / kUdtx.recent);
     updated_ = now;
-    const auto lost = static_cast<double>(feedback.lost.size());
+    const double lost = lost_packets(feedback);
     recent_lost_ = keep * recent_lost_ + lost;
     recent_packets_ = keep * recent_packets_ + feedback.acked_packets + lost;
     if (loss < kUdtx.some_loss || !next_) {
@@ -289,8 +298,9 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     // ACKs for packets at the lower rate come between one RTT and the end of the trial. Losses are declared a bit
     // later.
     if (since > 1.25 * rtt) {
-        lost_ += static_cast<double>(feedback.lost.size());
-        packets_ += static_cast<double>(feedback.acked_packets + feedback.lost.size());
+        const double lost = lost_packets(feedback);
+        lost_ += lost;
+        packets_ += feedback.acked_packets + lost;
     }
     if (!raised_ || to_seconds(now - *raised_) < rtt) return Verdict::none;
     next_ = now + from_seconds(pause_);

@@ -296,7 +296,7 @@ class LossyUdtx {
   public:
     explicit LossyUdtx(double line = 1e7) : line_(line) {}
     /// The delay is `queue` above the base in every second ACK, and a sixteenth more in the others.
-    void step(Duration queue, bool losses) {
+    void step(Duration queue, bool losses, bool marks = false) {
         ++steps_;
         const Duration here = steps_ % 2 == 0 ? queue : queue * 17 / 16;
         CongestionFeedback f = arrival(10ms * steps_, number_, 25ms + here);
@@ -306,7 +306,8 @@ class LossyUdtx {
         f.largest_sent = number_ + 500;
         f.line = LineEstimate{.capacity = Rate::bytes_per_second(line_)};
         f.delivery = DeliverySample{Rate::bytes_per_second(10e6), 50ms, false};
-        for (PacketNumber lost = 0; losses && lost < 5; ++lost) f.lost.push_back({number_ - 50 + lost, 1000, f.now});
+        for (PacketNumber lost = 0; (losses || marks) && lost < 5; ++lost)
+            f.lost.push_back({number_ - 50 + lost, 1000, f.now, marks});
         number_ += 100;
         udtx.on_feedback(f);
     }
@@ -322,6 +323,21 @@ class LossyUdtx {
 };
 
 }  // namespace
+
+TEST_CASE("udtx: marks are congestion at any delay, and need no trial") {
+    LossyUdtx marked;
+    LossyUdtx lossy;
+    while (marked.steps() < 300) {
+        marked.step(0ms, false, true);
+        lossy.step(0ms, true);
+        REQUIRE(marked.udtx.state() != Udtx::State::trial);
+    }
+    CHECK(marked.udtx.loss().random() == 0.0);
+    CHECK(marked.udtx.loss().congestion() > 0.03);
+    CHECK(lossy.udtx.loss().random() > 0.03);
+    CHECK(lossy.udtx.loss().congestion() < 0.001);
+    CHECK(marked.udtx.rate() < 0.7 * lossy.udtx.rate());
+}
 
 TEST_CASE("udtx: a trial before competing does not lower the rate from then on") {
     int trial = 0;
