@@ -379,6 +379,30 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, 
                                           "; is the same version of udtx there?"};
 }
 
+/// Only UDP, so that its faults are not hidden by another way.
+SendCommand over_udp(SendCommand path) {
+    path.ways.only = WayOptions::Only::udp;
+    return path;
+}
+
+/// The way that is used where UDP does not pass.
+Finding examine_other_way(SendCommand path, const Run& run) {
+    const bool ssh = path.remote.has_value();
+    path.ways.only = ssh ? WayOptions::Only::ssh : WayOptions::Only::tcp;
+    const std::string name = ssh ? "the connection of ssh" : "TCP";
+    const PathProbe probe = probe_path(path, run, ProbeLoad::touch);
+    run.terminal.clear_status();
+    if (!probe.error) {
+        return {.what = name + " passes, for networks without UDP" +
+                        (probe.handshake ? ": handshake " + format_milliseconds(*probe.handshake) : std::string())};
+    }
+    return {.good = false,
+            .what = name + " does not pass: " + probe.error->message,
+            .remedy = ssh ? "transfers need UDP there; is the same version of udtx on both ends?"
+                          : "transfers need UDP there; open the TCP port of the server in its firewall, or let it "
+                            "listen on port 443 with --tcp-listen :443"};
+}
+
 ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, const SendCommand& path) {
     const SshTarget& target = *path.remote;
     const std::vector<Finding> here = examine_host(command);
@@ -392,9 +416,11 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
                             code);
     }
     SignalWaiter signals;
-    const PathProbe probe = probe_path(path, {log, terminal, signals}, ProbeLoad::gentle);
+    const Run run{log, terminal, signals};
+    const PathProbe probe = probe_path(over_udp(path), run, ProbeLoad::gentle);
     terminal.clear_status();
-    const std::vector<Finding> between = examine_between(probe, target.host, path.ssh.udp_ports);
+    std::vector<Finding> between = examine_between(probe, target.host, path.ssh.udp_ports);
+    between.push_back(examine_other_way(path, run));
     ExitCode code = code_of(here);
     if (code == ExitCode::ok) code = far->code;
     if (code == ExitCode::ok) code = code_of(between);
@@ -415,10 +441,13 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
 }
 
 ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command, const SendCommand& path) {
-    const std::vector<Finding> findings = examine_host(command);
+    std::vector<Finding> findings = examine_host(command);
     SignalWaiter signals;
     const Run run{log, terminal, signals};
-    const PathProbe probe = probe_path(path, run, ProbeLoad::gentle);
+    const PathProbe probe = probe_path(over_udp(path), run, ProbeLoad::gentle);
+    findings.push_back(probe.error ? Finding{.good = false, .what = "UDP does not pass: " + probe.error->message}
+                                   : Finding{.what = "UDP passes both ways"});
+    findings.push_back(examine_other_way(path, run));
     ExitCode code = code_of(findings);
     if (!command.json) {
         code = print_output(log, findings_text(findings), code);

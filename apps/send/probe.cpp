@@ -79,7 +79,14 @@ void observe_probe(const Run& run, const std::shared_ptr<RemoteEnd>& remote, tra
                    TransferObservers& observers, PathProbe& probe) {
     Carried carried;
     observers.begin_connection(monotonic_now());
+    bool has_channel = false;
     while (!transfer.done() && !transfer.stuck() && (transfer.connected_for() || !refusal(remote))) {
+        if (remote && !has_channel) {
+            if (auto channel = remote->channel()) {
+                transfer.add_channel(std::move(channel));
+                has_channel = true;
+            }
+        }
         if (remote && remote->gone()) transfer.suspect_peer();
         if (run.signals.wait(SignalWaiter::kTurn)) transfer.cancel(ErrorCode::interrupted, "interrupted");
         const Instant now = monotonic_now();
@@ -132,7 +139,7 @@ std::optional<Duration> clock_ahead(const Route& route, const std::optional<Conn
 
 PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load) {
     PathProbe probe;
-    probe.gentle = load == ProbeLoad::gentle && command.common.rate.is_infinite();
+    probe.gentle = load != ProbeLoad::full && command.common.rate.is_infinite();
     const auto fail = [&probe](const Error& error) {
         probe.error = error;
         return probe;
@@ -148,6 +155,7 @@ PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load)
     if (!connection) return fail(connection.error());
     transfer::MeasureRequest request{.credentials = route->credentials, .peer = std::move(*connection)};
     request.events.log = run.log.sink();
+    if (load == ProbeLoad::touch) request.time = std::chrono::seconds(1);
     auto transfer = transfer::start_measure(std::move(request));
     if (!transfer) return fail(transfer.error());
     transfer->when_done([&run] { run.signals.wake(); });

@@ -29,6 +29,7 @@ struct PathProbe {
 };
 enum class ProbeLoad {
     full,    ///< as much as the path carries, up to --rate
+    touch,   ///< gentle, for a second: only whether the way passes
     gentle,  ///< without --rate: a twentieth of the rate that packet pairs measure, 500 kbit/s to 5 Mbit/s
 };
 /// Probes the path to a listening receiver; over ssh it starts a receiver for the probe.

@@ -92,6 +92,9 @@ std::optional<std::uint64_t> BootstrapFields::number(std::string_view name) cons
 std::string BootstrapFields::to_text() const {
     std::string out;
     for (const auto& [name, value] : fields_) out += name + ' ' + percent_encode(value) + '\n';
+#ifdef UDTX_FUTURE
+    out += "future 1\n";  // see tests/compat
+#endif
     return out.append(kEnd) + '\n';
 }
 

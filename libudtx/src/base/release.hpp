@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "base/future.hpp"
 #include "udtx/result.hpp"
 #include "udtx/version.hpp"
 
 namespace udtx {
 
 /// 1000 times the major version, plus the minor version.
-inline constexpr std::uint64_t kRelease = 1000 * UDTX_VERSION_MAJOR + UDTX_VERSION_MINOR;
+inline constexpr std::uint64_t kRelease = 1000 * UDTX_VERSION_MAJOR + UDTX_VERSION_MINOR + (kFuture ? 1 : 0);
 
 [[nodiscard]] inline std::string release_text(std::uint64_t release) {
     return std::to_string(release / 1000) + "." + std::to_string(release % 1000);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/future.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 
@@ -42,6 +43,11 @@ void StreamCarrier::send(std::span<const std::byte> batch, std::size_t segment) 
     for (std::size_t at = 0; at < batch.size(); at += segment) {
         const auto datagram = batch.subspan(at, std::min(segment, batch.size() - at));
         assert(datagram.size() >= kLeastDatagram && datagram.size() <= kMaxDatagram);
+        if constexpr (kFuture) {
+            append(0);
+            append(1);
+            out_.push_back(std::byte{1});
+        }
         append(datagram.size());
         out_.insert(out_.end(), datagram.begin(), datagram.end());
     }

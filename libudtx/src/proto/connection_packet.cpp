@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/future.hpp"
 #include "crypto/packet_protection.hpp"
 #include "proto/connection_impl.hpp"
 #include "udtx/core/datagram.hpp"
@@ -149,6 +150,11 @@ void Connection::Impl::fill_payload(Instant now, PathContext& p, const PacketPla
         fill_ack_elsewhere(now, w);
         fill_shared(w, packet);
         streams_.fill_control(w, packet);
+    }
+    if constexpr (kFuture) {
+        if (packet.number % 16 == 3 && wire::write_frame(w, wire::ExtensionFrame{kFutureFrame, {}})) {
+            packet.ack_eliciting = true;
+        }
     }
     if (plan.late != nullptr) {
         const auto& what = plan.late->what;

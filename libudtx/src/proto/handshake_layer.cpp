@@ -5,6 +5,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/future.hpp"
 #include "proto/close_reason.hpp"
 #include "wire/frame.hpp"
 
@@ -202,6 +203,9 @@ void HandshakeLayer::fill(Instant now, wire::Writer& out, recovery::SentPacket& 
         ack_owed_ = false;
         add(packet.control, recovery::Control::ack);
         packet.ack_largest = ack.largest();
+    }
+    if constexpr (kFuture) {
+        if (send_.pending(wire::kVarintMax)) (void)wire::write_frame(out, wire::ExtensionFrame{kFutureFrame, {}});
     }
     while (packet.range_count < recovery::kMaxRanges && out.room() > kCryptoFrameHeader) {
         const auto piece = send_.next(out.room() - kCryptoFrameHeader, wire::kVarintMax);

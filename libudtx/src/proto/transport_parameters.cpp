@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/future.hpp"
 #include "base/release.hpp"
 #include "congestion/factory.hpp"
 #include "crypto/packet_protection.hpp"
@@ -88,7 +89,7 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
 }
 
 std::vector<std::byte> encode(const TransportParameters& parameters) {
-    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes + 2 * (2 + 4 * kMostItems));
+    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes + 2 * (2 + 4 * kMostItems) + 8);
     wire::Writer w(out);
     for (std::size_t i = 0; i < kFields.size(); ++i) {
         const std::uint64_t value = std::min(parameters.*kFields[i].field, wire::kVarintMax);
@@ -103,6 +104,11 @@ std::vector<std::byte> encode(const TransportParameters& parameters) {
     }
     write_list(w, kVersionList, parameters.versions);
     write_list(w, kTcpPorts, parameters.tcp_ports);
+    if constexpr (kFuture) {
+        w.varint(kFutureParameter);
+        w.varint(3);
+        w.zeros(3);
+    }
     out.resize(w.size());
     return out;
 }

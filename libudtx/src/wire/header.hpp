@@ -9,13 +9,21 @@
 #include <optional>
 #include <span>
 
+#include "base/future.hpp"
 #include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::wire {
 
 /// Versions that this release speaks, the newest first. Each is "udx" and a number.
-inline constexpr std::array<std::uint32_t, 1> kVersions{0x75647804};
+inline constexpr std::uint32_t kFirstLasting = 0x75647804;
+inline constexpr std::array kVersions = [] {
+    if constexpr (kFuture) {
+        return std::array<std::uint32_t, 2>{kFirstLasting + 1, kFirstLasting};
+    } else {
+        return std::array<std::uint32_t, 1>{kFirstLasting};
+    }
+}();
 inline constexpr std::uint32_t kVersion = kVersions.front();
 [[nodiscard]] constexpr bool speaks(std::uint32_t version) noexcept {
     return std::ranges::find(kVersions, version) != kVersions.end();

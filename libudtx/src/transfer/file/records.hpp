@@ -29,6 +29,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/future.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/message/fields.hpp"
 #include "wire/cursor.hpp"
@@ -52,7 +53,13 @@ void append_record(std::vector<std::byte>& out, std::uint64_t offset, const std:
     wire::Writer body(bytes);
     [[maybe_unused]] const bool fits = write_fields(body, record);
     assert(fits && "a record beyond its bounds");
+    if constexpr (kFuture) (void)body.varint(kFutureField);
+    const std::size_t before = out.size();
     append_body(out, offset, body.written());
+    if constexpr (kFuture) {
+        constexpr std::array kUnknown{std::byte{kFutureRecord}, std::byte{1}};
+        append_body(out, offset + out.size() - before, kUnknown);
+    }
 }
 
 /// Parses the body of a record. nullopt: it is malformed.

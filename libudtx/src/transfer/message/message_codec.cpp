@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/future.hpp"
 #include "base/release.hpp"
 #include "transfer/message/fields.hpp"
 #include "wire/cursor.hpp"
@@ -60,13 +61,21 @@ void MessageWriter::put(const Message& message) {
     wire::Writer body(scratch_);
     [[maybe_unused]] const bool fits = write_fields(body, message);
     assert(fits && "a message beyond its bounds");
+    if constexpr (kFuture) {
+        (void)body.varint(kFutureField);
+        constexpr std::array kUnknown{std::byte{kFutureMessage}, std::byte{1}};
+        append(kUnknown);
+    }
+    append(body.written());
+}
+
+void MessageWriter::append(std::span<const std::byte> body) {
     std::array<std::byte, 8> prefix{};
     wire::Writer length(prefix);
     length.varint(body.size());
     const auto head = length.written();
-    const auto tail = body.written();
     out_.insert(out_.end(), head.begin(), head.end());
-    out_.insert(out_.end(), tail.begin(), tail.end());
+    out_.insert(out_.end(), body.begin(), body.end());
 }
 
 std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents) {

@@ -42,6 +42,8 @@ class MessageWriter {
     void clear() noexcept { out_.clear(); }
 
   private:
+    void append(std::span<const std::byte> body);
+
     std::vector<std::byte> scratch_;
     std::vector<std::byte> out_;
 };

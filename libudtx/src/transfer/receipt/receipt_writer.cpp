@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <span>
 
+#include "base/future.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"
@@ -117,6 +118,7 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     }
     for (const std::uint64_t index : failed_) write(receipt_line("failed", index));
     if (run_ != 0) write(receipt_line("job", run_));
+    if constexpr (kFuture) write(receipt_line("+future", std::uint64_t{kFutureField}));
     write(receipt_line("root", hashes_->root.finish()));
     // The last digest covers all lines but its own.
     buffer_ += receipt_line("end", hashes_->all.finish());
