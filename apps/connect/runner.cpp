@@ -80,7 +80,7 @@ Result<Route> find_route(const TransferCommand& command, const Run& run, const s
         if (!addresses) return addresses.error();
         return Route{.credentials = std::move(*credentials), .addresses = std::move(*addresses)};
     }
-    if (command.ways.only != WayOptions::Only::udp) request.add("channel", "1");
+    if (command.carriers.only != CarrierFlags::Only::udp) request.add("channel", "1");
     auto remote = RemoteEnd::start({.program = program,
                                     .target = *command.remote,
                                     .options = command.ssh,
@@ -104,7 +104,7 @@ Result<transfer::PeerOptions> connection_over(const TransferCommand& command, co
         const auto& own = route.remote->own_addresses();
         options.addresses.insert(options.addresses.end(), own.begin(), own.end());
     }
-    options.ways = command.ways.ways(route.remote != nullptr);
+    options.carriers = command.carriers.allowed(route.remote != nullptr);
     if (const auto applied = command.paths.apply(options, route.left.has_value()); !applied) return applied.error();
     return options;
 }
@@ -315,7 +315,7 @@ class TransferRun::Connection {
                           std::make_move_iterator(missing.end()));
             if (report.code == ExitCode::ok) report.code = ExitCode::partial;
         }
-        if (command.ways.only == WayOptions::Only::nothing && !way_of(report).empty()) {
+        if (command.carriers.only == CarrierFlags::Only::nothing && !way_of(report).empty()) {
             report.advice = how_to_use_udp(command, route_);
         }
         say_error(report);

@@ -381,14 +381,14 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, 
 
 /// Only UDP, so that its faults are not hidden by another way.
 SendCommand over_udp(SendCommand path) {
-    path.ways.only = WayOptions::Only::udp;
+    path.carriers.only = CarrierFlags::Only::udp;
     return path;
 }
 
 /// The way that is used where UDP does not pass.
 Finding examine_other_way(SendCommand path, const Run& run) {
     const bool ssh = path.remote.has_value();
-    path.ways.only = ssh ? WayOptions::Only::ssh : WayOptions::Only::tcp;
+    path.carriers.only = ssh ? CarrierFlags::Only::ssh : CarrierFlags::Only::tcp;
     const std::string name = ssh ? "the connection of ssh" : "TCP";
     const PathProbe probe = probe_path(path, run, ProbeLoad::touch);
     run.terminal.clear_status();

@@ -89,7 +89,7 @@ void SendCommand::define(Flags& flags) {
     flags.on("--probe-only", probe_only,
              "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and print what limits it");
     paths.define(flags);
-    ways.define(flags);
+    carriers.define(flags);
     flags.name("--scheduler", scheduler, path_scheduler_names(),
                "Selects the path of the next packet (default " + scheduler + ")");
     flags.choice("--reinject", reinject, {{"on", true}, {"off", false}},
@@ -177,7 +177,7 @@ Result<void> SendCommand::check(const Flags& flags) {
         if (!checked) return checked;
     }
     if (const auto checked = paths.check(); !checked) return checked;
-    if (const auto checked = ways.check(flags, common.origins, remote.has_value()); !checked) return checked;
+    if (const auto checked = carriers.check(flags, common.origins, remote.has_value()); !checked) return checked;
     if (streaming && !common.receipt.empty()) return usage("--receipt is for files, and not for standard input");
     if (!remote && pin.empty() != common.identity.empty()) {
         return usage("--identity and --pin need each other: own key, and the receiver's public key");
@@ -276,7 +276,7 @@ void RecvCommand::define(Flags& flags) {
     flags.on("--allow-read", allow_read,
              "With --psk-file: allow clients to fetch from DIR, too (--authorized-keys grants this per key)");
     paths.define(flags);
-    ways.define(flags);
+    carriers.define(flags);
     flags.arguments("TARGETS", targets,
                     "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output");
 }
@@ -339,7 +339,7 @@ Result<void> RecvCommand::take_sources(const Flags& flags) {
         }
     }
     if (checked) checked = paths.check();
-    if (checked) checked = ways.check(flags, origins, remote.has_value());
+    if (checked) checked = carriers.check(flags, origins, remote.has_value());
     if (checked) checked = check_tree(flags);
     if (!checked) return checked;
     // Over ssh the addresses come from ssh. Paths from configuration files apply only to servers.

@@ -25,7 +25,7 @@ struct TransferCommand {
     TreeOptions tree;
     std::string pin;  ///< a public key of the other end, or a file with public keys
     PathOptions paths;
-    WayOptions ways;
+    CarrierFlags carriers;
     SshOptions ssh;
 
     std::vector<std::string> sources;  ///< a push: as typed; a fetch: paths on the other host

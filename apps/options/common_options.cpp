@@ -276,7 +276,7 @@ Result<void> PathOptions::apply(transfer::PeerOptions& connection, bool again) c
     return {};
 }
 
-void WayOptions::define(Flags& flags) {
+void CarrierFlags::define(Flags& flags) {
     flags.group("Transport");
     flags.choice(
         "--transport", only, {{"auto", Only::nothing}, {"udp", Only::udp}, {"tcp", Only::tcp}, {"ssh", Only::ssh}},
@@ -286,7 +286,7 @@ void WayOptions::define(Flags& flags) {
                 "Proxy for TCP: http://[USER:PASSWORD@]HOST:PORT or socks5://... (default: $ALL_PROXY)");
 }
 
-Result<void> WayOptions::check(const Flags& flags, const Origins& origins, bool ssh) {
+Result<void> CarrierFlags::check(const Flags& flags, const Origins& origins, bool ssh) {
     if (only == (ssh ? Only::tcp : Only::ssh)) {
         if (flags.typed("--transport", origins)) {
             return usage(ssh ? "--transport tcp is for udtx://; over ssh use --transport ssh"
@@ -310,12 +310,12 @@ Result<void> WayOptions::check(const Flags& flags, const Origins& origins, bool 
     return {};
 }
 
-Ways WayOptions::ways(bool ssh) const {
-    Ways ways;
-    ways.udp = only == Only::nothing || only == Only::udp;
-    ways.tcp = !ssh && (only == Only::nothing || only == Only::tcp);
-    ways.proxy = proxy;
-    return ways;
+CarrierOptions CarrierFlags::allowed(bool ssh) const {
+    CarrierOptions allowed;
+    allowed.udp = only == Only::nothing || only == Only::udp;
+    allowed.tcp = !ssh && (only == Only::nothing || only == Only::tcp);
+    allowed.proxy = proxy;
+    return allowed;
 }
 
 std::string PathOptions::targets(const Url& url) const {

@@ -117,7 +117,7 @@ struct PathOptions {
 };
 
 /// What carries the data from the side that connects.
-struct WayOptions {
+struct CarrierFlags {
     enum class Only { nothing, udp, tcp, ssh };
     Only only = Only::nothing;     ///< nothing: UDP, and TCP or ssh where UDP does not pass
     std::optional<Proxy> proxy{};  ///< of --proxy, else of ALL_PROXY
@@ -126,7 +126,7 @@ struct WayOptions {
     /// Checks the flags for a URL, or for ssh. Values for the other kind that were not typed have no effect. Reads
     /// ALL_PROXY.
     Result<void> check(const Flags& flags, const Origins& origins, bool ssh);
-    [[nodiscard]] Ways ways(bool ssh) const;
+    [[nodiscard]] CarrierOptions allowed(bool ssh) const;
 };
 
 /// How the other side is started over ssh.

@@ -18,10 +18,10 @@
 #include "ssh/bootstrap.hpp"
 #include "ssh/ssh_child.hpp"
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/lifecycle.hpp"
 #include "udtx/result.hpp"
-#include "udtx/ways.hpp"
 
 namespace udtx::apps {
 

@@ -124,7 +124,7 @@ for kind in TCP ssh; do
     fault_case F92 "UDP stops in the middle, $kind takes over: at most 1 s without data" "$rested ms"
 done
 
-# --- UDP begins to pass in the middle: the transfer moves there.
+# --- UDP passes again: the transfer moves there.
 for kind in TCP ssh; do
     rm -rf "$work/dst"
     mkdir "$work/dst"
@@ -141,6 +141,6 @@ for kind in TCP ssh; do
     open_line
     rested=$(longest_rest 6)
     arrived "UDP and $kind"
-    [ "$rested" -le 1000 ] || fail "nothing was written for $rested ms when UDP began to pass ($kind)"
-    fault_case F92 "UDP begins to pass in the middle: $kind hands over, at most 1 s without data" "$rested ms"
+    [ "$rested" -le 1000 ] || fail "nothing was written for $rested ms when UDP passed again ($kind)"
+    fault_case F92 "UDP passes again: $kind hands over, at most 1 s without data" "$rested ms"
 done

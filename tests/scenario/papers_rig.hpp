@@ -132,9 +132,9 @@ class PaperRig {
 
     void run(Duration length) {
         receiver_host_->listen(1, [this](proto::Connection&) { return receiver_; });
-        std::vector<proto::PathAddresses> more(ways_.begin() + 1, ways_.end());
+        std::vector<proto::PathAddresses> more(carriers_.begin() + 1, carriers_.end());
         const auto sender = std::make_shared<PathSender>(std::move(more));
-        events_.call_at(kStart, [this, sender] { sender_host_->connect(std::vector{ways_[0]}, sender); });
+        events_.call_at(kStart, [this, sender] { sender_host_->connect(std::vector{carriers_[0]}, sender); });
         for (Duration end{}; end < length; end += std::chrono::seconds(1)) {
             events_.run_until(kStart + end + std::chrono::seconds(1));
             by_second_.push_back(receiver_->received());
@@ -219,7 +219,7 @@ class PaperRig {
         Link& home = add_link("home " + number, line, {}, 100);
         network_.connect(to, from, {&back, &home});
         lines_.push_back({&out, &back});
-        ways_.push_back({.local = from, .remote = to, .options = {.standby = setup_.failover && i > 0}});
+        carriers_.push_back({.local = from, .remote = to, .options = {.standby = setup_.failover && i > 0}});
     }
 
     PaperSetup setup_;
@@ -227,7 +227,7 @@ class PaperRig {
     Network network_;
     std::unique_ptr<SimHost> receiver_host_;
     std::unique_ptr<SimHost> sender_host_;
-    std::vector<proto::PathAddresses> ways_;
+    std::vector<proto::PathAddresses> carriers_;
     std::vector<Line> lines_;
     std::vector<std::unique_ptr<RandomBursts>> bursts_;
     std::shared_ptr<MeteredReceiver> receiver_ = std::make_shared<MeteredReceiver>(kStart);

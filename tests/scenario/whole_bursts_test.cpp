@@ -51,7 +51,7 @@ double batch(const TransportConfig& config, const LinkParams& line) {
     return packets / batches;
 }
 
-struct Ways {
+struct CarrierOptions {
     std::string name;
     std::function<void(TransportConfig&)> configure;
     double more =
@@ -59,7 +59,7 @@ struct Ways {
 };
 
 // At 4 Gbit/s a burst has two batches, at 2.1 Gbit/s barely one.
-const std::vector<Ways> kWays{
+const std::vector<CarrierOptions> kWays{
     {"udtx", [](TransportConfig& c) { c.congestion = "udtx"; }, 0.09},
     {"cubic", [](TransportConfig& c) { c.congestion = "cubic"; }, 0.25},
     {"bbr", [](TransportConfig& c) { c.congestion = "bbr"; }, 0.1},
@@ -100,7 +100,7 @@ TEST_CASE("below 2 Gbit/s nothing waits for a batch") {
 }
 
 TEST_CASE("nothing stalls on a fast line: neither its end, nor small windows, caps, late disks, nor several paths") {
-    const Ways& ways = kWays.at(GENERATE(0U, 1U, 2U, 3U, 4U, 5U));
+    const CarrierOptions& ways = kWays.at(GENERATE(0U, 1U, 2U, 3U, 4U, 5U));
     TransportConfig config;
     ways.configure(config);
     for (const Duration delay : {Duration(25us), Duration(1ms)}) {
@@ -120,7 +120,7 @@ TEST_CASE("nothing stalls on a fast line: neither its end, nor small windows, ca
 }
 
 TEST_CASE("print how long transfers take on fast lines", "[.table]") {
-    for (const Ways& ways : kWays) {
+    for (const CarrierOptions& ways : kWays) {
         TransportConfig config;
         ways.configure(config);
         for (const Duration delay : {Duration(25us), Duration(1ms)}) {

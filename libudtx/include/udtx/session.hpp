@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/config.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/credentials.hpp"
@@ -23,7 +24,6 @@
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/ways.hpp"
 
 namespace udtx {
 
@@ -39,8 +39,8 @@ struct Piece {
     Chunk data;                ///< at most 64 KiB; holds a block of 64 KiB, so copy data that you keep for long
 };
 
-/// A byte stream between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in
-/// order. An *unordered* stream carries bytes only from the end that opened it. It delivers pieces with their offset
+/// A byte stream between the two ends of a session. An *ordered* stream carries bytes both carriers and delivers them
+/// in order. An *unordered* stream carries bytes only from the end that opened it. It delivers pieces with their offset
 /// when they arrive, each byte once, so no piece waits for a lost one.
 ///
 /// Copies refer to the same stream. When the last copy is destroyed, the sending direction ends as by finish(), without
@@ -154,7 +154,7 @@ struct ConnectOptions {
     TransportConfig config{};  ///< settings of the connection
     /// Paths to open, at most TransportConfig::max_paths; empty: one path, chosen by the routing table.
     std::vector<PathRequest> paths{};
-    Ways ways{.udp = true, .tcp = false};  ///< what may carry the connection
+    CarrierOptions carriers{.udp = true, .tcp = false};  ///< what may carry the connection
     LogSink log{};  ///< receives messages about the addresses that are tried, and about paths that open and close
     /// A stop request before the session exists ends the call with `cancelled`. A blocking call then waits up to 0.3 s
     /// to notify the peer. A name lookup cannot be stopped: it continues in its own thread, and nothing is sent after
@@ -278,7 +278,7 @@ struct ListenOptions {
     TransportConfig config{};          ///< settings of each session
     std::size_t max_connections = 64;  ///< limit of concurrent connections; further clients are refused with `network`
     /// TCP addresses at which clients that UDP does not reach may connect: "host:port", "[v6]:port", ":port", or
-    /// kSamePort. Clients need Ways::tcp.
+    /// kSamePort. Clients need CarrierOptions::tcp.
     std::vector<std::string> tcp_listen{};
     LogSink log{};  ///< receives messages about failed handshakes, and about paths that open and close
 };

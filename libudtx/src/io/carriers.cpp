@@ -141,7 +141,7 @@ void Carriers::accept_all(Instant now, Port& port) {
         UniqueFd socket(
             again([&] { return ::accept4(port.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); }));
         if (!socket) {
-            // A connection that ended before it was accepted is no trouble. Without descriptors the port stays
+            // A connection may end before it is accepted. Without descriptors the port stays
             // readable.
             const bool lack = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
             if (lack) accept_again_ = now + kAcceptAgain;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "io/stream_carrier.hpp"
-#include "udtx/ways.hpp"
+#include "udtx/carrier.hpp"
 
 namespace udtx {
 

@@ -121,13 +121,13 @@ Connector::Connector(Setup setup)
       candidates_(std::move(setup.candidates)),
       several_(setup.several),
       host_(std::move(setup.host)),
-      ways_(std::move(setup.ways)),
+      carriers_(std::move(setup.carriers)),
       log_(std::move(setup.log)) {}
 
 void Connector::begin() {
     begun_ = monotonic_now();
     std::vector<proto::PathAddresses> tried = candidates_;
-    if (ways_.udp) {
+    if (carriers_.udp) {
         for (const auto& candidate : candidates_) {
             log(LogLevel::detail, "connecting to " + text_with_carrier(candidate.remote) +
                                       (several_ ? " from " + host_text(candidate.local) : std::string()));
@@ -138,35 +138,35 @@ void Connector::begin() {
         tried.front().after = Duration::max() / 2;
     }
     begun(*driver().connect(std::move(tried), shared_from_this()));
-    if (uses_tcp()) dial(ways_.udp ? kUdpFirst : Duration::zero());
+    if (uses_tcp()) connect_tcp(carriers_.udp ? kUdpFirst : Duration::zero());
 }
 
 // --- the byte stream
 
 /// Runs on the protocol thread, or before it.
-void Connector::dial(Duration pause) {
-    if (!dialer_) {
-        TcpTarget target{.host = host_, .addresses = {}, .ports = {}, .proxy = ways_.proxy};
+void Connector::connect_tcp(Duration pause) {
+    if (!tcp_connector_) {
+        TcpTarget target{.host = host_, .addresses = {}, .ports = {}, .proxy = carriers_.proxy};
         for (const auto& candidate : candidates_) target.addresses.push_back(candidate.remote);
         if (tcp_ports_) {
             for (Address& address : target.addresses) address.port = tcp_ports_->front();
         }
-        target.ports = tcp_ports_.value_or(ways_.tcp_ports);
-        dialer_ =
-            std::make_unique<TcpDialer>(std::move(target), [this](Result<std::unique_ptr<StreamCarrier>> carrier) {
-                // The dialer's thread ends before this object does.
+        target.ports = tcp_ports_.value_or(carriers_.tcp_ports);
+        tcp_connector_ =
+            std::make_unique<TcpConnector>(std::move(target), [this](Result<std::unique_ptr<StreamCarrier>> carrier) {
+                // The thread of tcp_connector_ ends before this object does.
                 const std::weak_ptr<SingleConnection> weak = weak_from_this();
                 driver().post(
                     [this, weak,
                      made = std::make_shared<Result<std::unique_ptr<StreamCarrier>>>(std::move(carrier))]() mutable {
-                        if (const auto self = weak.lock()) on_dialed(std::move(*made));
+                        if (const auto self = weak.lock()) on_tcp_connected(std::move(*made));
                     });
             });
     }
-    if (const auto begun = dialer_->dial(pause); !begun) log(LogLevel::warning, begun.error().message);
+    if (const auto begun = tcp_connector_->connect_after(pause); !begun) log(LogLevel::warning, begun.error().message);
 }
 
-void Connector::on_dialed(Result<std::unique_ptr<StreamCarrier>> carrier) {
+void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier) {
     if (carrier) {
         no_stream_.reset();
         return use_stream(std::move(*carrier));
@@ -174,20 +174,20 @@ void Connector::on_dialed(Result<std::unique_ptr<StreamCarrier>> carrier) {
     if (carrier.error().code == ErrorCode::interrupted || ending()) return;
     log(LogLevel::detail, carrier.error().message);
     no_stream_ = carrier.error();
-    if (!ways_.udp && !connected_since()) {
+    if (!carriers_.udp && !connected_since()) {
         // on_event() gives the cause.
         return act([](Instant now, proto::Connection& connection) { connection.close(now, 1, {}); });
     }
-    dial(kDialAgain);
+    connect_tcp(kConnectAgain);
 }
 
 void Connector::take_channel(const Channel& channel) { use_stream(ChannelAccess::carrier(channel)); }
 
 void Connector::use_stream(const std::shared_ptr<StreamCarrier>& carrier) {
     driver().carriers().add(carrier);
-    stream_ =
-        proto::PathAddresses{.local = carrier->local(), .remote = carrier->remote(), .options = {.standby = ways_.udp}};
-    if (ways_.udp) stream_->after = kUdpFirst;
+    stream_ = proto::PathAddresses{
+        .local = carrier->local(), .remote = carrier->remote(), .options = {.standby = carriers_.udp}};
+    if (carriers_.udp) stream_->after = kUdpFirst;
     log(LogLevel::detail, "a connection over " + text_with_carrier(carrier->remote()) + " is open");
     act([this, self = shared_from_this()](Instant now, proto::Connection& connection) {
         connection.add_candidate(now, *stream_);
@@ -214,7 +214,7 @@ void Connector::open_paths(Instant now, proto::Connection& connection, const std
 void Connector::open_other_paths(Instant now, proto::Connection& connection) {
     const bool carried = connection.remote().carrier != Carrier::udp;
     if (several_) return open_paths(now, connection, other_paths(connection.stats().paths.front(), candidates_));
-    if (!carried || !ways_.udp) return;
+    if (!carried || !carriers_.udp) return;
     log(LogLevel::warning,
         "UDP brings no answer; the data goes over " + text_with_carrier(connection.remote()) + ", and UDP is tried on");
     const std::size_t count = std::min(candidates_.size(), kMostTried);
@@ -228,17 +228,17 @@ void Connector::on_connected(Instant now, proto::Connection& connection) {
     open_stream_path(now, connection);
     if (connection.remote().carrier != Carrier::udp || !uses_tcp()) return;
     // TCP stands by only where the server has it.
-    dialer_.reset();
+    tcp_connector_.reset();
     const auto ports = connection.peer_tcp_ports();
     tcp_ports_.emplace(ports.begin(), ports.end());
-    if (!tcp_ports_->empty()) dial(kUdpFirst);
+    if (!tcp_ports_->empty()) connect_tcp(kUdpFirst);
 }
 
 void Connector::on_path_changed(const proto::event::PathChanged& path) {
     const bool lost = path.state == PathState::closed && path.remote.carrier == Carrier::tcp;
     if (!lost || !uses_tcp() || ending() || (tcp_ports_ && tcp_ports_->empty())) return;
     stream_.reset();
-    dial(kDialAgain);
+    connect_tcp(kConnectAgain);
 }
 
 void Connector::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
@@ -248,7 +248,7 @@ void Connector::on_event(Instant now, proto::Connection& connection, const proto
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         note_closed(connection, closed->reason);
         proto::CloseReason reason = closed->reason;
-        if (!connected_since() && !ways_.udp && no_stream_) {
+        if (!connected_since() && !carriers_.udp && no_stream_) {
             reason = {.code = no_stream_->code, .message = no_stream_->message};
         }
         handler().on_event(now, connection, proto::event::Closed{std::move(reason)});

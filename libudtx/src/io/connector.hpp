@@ -15,15 +15,15 @@
 #include "base/thread_safety.hpp"
 #include "io/channel.hpp"
 #include "io/driver.hpp"
-#include "io/tcp_dial.hpp"
+#include "io/tcp_connect.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/core/connection.hpp"
 #include "udtx/lifecycle.hpp"
 #include "udtx/log.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/stats.hpp"
-#include "udtx/ways.hpp"
 
 namespace udtx::io {
 
@@ -127,7 +127,7 @@ class Connector final : public SingleConnection {
         /// True: `candidates` are paths of one connection. False: they are addresses of one host.
         bool several = false;
         std::string host{};  ///< as the user named it
-        Ways ways{};
+        CarrierOptions carriers{};
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::function<void(proto::Connection&, proto::Waker)> connected;
         LogSink log;
@@ -139,7 +139,7 @@ class Connector final : public SingleConnection {
 
   private:
     /// After a byte stream could not be opened, or has ended.
-    static constexpr Duration kDialAgain = std::chrono::seconds(5);
+    static constexpr Duration kConnectAgain = std::chrono::seconds(5);
     /// UDP addresses that are tried on while a byte stream carries the data.
     static constexpr std::size_t kMostTried = 3;
 
@@ -147,9 +147,9 @@ class Connector final : public SingleConnection {
         if (log_) log_(level, text);
     }
     void take_channel(const Channel& channel) override;
-    [[nodiscard]] bool uses_tcp() const noexcept { return ways_.tcp && !several_; }
-    void dial(Duration pause);
-    void on_dialed(Result<std::unique_ptr<StreamCarrier>> carrier);
+    [[nodiscard]] bool uses_tcp() const noexcept { return carriers_.tcp && !several_; }
+    void connect_tcp(Duration pause);
+    void on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier);
     void use_stream(const std::shared_ptr<StreamCarrier>& carrier);
     void open_stream_path(Instant now, proto::Connection& connection);
     void open_other_paths(Instant now, proto::Connection& connection);
@@ -160,14 +160,14 @@ class Connector final : public SingleConnection {
     const std::vector<proto::PathAddresses> candidates_;
     const bool several_;
     const std::string host_;
-    const Ways ways_;
+    const CarrierOptions carriers_;
     const LogSink log_;
     /// The byte stream that is open, as a candidate and as a path.
     std::optional<proto::PathAddresses> stream_;
     std::optional<std::vector<std::uint16_t>> tcp_ports_;  // of the server, once it has told them
     std::optional<Error> no_stream_;                       // why the last attempt to open one failed
     Instant begun_{};
-    std::unique_ptr<TcpDialer> dialer_;
+    std::unique_ptr<TcpConnector> tcp_connector_;
 };
 
 }  // namespace udtx::io

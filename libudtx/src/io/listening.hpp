@@ -9,9 +9,9 @@
 #include "io/driver.hpp"
 #include "io/protocol_thread.hpp"
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
-#include "udtx/ways.hpp"
 
 namespace udtx::io {
 

@@ -96,7 +96,7 @@ struct Destination {
     std::string host;
     std::uint16_t port = 0;
     std::vector<PathRequest> paths;
-    Ways ways;
+    CarrierOptions carriers;
     LogSink log;
 };
 
@@ -113,7 +113,7 @@ Result<void> start_connecting(io::Driver& driver, const Destination& to, const S
                              .candidates = std::move(*candidates),
                              .several = !to.paths.empty(),
                              .host = to.host,
-                             .ways = to.ways,
+                             .carriers = to.carriers,
                              .handler = state,
                              .connected = [state](proto::Connection& connection,
                                                   proto::Waker waker) { state->attach(std::move(waker), connection); },
@@ -145,7 +145,7 @@ Result<Starting> start_session(std::string host, std::uint16_t port, const Crede
                  to = Destination{.host = std::move(host),
                                   .port = port,
                                   .paths = std::move(options.paths),
-                                  .ways = std::move(options.ways),
+                                  .carriers = std::move(options.carriers),
                                   .log = std::move(options.log)}] {
         const auto started = guarded([&] { return start_connecting(driver, to, state); });
         if (!started) state->fail(started.error());

@@ -24,7 +24,7 @@ constexpr std::uint64_t kLimit = 400'000'000;
 class Fleet {
   public:
     Fleet(std::size_t count, std::vector<std::uint64_t> ways, Duration late = 200ms)
-        : ways_(std::move(ways)), late_(late), slots_(count), shards_(count) {
+        : carriers_(std::move(ways)), late_(late), slots_(count), shards_(count) {
         for (std::size_t i = 0; i < count; ++i) begin(i);
     }
 
@@ -39,18 +39,18 @@ class Fleet {
         slots_[i].state = ShardSlot::State::running;
     }
     /// The sender stops silently: the server keeps running, and no data arrives.
-    void silence(std::size_t i) { ways_[i] = 0; }
+    void silence(std::size_t i) { carriers_[i] = 0; }
     /// The server stops as well.
     void kill(std::size_t i) {
-        ways_[i] = 0;
+        carriers_[i] = 0;
         shards_[i].dead = true;
     }
     /// Sets the path's rate, unless the server is dead.
     void set_way(std::size_t i, std::uint64_t way) {
-        if (!shards_[i].dead) ways_[i] = way;
+        if (!shards_[i].dead) carriers_[i] = way;
     }
 
-    [[nodiscard]] std::uint64_t rate_of(std::size_t i) const { return std::min(shards_[i].in_force, ways_[i]); }
+    [[nodiscard]] std::uint64_t rate_of(std::size_t i) const { return std::min(shards_[i].in_force, carriers_[i]); }
     [[nodiscard]] std::uint64_t sum() const {
         std::uint64_t all = 0;
         for (std::size_t i = 0; i < shards_.size(); ++i) all += rate_of(i);
@@ -94,7 +94,7 @@ class Fleet {
         }
     }
 
-    std::vector<std::uint64_t> ways_;
+    std::vector<std::uint64_t> carriers_;
     Duration late_;
     std::vector<ShardSlot> slots_;
     std::vector<Member> shards_;

@@ -96,7 +96,7 @@ struct PathAddresses {
     Address local;        ///< local address, without a port for UDP; Family::none: the routing table decides
     Address remote;       ///< address of the peer
     PathOptions options;  ///< how the path is used
-    /// Of a candidate: it is not tried for this long.
+    /// Time after which a candidate is tried.
     Duration after{};
     /// True if a datagram that `at` received from `peer` may have taken this path. An unknown local address matches
     /// any.

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/descriptor.hpp"
@@ -31,7 +32,6 @@
 #include "udtx/stats.hpp"
 #include "udtx/transfer/options.hpp"
 #include "udtx/transfer/outcome.hpp"
-#include "udtx/ways.hpp"
 
 /// Transfers of trees of files.
 namespace udtx::transfer {
@@ -76,7 +76,7 @@ struct PeerOptions {
     AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
     /// Addresses to try side by side instead of those of the host; empty: resolve the host name.
     std::vector<Address> addresses{};
-    Ways ways{};                       ///< what may carry the connection
+    CarrierOptions carriers{};         ///< what may carry the connection
     std::vector<PathRequest> paths{};  ///< paths to use together; empty: one path, chosen by the routing table
     bool skip_absent_paths = false;    ///< true: omit paths that this host does not have at present
 };

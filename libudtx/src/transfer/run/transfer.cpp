@@ -136,13 +136,13 @@ class TransferState final : public JobWatch {
         protocol_ = std::move(*made);
         if (auto opened = io::open_socket_for(protocol_->driver(), *candidates); !opened) return opened;
         make_connection_ = [this, candidates = std::move(*candidates), several = !request.peer.paths.empty(),
-                            host = request.host, ways = request.peer.ways](
+                            host = request.host, carriers = request.peer.carriers](
                                auto handler, auto connected) -> std::shared_ptr<io::SingleConnection> {
             return std::make_shared<io::Connector>(io::Connector::Setup{.driver = protocol_->driver(),
                                                                         .candidates = candidates,
                                                                         .several = several,
                                                                         .host = host,
-                                                                        .ways = ways,
+                                                                        .carriers = carriers,
                                                                         .handler = std::move(handler),
                                                                         .connected = std::move(connected),
                                                                         .log = events_.log});

@@ -21,6 +21,7 @@ class StreamCarrier;
 
 /// A proxy for TCP connections.
 struct Proxy {
+    /// How to talk to a proxy.
     enum class Kind : std::uint8_t {
         http,    ///< CONNECT (RFC 9110, section 9.3.6)
         socks5,  ///< RFC 1928, with names and passwords as in RFC 1929
@@ -36,7 +37,7 @@ struct Proxy {
 [[nodiscard]] UDTX_EXPORT Result<Proxy> parse_proxy(const std::string& url);
 
 /// The carriers that a connection may use besides a Channel. UDP is the fastest.
-struct Ways {
+struct CarrierOptions {
     bool udp = true;  ///< UDP
     bool tcp = true;  ///< TLS over TCP, where UDP does not pass
     /// TCP ports to try besides that of the peer.

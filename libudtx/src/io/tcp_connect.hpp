@@ -11,10 +11,10 @@
 #include "io/stream_carrier.hpp"
 #include "openssl/tls_stream.hpp"
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
-#include "udtx/ways.hpp"
 
 namespace udtx::io {
 
@@ -29,19 +29,19 @@ struct TcpTarget {
 /// or `stop` is readable. network: nobody answered; the message names the cause.
 [[nodiscard]] Result<UniqueFd> connect_tcp(const TcpTarget& target, Instant until, int stop);
 
-/// Order of calls: dial(), and again when the result has come. The destructor ends an attempt.
-class TcpDialer {
+/// Order of calls: connect_after(), and again when the result has come. The destructor ends an attempt.
+class TcpConnector {
   public:
-    /// Runs on the dialer's thread.
+    /// Runs on the thread of this object.
     using Done = std::function<void(Result<std::unique_ptr<StreamCarrier>> carrier)>;
 
-    TcpDialer(TcpTarget target, Done done);
-    ~TcpDialer();
-    TcpDialer(const TcpDialer&) = delete;
-    TcpDialer& operator=(const TcpDialer&) = delete;
+    TcpConnector(TcpTarget target, Done done);
+    ~TcpConnector();
+    TcpConnector(const TcpConnector&) = delete;
+    TcpConnector& operator=(const TcpConnector&) = delete;
 
     /// Begins an attempt after `pause`. network: the process has no thread left.
-    Result<void> dial(Duration pause);
+    Result<void> connect_after(Duration pause);
 
   private:
     static constexpr Duration kWithin = std::chrono::seconds(8);

@@ -1,4 +1,4 @@
-#include "io/tcp_dial.hpp"
+#include "io/tcp_connect.hpp"
 
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -267,14 +267,14 @@ Result<UniqueFd> connect_tcp(const TcpTarget& target, Instant until, int stop) {
     return race(all, until, stop);
 }
 
-TcpDialer::TcpDialer(TcpTarget target, Done done) : target_(std::move(target)), done_(std::move(done)) {}
+TcpConnector::TcpConnector(TcpTarget target, Done done) : target_(std::move(target)), done_(std::move(done)) {}
 
-TcpDialer::~TcpDialer() {
+TcpConnector::~TcpConnector() {
     stop_write_.reset();
     if (thread_.joinable()) thread_.join();
 }
 
-Result<void> TcpDialer::dial(Duration pause) {
+Result<void> TcpConnector::connect_after(Duration pause) {
     if (!stop_write_) {
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_failure(ErrorCode::no_resources, "pipe", errno);
@@ -294,7 +294,7 @@ Result<void> TcpDialer::dial(Duration pause) {
     return {};
 }
 
-Result<std::unique_ptr<StreamCarrier>> TcpDialer::connect() {
+Result<std::unique_ptr<StreamCarrier>> TcpConnector::connect() {
     auto socket = connect_tcp(target_, monotonic_now() + kWithin, stop_read_.get());
     if (!socket) return socket.error();
     set_tcp_options(socket->get());
@@ -305,7 +305,7 @@ Result<std::unique_ptr<StreamCarrier>> TcpDialer::connect() {
         if (!made) return made.error();
         tls_ = std::move(*made);
     }
-    // A literal address is no name for TLS (RFC 6066, section 3).
+    // TLS takes names only, and a literal address is none (RFC 6066, section 3).
     const bool literal = target_.host.find_first_not_of("0123456789.:abcdefABCDEF") == std::string::npos;
     auto stream = tls_->over(std::move(*socket), literal ? std::string() : target_.host);
     if (!stream) return stream.error();
@@ -318,7 +318,7 @@ namespace udtx {
 
 Result<Proxy> parse_proxy(const std::string& url) {
     const Error wrong{ErrorCode::invalid_argument,
-                      "'" + url + "' is no proxy: write http://HOST:PORT or socks5://USER:PASSWORD@HOST:PORT"};
+                      "'" + url + "' is not a proxy: write http://HOST:PORT or socks5://USER:PASSWORD@HOST:PORT"};
     Proxy proxy;
     const std::size_t colon = url.find("://");
     if (colon == std::string::npos) return wrong;
