@@ -83,6 +83,7 @@ Fields final_figures() {
          "Share of the time, 0 to 1, of each limit: network, path_loss, rate_cap, sender_disk, input, "
          "receiver_disk, receive_window, sender_cpu, receiver_cpu, small_data, outage, elsewhere."},
         {"paths[].local, remote", "Addresses of a path."},
+        {"paths[].carrier", "udp, tcp or ssh: what carries the datagrams of the path."},
         {"paths[].state", "probing, active, suspended or closed."},
         {"paths[].bytes", "Sender: acknowledged bytes of streams. Receiver: received bytes of UDP payload."},
         {"paths[].goodput_bps", "8 * bytes / seconds, in bit/s."},

@@ -1,6 +1,5 @@
 // The payload of a packet: what decodes must encode again, and decode to the same.
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "fuzz/require.hpp"
@@ -35,8 +34,7 @@ std::size_t longest(const Frame& frame, std::size_t original) {
 /// The packet builder gets the stream bytes itself, and omits the length if the packet is full.
 void check_stream(const StreamFrame& frame, AckFrame& scratch) {
     if (frame.data.empty() && !frame.fin) return;
-    const std::size_t header =
-        2 + varint_bytes(frame.id.value) + static_cast<std::size_t>(std::bit_width(frame.offset)) / 8;
+    const std::size_t header = 1 + varint_bytes(frame.id.value) + varint_bytes(frame.offset);
     for (const std::size_t more : {0U, 1U, 20U}) {
         std::vector<std::byte> memory(header + frame.data.size() + more);
         Writer out(memory);

@@ -17,7 +17,7 @@ receiver=$!
 receivers+=("$receiver")
 until_true 60 grep -q "listening on" "$work/deaf.log"
 port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/deaf.log")
-"$send" --timeout 30 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
+"$send" --transport udp --timeout 30 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
 sender=$!
 receivers+=("$sender")
 wait_for 10 "$receiver"
@@ -31,7 +31,7 @@ wait_for "10|42" "$sender"
 
 # A sender that receives nothing
 start_recv good --dir "$work/dst" --psk-file "$work/psk"
-run_deaf "$work/calls" 1+ "$send" --timeout 60 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
+run_deaf "$work/calls" 1+ "$send" --transport udp --timeout 60 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
 sender=$!
 wait_for 10 "$sender"
 said "the system refuses to receive on the UDP socket: Cannot allocate memory"

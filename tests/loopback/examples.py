@@ -55,6 +55,7 @@ RUN_ELSEWHERE = {
 }
 EXACTLY = {
     "udtx-recv --listen": "names a flag",
+    "udtx-recv --relay": "runs until it is stopped: see relay.sh",
     "udtx-send dir": "names a source",
     "udtx-recv --listen :0": "names a flag; the directory is missing",
 }

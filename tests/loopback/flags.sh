@@ -96,6 +96,9 @@ drain           | restart   | soon, 0
 log-files       | server    | -
 one-off         | tree      | -
 relay           | relay     | -
+transport       | ../network/ways | quick
+proxy           | proxy     | nowhere, ftp://127.0.0.1:1
+tcp-listen      | ../network/ways | -
 relay-rate      | relay     | fast
 relay-sessions  | relay     | 0, x
 relay-time      | relay     | soon, 0

@@ -19,7 +19,7 @@ never_said "nothing came back on it"
 # At 200 Mbit/s it took 2.4 s, so there were at least two lines of progress, with the paths below them.
 said "^path 1  127.0.0.2 -> 127.0.0.1:$port  [a-z]+  .*bit/s.*  loss [0-9.]+%"
 grep -qE "^path [0-9]  127.0.0.1 -> 127.0.0.[123]:[0-9]+  [a-z]+  .*bit/s" "$work/r.log" || fail "no paths in the receiver's progress"
-fields='local remote state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s reinjected_bytes'
+fields='local remote carrier state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s reinjected_bytes'
 [ "$(json_field "$work/last.out" paths | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u)" = "$(printf '%s\n' $fields | sort)" ] ||
     fail "fields: $(json_field "$work/last.out" paths)"
 

@@ -64,7 +64,7 @@ said "none/udtx-recv: not found on far; install it or name it with --remote-bin"
 last_line
 far_program old "echo 'udtx-bootstrap 1 0.0.1 1'"
 expect 12 "$send" "${ssh[@]}" --remote-bin "$work/old" "$work/file" far:
-said "udtx-recv on far is version 0.0.1, this is .*: install the same version on both"
+said "udtx-recv on far is udtx 0.0.1, and this is udtx .*: update the older one"
 last_line
 expect 12 "$send" "${ssh[@]}" --remote-bin false "$work/file" far:
 said "false --bootstrap' on far ended with code 1"

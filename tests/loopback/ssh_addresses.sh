@@ -45,7 +45,10 @@ never_said "connecting to 172\.17\.0\.1:"
 expect 0 "$recv" "${ssh[@]}" --remote-bin "$work/send" far:data "$work/back"
 cmp "$work/src/data" "$work/back" || fail "what was fetched differs"
 
-# If none answers, the report is about ssh's address.
+# If none answers, the data goes over ssh. Without that, the report is about ssh's address.
 ip link set near0 down
-expect 42 "$send" "${ssh[@]}" --remote-bin "$work/recv" --timeout 20 "$work/src/data" far:other
+expect 0 "$send" "${ssh[@]}" --remote-bin "$work/recv" "$work/src/data" far:over-ssh
+cmp "$work/src/data" "$work/home/over-ssh" || fail "what was sent over ssh differs"
+said "over ssh"
+expect 42 "$send" --transport udp "${ssh[@]}" --remote-bin "$work/recv" --timeout 20 "$work/src/data" far:other
 said "ssh reaches far, but 127\.0\.0\.1:[0-9]+/udp is refused on the path"

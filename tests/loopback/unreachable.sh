@@ -43,5 +43,5 @@ said "$work/file"
 printf '#!/bin/sh\necho "udtx-bootstrap 1 0.0.1 1"\n' >"$work/old"
 chmod +x "$work/old"
 expect 12 "$send" --ssh "$work/old" "$work/file" far:
-said "version 0.0.1.*install the same version"
+said "is udtx 0.0.1, and this is udtx .*: update the older one"
 expect 11 "$send" --log "$work/file/log" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"

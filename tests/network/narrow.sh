@@ -39,7 +39,7 @@ done
 unset UDTX_IO
 
 ip link set lo mtu 500
-expect 10 "$send" --timeout 30 --psk-file "$work/psk" "$work/data" "$url/"
+expect 10 "$send" --transport udp --timeout 30 --psk-file "$work/psk" "$work/data" "$url/"
 said "no route to 127.0.0.1:[0-9]+/udp: the interface carries no packets of 576 bytes \(raise its MTU\)"
 
 # The MTU falls in mid-transfer.
@@ -65,7 +65,7 @@ wait "$receiver" || true
 export UDTX_IO=portable
 start_recv silent --allow-read --dir "$work/dst" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port
-expect 0 "$send" --json --timeout 30 --psk-file "$work/psk" "$work/data" "$url/silent/"
+expect 0 "$send" --transport udp --json --timeout 30 --psk-file "$work/psk" "$work/data" "$url/silent/"
 cmp "$work/data" "$work/dst/silent/data" || fail "the file differs"
 got=$(reported datagram_bytes)
 [ "$got" -ge 548 ] && [ "$got" -le 1192 ] || fail "datagrams of $got bytes pass"

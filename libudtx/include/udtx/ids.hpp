@@ -8,12 +8,12 @@
 namespace udtx {
 
 /// Id of a connection. The end that receives packets with it chooses it at random, at most kMaxChosenId, so that data
-/// packets carry 3 bytes. Until the server's first reply the client uses an id of 8 bytes that it made up.
+/// packets carry 4 bytes. Until the server's first reply the client uses an id of 8 bytes that it made up.
 struct ConnectionId {
     std::uint64_t value = 0;                                                           ///< the id
     friend constexpr auto operator<=>(ConnectionId, ConnectionId) noexcept = default;  ///< Compares the values.
 };
-inline constexpr std::uint64_t kMaxChosenId = 0xffffff;  ///< largest id of 3 bytes
+inline constexpr std::uint64_t kMaxChosenId = 0xffffffff;  ///< largest id of 4 bytes
 
 /// Id of a path within its connection. It is part of the AEAD nonce. The first path is 0.
 struct PathId {

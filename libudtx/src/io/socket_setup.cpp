@@ -31,20 +31,16 @@
 namespace udtx::io {
 namespace {
 
-// Offsets of words of 32 bits: the low bits of a long header's destination id, and the flags and the id of a short
-// header (docs/inside/wire-format.md, 1.1 and 1.2).
+// Offsets of the low 32 bits of the destination id (docs/inside/wire-format.md, 1.1 and 1.2).
 constexpr std::uint32_t kLongIdAt = 9;
-constexpr std::uint32_t kShortIdAt = 0;
-constexpr std::uint32_t kShortIdMask = 0xffffff;
+constexpr std::uint32_t kShortIdAt = 1;
 
 }  // namespace
 
 std::size_t thread_of(std::span<const std::byte> datagram, std::size_t threads) noexcept {
-    const bool is_long = wire::is_long_header(datagram);
-    const std::size_t at = is_long ? kLongIdAt : kShortIdAt;
+    const std::size_t at = wire::is_long_header(datagram) ? kLongIdAt : kShortIdAt;
     if (datagram.size() < at + 4) return 0;
-    const auto word = wire::load_network<std::uint32_t>(datagram.data() + at);
-    return (is_long ? word : word & kShortIdMask) % threads;
+    return wire::load_network<std::uint32_t>(datagram.data() + at) % threads;
 }
 
 bool share_port([[maybe_unused]] int fd) noexcept {
@@ -59,13 +55,12 @@ bool steer_datagrams([[maybe_unused]] int fd, [[maybe_unused]] std::size_t threa
 #ifdef __linux__
     const auto count = static_cast<std::uint32_t>(threads);
     // The UDP payload starts at offset 0. A load beyond its end makes the result 0, as in thread_of().
-    std::array<sock_filter, 8> program{{
+    std::array<sock_filter, 7> program{{
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x80, 0, 2),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kLongIdAt),
-        BPF_JUMP(BPF_JMP | BPF_JA, 2, 0, 0),
+        BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kShortIdAt),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kShortIdMask),
         BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, count),
         BPF_STMT(BPF_RET | BPF_A, 0),
     }};

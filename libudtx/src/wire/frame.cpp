@@ -1,7 +1,6 @@
 #include "wire/frame.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 
 #include "base/release.hpp"
@@ -241,11 +240,9 @@ bool put(Writer& out, const AckFrameView& f) { return put(out, *f.frame); }
 
 bool put(Writer& out, const CryptoFrame& f) { return put_all(out, FrameType::crypto, f.offset, f.data); }
 
-std::size_t bytes_of(std::uint64_t v) { return (static_cast<std::size_t>(std::bit_width(v | 1U)) + 7) / 8; }
-
 /// Type, stream and offset.
 bool put_stream_start(Writer& out, std::uint8_t form, StreamId id, std::uint64_t offset) {
-    const std::size_t n = bytes_of(offset);
+    const std::size_t n = varint_bytes(offset);
     return out.u8(static_cast<std::uint8_t>(kStreamTypes | (n - 1) << kStreamOffsetShift | form)) && put(out, id) &&
            out.big_endian(offset, n);
 }
@@ -366,7 +363,7 @@ bool write_ack(Writer& out, const AckFrame& frame) { return put_or_rewind(out, f
 
 StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, std::size_t length, bool fin) {
     assert(id.value <= kVarintMax && offset <= kVarintMax && length <= kVarintMax - offset);
-    const std::size_t before_length = 1 + varint_bytes(id.value) + bytes_of(offset);
+    const std::size_t before_length = 1 + varint_bytes(id.value) + varint_bytes(offset);
     if (out.room() < before_length) return {};
     const std::size_t room = out.room() - before_length;
     const bool to_end = length >= room;

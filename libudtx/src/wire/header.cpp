@@ -13,7 +13,6 @@ constexpr std::uint8_t kPairSecond = 0x10;
 constexpr std::uint8_t kShortReserved = 0x0f;
 constexpr std::uint8_t kLongReserved = 0x4f;
 constexpr unsigned kTypeShift = 4;
-constexpr unsigned kIdBits = 24;      // of the connection id in a short header, behind the flags
 constexpr unsigned kNumberBits = 24;  // of the packet number in a short header, behind the path id
 constexpr std::uint32_t kNumberMask = (1U << kNumberBits) - 1;
 
@@ -71,11 +70,10 @@ std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram)
 std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram) {
     if (datagram.size() < kShortHeaderBytes + kTagBytes) return std::nullopt;
     Reader in(datagram);
-    const std::uint32_t flags_and_id = *in.u32();
-    const auto flags = static_cast<std::uint8_t>(flags_and_id >> kIdBits);
+    const std::uint8_t flags = *in.u8();
     if ((flags & (kLongForm | kFixedBit | kShortReserved)) != kFixedBit) return std::nullopt;
     ShortHeader header;
-    header.destination = ConnectionId{flags_and_id & kMaxChosenId};
+    header.destination = ConnectionId{*in.u32()};
     const std::uint32_t path_and_number = *in.u32();
     header.path = PathId{static_cast<std::uint8_t>(path_and_number >> kNumberBits)};
     header.packet_number = path_and_number & kNumberMask;
@@ -102,9 +100,9 @@ std::size_t write_long_header(const LongHeader& header, std::span<std::byte> out
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out) {
     if (out.size() < kShortHeaderBytes) return 0;
     Writer w(out);
-    const std::uint32_t flags =
-        kFixedBit | (header.key_phase ? kKeyPhase : 0U) | (header.pair_second ? kPairSecond : 0U);
-    w.u32(flags << kIdBits | static_cast<std::uint32_t>(header.destination.value & kMaxChosenId));
+    w.u8(static_cast<std::uint8_t>(kFixedBit | (header.key_phase ? kKeyPhase : 0) |
+                                   (header.pair_second ? kPairSecond : 0)));
+    w.u32(static_cast<std::uint32_t>(header.destination.value));
     w.u32(std::uint32_t{header.path.value} << kNumberBits | (header.packet_number & kNumberMask));
     return w.size();
 }

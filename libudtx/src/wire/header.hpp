@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kVersion = kVersions.front();
     return std::ranges::find(kVersions, version) != kVersions.end();
 }
 using crypto::kTagBytes;
-inline constexpr std::size_t kShortHeaderBytes = 8;  // flags 1, connection id 3, path 1, packet number 3
+inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
 inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8
 inline constexpr std::size_t kMinInitialDatagram = 1200;
 /// On paths that do not carry that: what an IPv4 packet of 576 bytes holds, which all hosts accept (RFC 791, 3.1).

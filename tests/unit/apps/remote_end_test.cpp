@@ -186,5 +186,8 @@ TEST_CASE("keys and greetings") {
     REQUIRE(greeting);
     CHECK(check_greeting(*greeting).ok());
     ++greeting->transfer;
+    ++greeting->bootstrap;
+    CHECK(check_greeting(*greeting).ok());
+    greeting->transfer = transfer::kOldestTransferVersion - 1;
     CHECK_FALSE(check_greeting(*greeting).ok());
 }

@@ -39,7 +39,7 @@ Address loopback(std::uint16_t port = 0) {
 std::vector<std::byte> short_datagram(std::uint32_t id) {
     std::vector<std::byte> bytes(40);
     bytes[0] = std::byte{0x40};
-    for (std::size_t i = 0; i < 3; ++i) bytes[1 + i] = static_cast<std::byte>(id >> (16 - 8 * i));
+    for (std::size_t i = 0; i < 4; ++i) bytes[1 + i] = static_cast<std::byte>(id >> (24 - 8 * i));
     return bytes;
 }
 
@@ -125,12 +125,12 @@ std::size_t deliver(std::uint16_t port, std::size_t connections, std::size_t byt
 }  // namespace
 
 TEST_CASE("a datagram's thread is that of its destination id") {
-    CHECK(io::thread_of(short_datagram(0x010203), 7) == 0x010203 % 7);
-    CHECK(io::thread_of(short_datagram(0xfffffe), 16) == 14);
+    CHECK(io::thread_of(short_datagram(0x01020304), 7) == 0x01020304 % 7);
+    CHECK(io::thread_of(short_datagram(0xfffffffe), 16) == 14);
     CHECK(io::thread_of(long_datagram(0xaabbccdd01020304), 7) == 0x01020304 % 7);
     CHECK(io::thread_of({}, 7) == 0);
     auto cut = short_datagram(5);
-    cut.resize(3);
+    cut.resize(4);
     CHECK(io::thread_of(cut, 7) == 0);
     cut = long_datagram(5);
     cut.resize(12);
@@ -157,7 +157,7 @@ TEST_CASE("the kernel brings datagrams to the socket of their thread, whoever se
         REQUIRE(from);
         for (std::uint64_t id = 0; id < 12; ++id) {
             for (const auto& bytes :
-                 {short_datagram(static_cast<std::uint32_t>(0x800000 + id)), long_datagram(id << 40U | id)}) {
+                 {short_datagram(static_cast<std::uint32_t>(0x80000000 + id)), long_datagram(id << 40U | id)}) {
                 proto::Transmit transmit;
                 transmit.remote = sockets.front()->local_address();
                 transmit.size = transmit.segment = bytes.size();

@@ -124,7 +124,7 @@ std::vector<std::byte> encode(const Message& message) {
 
 /// samples() as they are sent: a length, a type and fields.
 const std::vector<std::string> kSent{
-    "1a010c0133020204736f6d6505706c6163650123456789abcdef00",
+    "1a010d0133020204736f6d6505706c6163650123456789abcdef00",
     "1c020003020164047477696e0000000000000000000006642f6e616d65",
     "2109070343e8c0000000ffffffff0206757365722e610378007906757365722e6200",
     "110a010201032a2e6f00072f63616368652f",
@@ -142,7 +142,7 @@ const std::vector<std::string> kSent{
     "0b0707018010000080300000",
     "1a0803020164046e616d65804c4b4000000004a817c8000741a000",
     "1b08050101648180000000000000000000010041ed04808000004063",
-    "405b010c01b3020204736f6d6505706c6163650123456789abcdef000123456789abcdef035000000000000000002a97d784"
+    "405b010d01b3020204736f6d6505706c6163650123456789abcdef000123456789abcdef035000000000000000002a97d784"
     "000000000000000005ffffffffffffffff00000000000000080107ffffffffffffffff0000000000000009",
     "29020701020164056e616d650a41a4fffffffb57e83800bb9ac9ffc0000100000000000580800000404d",
     "1e08040101640000000000000000010041ed0343e840640000000000001234",
@@ -159,7 +159,7 @@ const std::vector<std::string> kSent{
     "140b01010c06642f6e616d65c00001000000000000",
     "0c0b020201016c00042e2e2f78",
     "220c020104676f6e65194e6f20737563682066696c65206f72206469726563746f7279",
-    "271a0c014955010202000000000000002a020361206202632f056120622f7803632f798080000000",
+    "271a0d014955010202000000000000002a020361206202632f056120622f7803632f798080000000",
     "091b0203612f6202630a",
     "1a1c023c020103612f6210496e76616c696420617267756d656e74",
     "0e0d0206612f6669666f046c696e6b",
@@ -216,7 +216,7 @@ TEST_CASE("fields arrive as they were sent") {
     CHECK_FALSE(entry.whole);
 }
 
-TEST_CASE("truncated and lengthened bodies are malformed") {
+TEST_CASE("truncated bodies are malformed, and fields behind those that are known are skipped") {
     for (const Message& sample : samples()) {
         const auto framed = encode(sample);
         const std::size_t prefix = framed.size() < 65 ? 1 : 2;
@@ -225,8 +225,25 @@ TEST_CASE("truncated and lengthened bodies are malformed") {
         for (std::size_t n = 0; n < body.size(); ++n) CHECK_FALSE(parse_message(body.first(n)).ok());
         std::vector<std::byte> longer(body.begin(), body.end());
         longer.push_back(std::byte{0});
-        CHECK_FALSE(parse_message(longer).ok());
+        const auto parsed = parse_message(longer);
+        REQUIRE(parsed.ok());
+        CHECK(encode(*parsed) == framed);
     }
+}
+
+TEST_CASE("an unknown message is skipped, and a mandatory one names the release that knows it") {
+    MessageReader reader;
+    std::vector<std::byte> bytes{std::byte{2}, std::byte{100}, std::byte{1}};
+    const auto known = encode(message::Note{"x"});
+    bytes.insert(bytes.end(), known.begin(), known.end());
+    bytes.insert(bytes.end(), {std::byte{3}, std::byte{128}, std::byte{3}, std::byte{0}});
+    reader.feed(bytes);
+    const auto first = reader.next();
+    REQUIRE((first && first->has_value()));
+    CHECK(std::holds_alternative<message::Note>(**first));
+    const auto second = reader.next();
+    REQUIRE_FALSE(second);
+    CHECK(second.error().message.find("install udtx 0.3 or newer") != std::string::npos);
 }
 
 TEST_CASE("values beyond their bounds are malformed") {

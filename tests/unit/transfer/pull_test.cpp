@@ -102,7 +102,10 @@ TEST_CASE("a request out of order or beyond its bounds is refused") {
     CHECK_FALSE(takes(twice, message::Names{{"a"}}));  // the request said that it has no list of names
     message::Pull newer = pull;
     ++newer.version;
-    CHECK_FALSE(begins(newer));
+    CHECK(begins(newer));
+    message::Pull older = pull;
+    older.version = kOldestTransferVersion - 1;
+    CHECK_FALSE(begins(older));
     pull.what.names.emplace();
     PullRequest named;
     REQUIRE(takes(named, pull));

@@ -26,7 +26,7 @@ LongHeader long_header(LongType type, std::span<const std::byte> token = {}) {
     LongHeader h;
     h.type = type;
     h.destination = ConnectionId{0x1122334455667788ULL};
-    h.source = ConnectionId{0xddeeffULL};
+    h.source = ConnectionId{0xddeeff00ULL};
     h.token = token;
     h.packet_number = 0xfedcba98;
     return h;
@@ -67,8 +67,8 @@ TEST_CASE("long headers round-trip") {
 TEST_CASE("the layout of a hello is the documented one") {
     const auto bytes = packet(long_header(LongType::hello, std::span(kToken).first(2)), 0);
     constexpr std::array<std::uint8_t, 28> expected{0x80, 0x75, 0x64, 0x78, 0x04, 0x11, 0x22, 0x33, 0x44, 0x55,
-                                                    0x66, 0x77, 0x88, 0x00, 0x00, 0x00, 0x00, 0x00, 0xdd, 0xee,
-                                                    0xff, 0x02, 0x33, 0x33, 0xfe, 0xdc, 0xba, 0x98};
+                                                    0x66, 0x77, 0x88, 0x00, 0x00, 0x00, 0x00, 0xdd, 0xee, 0xff,
+                                                    0x00, 0x02, 0x33, 0x33, 0xfe, 0xdc, 0xba, 0x98};
     REQUIRE(bytes.size() == expected.size());
     for (std::size_t i = 0; i < bytes.size(); ++i) CHECK(bytes[i] == std::byte{expected[i]});
 }
@@ -129,7 +129,7 @@ TEST_CASE("version negotiation has version 0, and nothing else has") {
 TEST_CASE("short headers round-trip") {
     for (const bool phase : {false, true}) {
         for (const bool pair : {false, true}) {
-            const ShortHeader header{ConnectionId{0x910203}, PathId{200}, 0xabcdef, phase, pair};
+            const ShortHeader header{ConnectionId{0x91020304}, PathId{200}, 0xabcdef, phase, pair};
             std::vector<std::byte> bytes(kShortHeaderBytes + kTagBytes);
             REQUIRE(write_short_header(header, bytes) == kShortHeaderBytes);
             const auto back = parse_short_header(bytes);
@@ -144,8 +144,8 @@ TEST_CASE("short headers round-trip") {
         }
     }
     std::vector<std::byte> bytes(kShortHeaderBytes + kTagBytes);
-    write_short_header({ConnectionId{0x910203}, PathId{200}, 0x12abcdef, true, false}, bytes);
-    constexpr std::array<std::uint8_t, kShortHeaderBytes> expected{0x60, 0x91, 0x02, 0x03, 200, 0xab, 0xcd, 0xef};
+    write_short_header({ConnectionId{0x91020304}, PathId{200}, 0x12abcdef, true, false}, bytes);
+    constexpr std::array<std::uint8_t, kShortHeaderBytes> expected{0x60, 0x91, 0x02, 0x03, 0x04, 200, 0xab, 0xcd, 0xef};
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(bytes[i] == std::byte{expected[i]});
     bytes[0] = std::byte{0};
     CHECK(write_short_header({}, std::span(bytes).first(kShortHeaderBytes - 1)) == 0);
