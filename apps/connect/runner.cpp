@@ -120,6 +120,7 @@ std::string explain(const Error& error, const TransferCommand& command, const Ro
     }
     if (connected) return error.message;
     if (route.remote) return explain_over_ssh(error, command.remote->host, route, patience);
+    if (command.carriers.only == CarrierFlags::Only::tcp) return error.message;
     switch (error.code) {
         case ErrorCode::network:
             return "nothing answers on " + where + ": start udtx-recv there, or check host and port";

@@ -121,8 +121,10 @@ class Pull final : public TransferRun {
         if (recv_.resumable()) recv_.common.leave_time_to_reconnect(config);
         auto connection = connection_over(recv_, route, std::move(config));
         if (!connection) return connection.error();
-        transfer::ReceiveRequest request{
-            .credentials = route.credentials, .options = options(), .peer = std::move(*connection)};
+        transfer::ReceiveRequest request{.host = recv_.url.host,
+                                         .credentials = route.credentials,
+                                         .options = options(),
+                                         .peer = std::move(*connection)};
         request.events.log = run_.log.sink();
         return transfer::start_receive(std::move(request));
     }

@@ -153,7 +153,8 @@ PathProbe probe_path(const SendCommand& command, const Run& run, ProbeLoad load)
     if (probe.gentle) config.max_rate = kGentle;
     auto connection = connection_over(command, *route, std::move(config));
     if (!connection) return fail(connection.error());
-    transfer::MeasureRequest request{.credentials = route->credentials, .peer = std::move(*connection)};
+    transfer::MeasureRequest request{
+        .host = command.url.host, .credentials = route->credentials, .peer = std::move(*connection)};
     request.events.log = run.log.sink();
     if (load == ProbeLoad::touch) request.time = std::chrono::seconds(1);
     auto transfer = transfer::start_measure(std::move(request));

@@ -164,8 +164,10 @@ class Push final : public TransferRun {
         config.max_rate = std::max(cap, config.min_rate);
         auto connection = connection_over(send_, route, std::move(config));
         if (!connection) return connection.error();
-        transfer::SendRequest request{
-            .credentials = route.credentials, .options = options(), .peer = std::move(*connection)};
+        transfer::SendRequest request{.host = send_.url.host,
+                                      .credentials = route.credentials,
+                                      .options = options(),
+                                      .peer = std::move(*connection)};
         request.events.log = run_.log.sink();
         auto transfer = transfer::start_send(std::move(request));
         if (transfer && cap < send_.common.min_rate) transfer->set_max_rate(cap);

@@ -55,7 +55,7 @@ std::vector<PushLie> all() {
         fetch("nothing", kEnds, kBroken, "", {}),
         fetch("257 sources", kEnds, kBroken, "", std::vector<std::string>(257, "keep")),
         fetch("a long source", Expect::any, 0, "", {std::string(5000, 'x')}),
-        fetch("another version", kEnds, kBroken, "version", {"keep"}, [](message::Pull& m) { m.version = 99; }),
+        fetch("another version", kEnds, kBroken, "version", {"keep"}, [](message::Pull& m) { m.version = 12; }),
         fetch("a stream with a deletion", kEnds, kBroken, "stream", {"keep"},
               [](message::Pull& m) {
                   m.mode = TransferMode::stream;

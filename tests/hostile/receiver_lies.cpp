@@ -111,7 +111,7 @@ std::vector<ReceiverLie> all() {
          }},
 
         // --- messages at the wrong place
-        {"another version", "12", "version", kOffer, say({message::Accept{99}})},
+        {"another version", "12", "version", kOffer, say({message::Accept{12}})},
         {"a second stream", "12", "second stream", kOffer,
          [](const Heard&, Answers& told) { told.second_stream = true; }},
         {"a request", "12", "", kOffer, say({message::Names{{"/etc/passwd"}}})},

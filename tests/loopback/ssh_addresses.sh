@@ -51,4 +51,4 @@ expect 0 "$send" "${ssh[@]}" --remote-bin "$work/recv" "$work/src/data" far:over
 cmp "$work/src/data" "$work/home/over-ssh" || fail "what was sent over ssh differs"
 said "over ssh"
 expect 42 "$send" --transport udp "${ssh[@]}" --remote-bin "$work/recv" --timeout 20 "$work/src/data" far:other
-said "ssh reaches far, but 127\.0\.0\.1:[0-9]+/udp is refused on the path"
+said "UDP from here to far is blocked: ssh gets there, and nothing came back from 127\.0\.0\.1:[0-9]+/udp"
