@@ -70,7 +70,7 @@ serve
 filter "$(to) limit rate over 1/second drop" "$(from) limit rate over 1/second drop"
 push
 arrived TCP
-fault_case F91 "UDP dropped from the start, in one direction, or slowed to nothing: TCP, code 0" "$(grep over "$work/last.err" | head -n 1)"
+fault_case F92 "UDP dropped from the start, in one direction, or slowed to nothing: TCP, code 0" "$(grep over "$work/last.err" | head -n 1)"
 
 # --- only port 443 passes
 serve --tcp-listen 127.0.0.1:443
@@ -121,7 +121,7 @@ for kind in TCP ssh; do
     open_line
     arrived "UDP and $kind"
     [ "$rested" -le 1000 ] || fail "nothing was written for $rested ms when UDP stopped ($kind)"
-    fault_case F92 "UDP stops in the middle, $kind takes over: at most 1 s without data" "$rested ms"
+    fault_case F93 "UDP stops in the middle, $kind takes over: at most 1 s without data" "$rested ms"
 done
 
 # --- UDP passes again: the transfer moves there.
@@ -142,5 +142,5 @@ for kind in TCP ssh; do
     rested=$(longest_rest 6)
     arrived "UDP and $kind"
     [ "$rested" -le 1000 ] || fail "nothing was written for $rested ms when UDP passed again ($kind)"
-    fault_case F92 "UDP passes again: $kind hands over, at most 1 s without data" "$rested ms"
+    fault_case F93 "UDP passes again: $kind hands over, at most 1 s without data" "$rested ms"
 done
