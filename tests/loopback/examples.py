@@ -35,6 +35,7 @@ NO_COMMANDS = {
     "udtx-recv --overwrite MODE": "names a flag",
     "udtx-recv --allow-delete": "names a flag",
     "udtx-recv --repair-list": "names a flag",
+    "udtx-recv --relay": "serves until a signal: loopback_relay",
     "udtx-send doctor [HOST]": "a synopsis: loopback_ssh_ends",
     "udtx-send doctor [user@]host": "examines this machine for seconds: loopback_ssh_ends",
     "udtx-send doctor": "examines this machine for seconds: loopback_ssh_ends",
