@@ -16,7 +16,7 @@ import build_tests
 
 DOCUMENT = "docs/lab/faults.md"
 BEGIN, END = "<!-- faults: made by ./dev matrix -->", "<!-- end of faults -->"
-NUMBERS = range(1, 92)
+NUMBERS = range(1, 94)
 NAMED = re.compile(r'TEST_CASE\(\s*"F(\d+)\b')
 PRINTED = re.compile(r"fault_case\(\s*(\d+)|fault_case\s+F(\d+)|FAULT F(\d+)")
 COMPUTED = re.compile(r"fault_case\(\s*[a-z]|FAULT F\{")

@@ -39,8 +39,8 @@ struct Piece {
     Chunk data;                ///< at most 64 KiB; holds a block of 64 KiB, so copy data that you keep for long
 };
 
-/// A byte stream between the two ends of a session. An *ordered* stream carries bytes both carriers and delivers them
-/// in order. An *unordered* stream carries bytes only from the end that opened it. It delivers pieces with their offset
+/// A byte stream between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in
+/// order. An *unordered* stream carries bytes only from the end that opened it. It delivers pieces with their offset
 /// when they arrive, each byte once, so no piece waits for a lost one.
 ///
 /// Copies refer to the same stream. When the last copy is destroyed, the sending direction ends as by finish(), without

@@ -305,7 +305,7 @@ Result<std::unique_ptr<StreamCarrier>> TcpConnector::connect() {
         if (!made) return made.error();
         tls_ = std::move(*made);
     }
-    // TLS takes names, not literal addresses (RFC 6066, section 3).
+    // TLS takes names only, and no literal addresses (RFC 6066, section 3).
     const bool literal = target_.host.find_first_not_of("0123456789.:abcdefABCDEF") == std::string::npos;
     auto stream = tls_->over(std::move(*socket), literal ? std::string() : target_.host);
     if (!stream) return stream.error();
