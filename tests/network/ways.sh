@@ -72,6 +72,12 @@ push
 arrived TCP
 fault_case F92 "UDP dropped from the start, in one direction, or slowed to nothing: TCP, code 0" "$(grep over "$work/last.err" | head -n 1)"
 
+# --- only UDP is allowed, and does not pass
+serve
+filter "$(to) drop" "$(from) drop"
+expect 42 "$send" --transport udp --timeout 20 --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+kill "$receiver"
+
 # --- only port 443 passes
 serve --tcp-listen 127.0.0.1:443
 filter "$(to) drop" "tcp dport 443 accept" "tcp dport $port drop"
