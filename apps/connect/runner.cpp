@@ -233,12 +233,7 @@ class TransferRun::Connection {
     /// Polls the remote end over ssh. False: the attempt has no prospect.
     [[nodiscard]] bool listen() {
         if (!route_.remote) return true;
-        if (!has_channel_) {
-            if (auto channel = route_.remote->channel()) {
-                transfer_.add_channel(std::move(channel));
-                has_channel_ = true;
-            }
-        }
+        transfer_.add_channel(route_.remote->channel());
         const auto answer = route_.remote->answer();
         if (!route_.known && answer && answer->has_value() && !(*answer)->get("fresh").empty()) {
             transfer_.presume_fresh();
@@ -358,7 +353,6 @@ class TransferRun::Connection {
     Instant start_;
     Instant last_moved_;  // time of the last progress
     Interruption interruption_;
-    bool has_channel_ = false;  // over ssh: the transfer was given its connection
 };
 
 namespace {

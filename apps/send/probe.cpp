@@ -79,14 +79,8 @@ void observe_probe(const Run& run, const std::shared_ptr<RemoteEnd>& remote, tra
                    TransferObservers& observers, PathProbe& probe) {
     Carried carried;
     observers.begin_connection(monotonic_now());
-    bool has_channel = false;
     while (!transfer.done() && !transfer.stuck() && (transfer.connected_for() || !refusal(remote))) {
-        if (remote && !has_channel) {
-            if (auto channel = remote->channel()) {
-                transfer.add_channel(std::move(channel));
-                has_channel = true;
-            }
-        }
+        if (remote) transfer.add_channel(remote->channel());
         if (remote && remote->gone()) transfer.suspect_peer();
         if (run.signals.wait(SignalWaiter::kTurn)) transfer.cancel(ErrorCode::interrupted, "interrupted");
         const Instant now = monotonic_now();

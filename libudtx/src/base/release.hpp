@@ -5,11 +5,24 @@
 #include <cstdint>
 #include <string>
 
-#include "base/future.hpp"
 #include "udtx/result.hpp"
 #include "udtx/version.hpp"
 
 namespace udtx {
+
+// What a later release may add to each format. Only the build for tests/compat has it: it shows that this release talks
+// to such a peer and reads what it wrote.
+#ifdef UDTX_FUTURE
+inline constexpr bool kFuture = true;
+#else
+inline constexpr bool kFuture = false;
+#endif
+
+inline constexpr std::uint8_t kFutureFrame = 0x7e;
+inline constexpr std::uint64_t kFutureParameter = 99;
+inline constexpr std::uint8_t kFutureMessage = 100;
+inline constexpr std::uint8_t kFutureRecord = 100;
+inline constexpr std::uint64_t kFutureField = 7;
 
 /// 1000 times the major version, plus the minor version.
 inline constexpr std::uint64_t kRelease = 1000 * UDTX_VERSION_MAJOR + UDTX_VERSION_MINOR + (kFuture ? 1 : 0);

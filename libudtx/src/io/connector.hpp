@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/thread_safety.hpp"
-#include "io/channel.hpp"
 #include "io/driver.hpp"
+#include "io/stream_carrier.hpp"
 #include "io/tcp_connect.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"

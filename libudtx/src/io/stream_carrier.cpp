@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
-#include "base/future.hpp"
+#include "base/release.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 
@@ -114,3 +116,21 @@ bool StreamCarrier::take(const Handler& handler) {
 }
 
 }  // namespace udtx::io
+
+namespace udtx {
+
+Channel::Channel() = default;
+Channel::~Channel() = default;
+
+std::shared_ptr<Channel> Channel::make(UniqueFd in, UniqueFd out, std::string_view received) {
+    std::shared_ptr<Channel> channel(new Channel());
+    Address end;
+    end.carrier = Carrier::ssh;
+    channel->carrier_ = std::make_shared<io::StreamCarrier>(os::stream_of(std::move(in), std::move(out)), end, end,
+                                                            std::as_bytes(std::span(received)));
+    return channel;
+}
+
+bool Channel::ended() const noexcept { return carrier_->ended(); }
+
+}  // namespace udtx

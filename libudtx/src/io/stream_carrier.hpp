@@ -12,6 +12,7 @@
 
 #include "os/byte_stream.hpp"
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 
 namespace udtx::io {
 
@@ -68,3 +69,13 @@ class StreamCarrier {
 };
 
 }  // namespace udtx::io
+
+namespace udtx {
+
+struct ChannelAccess {
+    [[nodiscard]] static const std::shared_ptr<io::StreamCarrier>& carrier(const Channel& channel) {
+        return channel.carrier_;
+    }
+};
+
+}  // namespace udtx

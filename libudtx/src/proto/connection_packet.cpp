@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/future.hpp"
+#include "base/release.hpp"
 #include "crypto/packet_protection.hpp"
 #include "proto/connection_impl.hpp"
 #include "udtx/core/datagram.hpp"

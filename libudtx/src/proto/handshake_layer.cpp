@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-#include "base/future.hpp"
+#include "base/release.hpp"
 #include "proto/close_reason.hpp"
 #include "wire/frame.hpp"
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 
-#include "base/future.hpp"
 #include "base/release.hpp"
 #include "congestion/factory.hpp"
 #include "crypto/packet_protection.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "base/future.hpp"
+#include "base/release.hpp"
 #include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 

@@ -151,7 +151,8 @@ class UDTX_EXPORT Transfer {
     /// it. May be called before the connection exists. No effect unless the rate is above zero.
     void set_max_rate(Rate rate);
     /// Adds a byte stream to the peer's program, over which the transfer goes if UDP does not pass. Both ends need one.
-    void add_channel(std::shared_ptr<Channel> channel);
+    /// No effect if it is null or was added before.
+    void add_channel(const std::shared_ptr<Channel>& channel);
     /// Sender: assumes that the receiver has nothing of this transfer, so that the sender does not ask before it sends.
     /// If the receiver has files, they are replaced as usual; only some bytes were sent in vain.
     void presume_fresh();

@@ -29,7 +29,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/future.hpp"
+#include "base/release.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/message/fields.hpp"
 #include "wire/cursor.hpp"

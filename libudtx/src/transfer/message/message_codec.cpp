@@ -4,7 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "base/future.hpp"
 #include "base/release.hpp"
 #include "transfer/message/fields.hpp"
 #include "wire/cursor.hpp"

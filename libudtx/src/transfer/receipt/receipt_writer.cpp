@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <span>
 
-#include "base/future.hpp"
+#include "base/release.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/pieces.hpp"
 #include "transfer/names.hpp"

@@ -392,6 +392,7 @@ class TransferState final : public JobWatch {
     mutable Condition changed_;                          // with mutex_
     std::optional<Rate> wanted_cap_ GUARDED_BY(mutex_);  // receive rate, for a connection that does not exist yet
     std::optional<Error> nobody_ GUARDED_BY(mutex_);     // why no peer connected
+    std::shared_ptr<Channel> channel_ GUARDED_BY(mutex_);
     std::vector<FailedFile> missing_ GUARDED_BY(mutex_);
     std::deque<std::function<void()>> when_done_ GUARDED_BY(mutex_);
 
@@ -466,7 +467,14 @@ void Transfer::set_max_rate(Rate rate) {
         [receiver, rate](Instant now, proto::Connection& connection) { receiver->set_cap(now, connection, rate); });
 }
 
-void Transfer::add_channel(std::shared_ptr<Channel> channel) { state_->connection_->add_channel(std::move(channel)); }
+void Transfer::add_channel(const std::shared_ptr<Channel>& channel) {
+    {
+        const Lock lock(state_->mutex_);
+        if (!channel || state_->channel_ == channel) return;
+        state_->channel_ = channel;
+    }
+    state_->connection_->add_channel(channel);
+}
 
 void Transfer::presume_fresh() {
     if (state_->sender_ != nullptr) state_->sender_->presume_fresh();
