@@ -2,6 +2,7 @@
 # ssh, with shards, and reads the other's receipts. matrix.sh TOOLS OTHER_TOOLS
 set -euo pipefail
 here=$1 there=$2
+local_ssh=$(realpath "$(dirname "$0")/../support/local_ssh")
 work=$(mktemp -d)
 servers=()
 cleanup() {
@@ -20,14 +21,6 @@ for i in $(seq 1 40); do head -c $((i * 997)) /dev/urandom >"$work/src/deep/f$i"
 head -c 40000000 /dev/urandom >"$work/src/big"
 ln -s big "$work/src/link"
 "$here/udtx-send" keygen "$work/key" 2>/dev/null
-cat >"$work/ssh" <<'SSH'
-#!/bin/bash
-while [ $# -gt 0 ]; do case "$1" in -G) exit 1 ;; -o | -p | -i | -l | -F) shift 2 ;; --) shift && break ;; -*) shift ;; *) break ;; esac; done
-shift
-exec env SSH_CONNECTION="127.0.0.1 5555 127.0.0.1 22" sh -c "$*"
-SSH
-chmod +x "$work/ssh"
-
 # serve TOOLS FLAGS...: a server of $work/dst; sets $url.
 serve() {
     local tools=$1 log
@@ -66,9 +59,9 @@ both_ways() {  # CLIENT SERVER NAME
     done
     for way in udp ssh; do
         fresh
-        run "$name push over ssh by $way" "$client/udtx-send" --transport $way --ssh "$work/ssh" --remote-bin "$other" -a "$work/src" "host:$work/dst/"
+        run "$name push over ssh by $way" "$client/udtx-send" --transport $way --ssh "$local_ssh" --remote-bin "$other" -a "$work/src" "host:$work/dst/"
         same "$work/dst/src" "$name push over ssh by $way"
-        run "$name pull over ssh by $way" "$client/udtx-recv" --transport $way --ssh "$work/ssh" --remote-bin "$other" -a "host:$work/dst/src" "$work/back"
+        run "$name pull over ssh by $way" "$client/udtx-recv" --transport $way --ssh "$local_ssh" --remote-bin "$other" -a "host:$work/dst/src" "$work/back"
         same "$work/back/src" "$name pull over ssh by $way"
     done
     # A receiver is killed in the middle, and the other version goes on with its journal.

@@ -23,15 +23,7 @@ open_line() { nft flush ruleset; }
 make_key
 open_line 2>"$work/nft.err" || skip "no packet filter here: $(head -n 1 "$work/nft.err")"
 head -c 30000000 /dev/urandom >"$work/data"
-
-# A stand-in for ssh that starts the other end here.
-cat >"$work/ssh" <<'SSH'
-#!/bin/bash
-while [ $# -gt 0 ]; do case "$1" in -G) exit 1 ;; -o | -p | -i | -l | -F) shift 2 ;; --) shift && break ;; -*) shift ;; *) break ;; esac; done
-shift
-exec env SSH_CONNECTION="127.0.0.1 5555 127.0.0.1 22" sh -c "$*"
-SSH
-chmod +x "$work/ssh"
+local_ssh=$(realpath "$(dirname "$0")/../support/local_ssh")
 
 to() { echo "udp dport $port"; }
 from() { echo "udp sport $port"; }
@@ -52,7 +44,7 @@ push() {  # FLAGS...
     receivers+=("$sender")
 }
 over_ssh() {  # FLAGS...
-    "$send" --timeout 60 --ssh "$work/ssh" --remote-bin "$bin" -O 7700 "$@" "$work/data" "host:$work/dst/" >"$work/last.out" 2>"$work/last.err" &
+    "$send" --timeout 60 --ssh "$local_ssh" --remote-bin "$bin" -O 7700 "$@" "$work/data" "host:$work/dst/" >"$work/last.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
 }
