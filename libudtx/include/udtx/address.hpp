@@ -17,8 +17,9 @@ namespace udtx {
 /// What carries the datagrams to an address. All but udp are byte streams, which lose nothing and limit their own rate.
 enum class Carrier : std::uint8_t {
     udp,
-    tcp,  ///< a TLS connection over TCP
-    ssh,  ///< standard input and output of ssh; the address has no IP address
+    tcp,    ///< a TLS connection over TCP
+    ssh,    ///< standard input and output of ssh; the address has no IP address
+    relay,  ///< a relay that passes on the bytes of both ends; the address has no IP address
 };
 
 /// An IP address, a port, and what carries the datagrams there.
@@ -35,10 +36,13 @@ struct Address {
     friend auto operator<=>(const Address&, const Address&) noexcept = default;  ///< Compares all members.
 };
 
-/// Formats "192.0.2.1:7000" or "[2001:db8::1]:7000", and the address of Carrier::ssh as "ssh". The result is "unknown"
-/// for other addresses of Family::none.
+/// "udp", "tcp", "ssh" or "relay".
+[[nodiscard]] UDTX_EXPORT const char* carrier_name(Carrier carrier) noexcept;
+/// Formats "192.0.2.1:7000" or "[2001:db8::1]:7000", and the addresses of ssh and of a relay as "ssh" and "relay". The
+/// result is "unknown" for other addresses of Family::none.
 [[nodiscard]] UDTX_EXPORT std::string to_string(const Address& address);
-/// Formats the address without the port. The result is "any address" for Family::none, and "ssh" for Carrier::ssh.
+/// Formats the address without the port. The result is "any address" for Family::none, except with
+/// ssh and a relay, as above.
 [[nodiscard]] UDTX_EXPORT std::string host_text(const Address& address);
 
 // Resolves host names to addresses.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "udtx/address.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/export.hpp"
 #include "udtx/result.hpp"
@@ -53,8 +54,10 @@ inline constexpr const char* kSamePort = "same";
 /// Channel, too. Transfers may use it one after another.
 class UDTX_EXPORT Channel {
   public:
-    /// `in` and `out` become non-blocking. `received`: bytes that the program has read from `in` already.
-    [[nodiscard]] static std::shared_ptr<Channel> make(UniqueFd in, UniqueFd out, std::string_view received);
+    /// `in` and `out` become non-blocking. `received`: bytes that the program has read from `in` already. `carrier`:
+    /// ssh or relay.
+    [[nodiscard]] static std::shared_ptr<Channel> make(UniqueFd in, UniqueFd out, std::string_view received,
+                                                       Carrier carrier = Carrier::ssh);
     ~Channel();
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;

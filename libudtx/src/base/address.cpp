@@ -1,5 +1,6 @@
 #include "base/address.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
 
@@ -55,10 +56,17 @@ bool is_v4_mapped(const std::array<std::uint8_t, 16>& ip) {
     return ip[10] == 0xff && ip[11] == 0xff;
 }
 
+bool has_no_ip(Carrier carrier) { return carrier == Carrier::ssh || carrier == Carrier::relay; }
+
 }  // namespace
 
+const char* carrier_name(Carrier carrier) noexcept {
+    static constexpr std::array<const char*, 4> kNames{"udp", "tcp", "ssh", "relay"};
+    return kNames.at(static_cast<std::size_t>(carrier));
+}
+
 std::string to_string(const Address& address) {
-    if (address.carrier == Carrier::ssh) return "ssh";
+    if (has_no_ip(address.carrier)) return carrier_name(address.carrier);
     if (address.family == Address::Family::none) return "unknown";
     std::string out;
     if (address.family == Address::Family::v4) {
@@ -83,22 +91,15 @@ std::string to_string(const Address& address) {
 }
 
 std::string host_text(const Address& address) {
-    if (address.carrier == Carrier::ssh) return "ssh";
+    if (has_no_ip(address.carrier)) return carrier_name(address.carrier);
     if (address.family == Address::Family::none) return "any address";
     const std::string text = to_string(address);
     return text.substr(0, text.rfind(':'));
 }
 
 std::string text_with_carrier(const Address& address) {
-    switch (address.carrier) {
-        case Carrier::udp:
-            return to_string(address) + "/udp";
-        case Carrier::tcp:
-            return to_string(address) + "/tcp";
-        case Carrier::ssh:
-            break;
-    }
-    return to_string(address);
+    if (has_no_ip(address.carrier)) return to_string(address);
+    return to_string(address) + '/' + carrier_name(address.carrier);
 }
 
 }  // namespace udtx

@@ -19,7 +19,7 @@ constexpr int kAcceptsInTurn = 16;
 constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
 
 std::string describe_end(const Address& remote, const std::string& why) {
-    return "the connection over " + std::string(remote.carrier == Carrier::ssh ? "ssh" : "TCP") + " has ended" +
+    return std::string("the connection over ") + carrier_name(remote.carrier) + " has ended" +
            (why.empty() ? std::string() : ": " + why);
 }
 

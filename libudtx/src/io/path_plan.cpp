@@ -1,5 +1,7 @@
 #include "io/path_plan.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -142,7 +144,7 @@ Result<std::vector<proto::PathAddresses>> plan_paths(const std::vector<PathReque
     return candidates;
 }
 
-Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& candidates) {
+Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& candidates, int socket) {
     const Address last = candidates.back().remote;
     const auto leads_nowhere = [](const proto::PathAddresses& candidate) {
         return lacks_zone(candidate.remote) && candidate.options.interface_index == 0 && candidate.local.scope == 0;
@@ -152,6 +154,13 @@ Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& 
     const auto is_v6 = [](const proto::PathAddresses& candidate) {
         return candidate.remote.family == Address::Family::v6;
     };
+    if (socket >= 0) {
+        if (const auto opened = driver.open(UniqueFd(::fcntl(socket, F_DUPFD_CLOEXEC, 0))); !opened) return opened;
+        const auto local = driver.local_address();
+        if (!local) return local.error();
+        if (local->family == Address::Family::v4) std::erase_if(candidates, is_v6);
+        return candidates.empty() ? Error{ErrorCode::no_route, describe_no_route(last, EAFNOSUPPORT)} : Result<void>();
+    }
     Address any;
     any.family = Address::Family::v6;
     if (std::any_of(candidates.begin(), candidates.end(), is_v6)) {

@@ -33,8 +33,10 @@ namespace udtx::io {
                                                                    const std::vector<Address>& remotes,
                                                                    AddressChoice choice, bool skip_absent);
 
-/// Opens a socket that reaches all of `candidates`, and removes those that it cannot reach.
-[[nodiscard]] Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& candidates);
+/// Opens a socket that reaches all of `candidates`, or a duplicate of `socket` unless it is -1, and removes those that
+/// it cannot reach.
+[[nodiscard]] Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& candidates,
+                                           int socket = -1);
 
 /// The rest of `candidates` to open, after a connection was made over one of them.
 [[nodiscard]] std::vector<proto::PathAddresses> other_paths(const PathStats& first,

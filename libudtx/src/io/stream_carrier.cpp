@@ -122,10 +122,10 @@ namespace udtx {
 Channel::Channel() = default;
 Channel::~Channel() = default;
 
-std::shared_ptr<Channel> Channel::make(UniqueFd in, UniqueFd out, std::string_view received) {
+std::shared_ptr<Channel> Channel::make(UniqueFd in, UniqueFd out, std::string_view received, Carrier carrier) {
     std::shared_ptr<Channel> channel(new Channel());
     Address end;
-    end.carrier = Carrier::ssh;
+    end.carrier = carrier;
     channel->carrier_ = std::make_shared<io::StreamCarrier>(os::stream_of(std::move(in), std::move(out)), end, end,
                                                             std::as_bytes(std::span(received)));
     return channel;

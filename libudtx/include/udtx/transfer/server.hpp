@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/carrier.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/descriptor.hpp"
@@ -175,6 +176,8 @@ class UDTX_EXPORT Server {
     /// Starts the threads, and serves. network, internal: threads or descriptors are lacking; the call may be repeated.
     /// invalid_argument: the server was already started.
     Result<void> start();
+    /// Adds a byte stream to the program of a client, see Transfer::add_channel().
+    void add_channel(const std::shared_ptr<Channel>& channel);
     /// Transfers that run, and those for which `ended` was not called yet.
     [[nodiscard]] std::vector<ServedTransfer> transfers() const;
     /// Replaces the credentials: handshakes that start from now on use them. Connections of clients that they do not

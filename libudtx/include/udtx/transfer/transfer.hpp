@@ -76,7 +76,9 @@ struct PeerOptions {
     AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
     /// Addresses to try side by side instead of those of the host; empty: resolve the host name.
     std::vector<Address> addresses{};
-    CarrierOptions carriers{};         ///< what may carry the connection
+    CarrierOptions carriers{};  ///< what may carry the connection
+    /// A bound UDP socket to connect from, which the transfer duplicates; -1: a new one.
+    int socket = -1;
     std::vector<PathRequest> paths{};  ///< paths to use together; empty: one path, chosen by the routing table
     bool skip_absent_paths = false;    ///< true: omit paths that this host does not have at present
 };

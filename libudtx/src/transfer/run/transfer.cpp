@@ -134,7 +134,8 @@ class TransferState final : public JobWatch {
                                              {.socket = {}, .threads = connection_options_.threads});
         if (!made) return made.error();
         protocol_ = std::move(*made);
-        if (auto opened = io::open_socket_for(protocol_->driver(), *candidates); !opened) return opened;
+        if (auto opened = io::open_socket_for(protocol_->driver(), *candidates, request.peer.socket); !opened)
+            return opened;
         make_connection_ = [this, candidates = std::move(*candidates), several = !request.peer.paths.empty(),
                             host = request.host, carriers = request.peer.carriers](
                                auto handler, auto connected) -> std::shared_ptr<io::SingleConnection> {

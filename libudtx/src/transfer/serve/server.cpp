@@ -127,6 +127,11 @@ class ServerState {
         return {};
     }
 
+    void add_channel(const std::shared_ptr<Channel>& channel) {
+        io::Driver& driver = protocol_.front()->driver();
+        driver.post([&driver, channel] { driver.carriers().add(ChannelAccess::carrier(*channel)); });
+    }
+
   private:
     friend class Server;
 
@@ -365,6 +370,7 @@ Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
 Address Server::local_address() const { return state_->local_; }
+void Server::add_channel(const std::shared_ptr<Channel>& channel) { state_->add_channel(channel); }
 std::vector<std::uint16_t> Server::tcp_ports() const { return state_->tcp_ports_; }
 std::string Server::buffer_advice() const { return state_->protocol_.front()->driver().buffer_advice(); }
 std::size_t Server::protocol_threads() const { return state_->protocol_.size(); }
