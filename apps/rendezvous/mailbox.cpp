@@ -19,8 +19,10 @@ constexpr const char* kFromReceiver = "udtx rendezvous: receiver to sender";
 constexpr const char* kForTransfer = "udtx rendezvous: transfer";
 /// An end that joins and then does nothing would keep others out.
 constexpr Duration kExchangeTime = std::chrono::seconds(30);
-/// A kind of message with this bit is skipped if it is unknown.
-constexpr std::byte kOptionalKind{0x80};
+/// A message of a kind from 64 to 127 is skipped, as those of the relay are.
+bool is_skipped(std::span<const std::byte> body) {
+    return !body.empty() && body.front() >= std::byte{64} && body.front() < std::byte{128};
+}
 
 Error out_of_order(const Message& message) {
     return {ErrorCode::protocol,
@@ -139,7 +141,7 @@ Result<std::vector<std::byte>> Mailbox::receive_kind(Kind kind, const Patience& 
             if (auto taken = take(std::move(*message)); !taken) return taken.error();
             continue;
         }
-        if (!peer->body.empty() && (peer->body.front() & kOptionalKind) != std::byte{0}) continue;
+        if (is_skipped(peer->body)) continue;
         by_peer = true;
         if (peer->body.empty() || peer->body.front() != static_cast<std::byte>(kind)) {
             return Error{ErrorCode::protocol,
@@ -170,8 +172,9 @@ Result<Secret32> Mailbox::agree(const Patience& patience, bool& by_peer) {
     if (const auto confirmed = spake->on_confirmation(*proof); !confirmed) return confirmed.error();
     by_peer = false;
     if (claims_) {
-        if (const auto sent = link_.send(own_proof, patience); !sent) return sent.error();
+        // First, because the other end may send data when it has the proof.
         if (const auto sent = link_.send(Settled{join_}, patience); !sent) return sent.error();
+        if (const auto sent = link_.send(own_proof, patience); !sent) return sent.error();
     }
     return spake->key();
 }
@@ -220,17 +223,13 @@ Result<Mailbox::Meeting> Mailbox::meet(const std::function<std::vector<std::byte
 }
 
 Result<std::optional<Mailbox::Arrival>> Mailbox::take(Message message) {
-    if (auto* const bound = std::get_if<Bound>(&message)) {
-        bound_ = bound->address;
-        return std::optional<Arrival>();
-    }
     if (const auto* const close = std::get_if<Close>(&message)) return fail(refused(*close));
     if (stage_ != Stage::met) return fail(out_of_order(message));
-    if (auto* const datagram = std::get_if<Datagram>(&message)) return std::optional<Arrival>(std::move(*datagram));
+    if (auto* const data = std::get_if<Data>(&message)) return std::optional<Arrival>(std::move(*data));
     auto* const peer = std::get_if<Peer>(&message);
     if (peer == nullptr) return fail(out_of_order(message));
     const std::span<const std::byte> body = peer->body;
-    if (!body.empty() && (body.front() & kOptionalKind) != std::byte{0}) return std::optional<Arrival>();
+    if (is_skipped(body)) return std::optional<Arrival>();
     auto opened = !body.empty() && body.front() == static_cast<std::byte>(Kind::sealed)
                       ? seals_->in.open(body.subspan(1))
                       : std::optional<std::vector<std::byte>>();
@@ -272,11 +271,11 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::poll_arrival() {
     }
 }
 
-Result<bool> Mailbox::send_datagram(std::span<const std::byte> datagram) {
-    if (stage_ == Stage::ended) return session_over();
-    if (datagram.size() > kMaxRelayedDatagram) return false;
-    auto offered = link_.offer(Datagram{{datagram.begin(), datagram.end()}});
-    return offered ? offered : Result<bool>(fail(offered.error()));
+Result<void> Mailbox::send_data(std::span<const std::byte> bytes) {
+    if (stage_ != Stage::met) return session_over();
+    assert(bytes.size() <= kMaxDataBytes);
+    const auto offered = link_.offer(Data{{bytes.begin(), bytes.end()}});
+    return offered ? offered : Result<void>(fail(offered.error()));
 }
 
 void Mailbox::close() {

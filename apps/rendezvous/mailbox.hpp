@@ -56,14 +56,11 @@ class Mailbox {
     [[nodiscard]] std::uint32_t code_seconds() const noexcept { return code_seconds_; }
     /// For Binding.
     [[nodiscard]] const Token& token() const noexcept { return token_; }
-    /// The UDP address of this end that the relay sends to; nullopt: none.
-    [[nodiscard]] const std::optional<Address>& bound() const noexcept { return bound_; }
-
-    /// What arrives after meet(): a message of the other end, or a datagram that the relay forwarded.
+    /// What arrives after meet(): a message of the other end, or its next bytes.
     struct Sealed {
         std::vector<std::byte> message;
     };
-    using Arrival = std::variant<Sealed, Datagram>;
+    using Arrival = std::variant<Sealed, Data>;
 
     /// A message of at most kMaxBytes, of which each end may send about 60.
     [[nodiscard]] Result<void> send(std::span<const std::byte> message, const Patience& patience);
@@ -71,8 +68,9 @@ class Mailbox {
     [[nodiscard]] Result<Arrival> receive(const Patience& patience);
     /// nullopt: nothing has arrived. Then poll link().fd() before the next call.
     [[nodiscard]] Result<std::optional<Arrival>> poll_arrival();
-    /// Sends a packet through the relay if there is room. False: it was dropped.
-    [[nodiscard]] Result<bool> send_datagram(std::span<const std::byte> datagram);
+    /// Sends at most kMaxDataBytes of the stream to the other end, and queues what the socket does not take. Wait until
+    /// link().wants_write() is false before the next call.
+    [[nodiscard]] Result<void> send_data(std::span<const std::byte> bytes);
     /// Ends the session at the relay, as far as the socket takes the message at once.
     void close();
     /// For fd(), wants_write() and flush().
@@ -101,7 +99,7 @@ class Mailbox {
     [[nodiscard]] Result<Meeting> exchange(const Secret32& key, const std::vector<std::byte>& own,
                                            const Patience& patience);
     [[nodiscard]] Message peer_message(Kind kind, std::span<const std::byte> body) const;
-    /// Takes BOUND and what else concerns only the mailbox. The error of CLOSE and of messages out of order.
+    /// The error of CLOSE and of messages out of order.
     [[nodiscard]] Result<std::optional<Arrival>> take(Message message);
     [[nodiscard]] Error refused(const Close& close) const;
     [[nodiscard]] Error fail(Error error);
@@ -112,7 +110,6 @@ class Mailbox {
     std::uint32_t code_seconds_ = 0;
     Token token_{};
     std::uint8_t join_ = 0;
-    std::optional<Address> bound_{};
     Secret32 password_;
     std::unique_ptr<Seals> seals_;
     Lifecycle<kSteps> stage_{Stage::waits};

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 2;
 constexpr std::size_t kHeadBytes = 3;  // type and release
-constexpr std::uint8_t kOptional = 0x80;
-constexpr std::uint16_t kFirstRelease = 1;  // 0.1
-/// The longest message but DATAGRAM. Later releases may append fields.
+/// Unknown types that are skipped.
+constexpr bool is_optional(std::uint8_t type) { return type >= 64 && type < 128; }
+constexpr std::uint16_t kFirstRelease = 2;  // 0.2
+/// The longest message but DATA. Later releases may append fields.
 constexpr std::size_t kMaxOtherBytes = 4096;
 
 Error not_a_message(const std::string& why) {
@@ -29,12 +30,6 @@ class MessageFieldReader {
     void u16(std::uint16_t& to) { number(to); }
     void u32(std::uint32_t& to) { number(to); }
     void token(Token& to) { fixed(to); }
-    void proof(BindProof& to) { fixed(to); }
-    void flag(bool& to) {
-        std::uint8_t raw = 0;
-        number(raw);
-        if (good_) to = raw != 0;
-    }
     void code(CloseReasonCode& to) {
         std::uint8_t raw = 0;
         number(raw);
@@ -100,8 +95,6 @@ class MessageFieldWriter {
     void u16(std::uint16_t value) { number(value); }
     void u32(std::uint32_t value) { number(value); }
     void token(const Token& value) { append(value); }
-    void proof(const BindProof& value) { append(value); }
-    void flag(bool value) { number(static_cast<std::uint8_t>(value ? 1 : 0)); }
     void code(CloseReasonCode value) { number(static_cast<std::uint8_t>(value)); }
     void bytes(std::span<const std::byte> value, [[maybe_unused]] std::size_t most) {
         assert(value.size() <= most);
@@ -168,7 +161,7 @@ std::vector<std::byte> encode(const Message& message) {
 
 std::string_view name_of(const Message& message) noexcept {
     static constexpr std::array<std::string_view, std::variant_size_v<Message>> kNames{
-        "CLAIM", "CLAIMED", "JOIN", "JOINED", "LEFT", "DISMISS", "SETTLED", "PEER", "BOUND", "DATAGRAM", "CLOSE"};
+        "CLAIM", "CLAIMED", "JOIN", "JOINED", "LEFT", "DISMISS", "SETTLED", "PEER", "DATA", "CLOSE"};
     return kNames[message.index()];
 }
 
@@ -185,7 +178,7 @@ Result<std::optional<Message>> MessageReader::next() {
         const auto rest = std::span<const std::byte>(buffer_).subspan(at_);
         const std::size_t length = u16_at(rest, 0);
         const auto type = std::to_integer<std::uint8_t>(rest[kLengthBytes]);
-        failed_ = length < kHeadBytes || (type != Datagram::kType && length > kMaxOtherBytes);
+        failed_ = length < kHeadBytes || (type != Data::kType && length > kMaxOtherBytes);
         if (failed_) return not_a_message("a length is impossible");
         if (rest.size() < kLengthBytes + length) return std::optional<Message>();
         at_ += kLengthBytes + length;
@@ -195,11 +188,11 @@ Result<std::optional<Message>> MessageReader::next() {
             if (failed_) return parsed->error();
             return std::optional<Message>(std::move(**parsed));
         }
-        if ((type & kOptional) != 0) continue;
+        if (is_optional(type)) continue;
         failed_ = true;
         const unsigned release = u16_at(rest, kLengthBytes + 1);
         return Error{ErrorCode::protocol, "the other side uses a later version of the rendezvous: install udtx " +
-                                              std::to_string(release >> 8U) + "." + std::to_string(release & 0xffU) +
+                                              std::to_string(release / 1000) + "." + std::to_string(release % 1000) +
                                               " or later here"};
     }
     return std::optional<Message>();
@@ -209,7 +202,6 @@ std::array<std::byte, Bind::kBytes> encode(const Bind& bind) {
     MessageFieldWriter out;
     out.u8(Bind::kFirstByte);
     out.token(bind.token);
-    out.proof(bind.proof);
     std::array<std::byte, Bind::kBytes> padded{};
     std::ranges::copy(out.out, padded.begin());
     return padded;
@@ -219,8 +211,6 @@ std::vector<std::byte> encode(const BindAnswer& answer) {
     MessageFieldWriter out;
     out.u8(BindAnswer::kFirstByte);
     out.token(answer.token);
-    out.proof(answer.proof);
-    out.flag(answer.bound);
     out.address(answer.observed);
     assert(out.out.size() < Bind::kBytes);
     return std::move(out.out);
@@ -233,7 +223,6 @@ std::optional<Bind> parse_bind(std::span<const std::byte> datagram) {
     MessageFieldReader in(datagram);
     in.u8(first);
     in.token(bind.token);
-    in.proof(bind.proof);
     return in.good() && first == Bind::kFirstByte ? std::optional(bind) : std::nullopt;
 }
 
@@ -243,8 +232,6 @@ std::optional<BindAnswer> parse_bind_answer(std::span<const std::byte> datagram)
     MessageFieldReader in(datagram);
     in.u8(first);
     in.token(answer.token);
-    in.proof(answer.proof);
-    in.flag(answer.bound);
     in.address(answer.observed);
     return in.good() && first == BindAnswer::kFirstByte ? std::optional(answer) : std::nullopt;
 }

@@ -3,11 +3,12 @@
 //   length:u16  type:u8  release:u16  fields
 //
 // Numbers have their highest byte first. `length` counts the bytes after it. `release` is the first release of udtx
-// that knows the type, as major * 256 + minor. An end that does not know a type skips it if its highest bit is set, and
-// otherwise refuses it and names that release. Later releases may append fields: a reader skips what it does not know.
+// that knows the type, as 1000 * major + minor. The rules for what a later release adds are those of the wire format
+// (docs/inside/wire-format.md, section 6): readers skip fields behind those that they know, and unknown types from 64
+// to 127. They refuse other unknown types and name the release.
 //
 // Datagrams on the UDP port of the relay have 1 or 2 as their first byte. The first byte of a packet of udtx has one of
-// its two highest bits set.
+// its two highest bits set, so the transport drops what it gets of these.
 #pragma once
 
 #include <array>
@@ -28,10 +29,10 @@ namespace udtx::apps {
 inline constexpr std::uint8_t kRendezvousVersion = 1;
 inline constexpr std::uint16_t kDefaultRelayPort = 7012;
 inline constexpr std::size_t kMaxPeerBytes = 1024;
-inline constexpr std::size_t kMaxRelayedDatagram = 65'000;
+inline constexpr std::size_t kMaxDataBytes = 16'000;
 inline constexpr std::size_t kMaxReasonBytes = 256;
 
-/// An end proves with it that a datagram is from it.
+/// Only an end and the relay know it, so that BIND and its answer are from them.
 using Token = std::array<std::byte, 16>;
 
 /// Why a session ends.
@@ -117,21 +118,16 @@ struct Peer {
     std::uint8_t join = 0;
     std::vector<std::byte> body{};
 };
-/// To an end: the relay has seen its BIND from this address, and sends datagrams there.
-struct Bound {
+/// The next bytes of the stream between the ends of a pair. The relay passes all of them on, as fast as the other end
+/// takes them.
+struct Data {
     static constexpr std::uint8_t kType = 9;
-    static void fields(auto& io, auto& m) { io.address(m.address); }
-    Address address{};
-};
-/// A packet of udtx from an end or for an end that has no UDP.
-struct Datagram {
-    static constexpr std::uint8_t kType = 10;
-    static void fields(auto& io, auto& m) { io.bytes(m.body, kMaxRelayedDatagram); }
+    static void fields(auto& io, auto& m) { io.bytes(m.body, kMaxDataBytes); }
     std::vector<std::byte> body{};
 };
 /// The last message of either side.
 struct Close {
-    static constexpr std::uint8_t kType = 11;
+    static constexpr std::uint8_t kType = 10;
     static void fields(auto& io, auto& m) {
         io.code(m.code);
         io.text(m.reason, kMaxReasonBytes);
@@ -140,7 +136,7 @@ struct Close {
     std::string reason{};                          ///< for people; not checked
 };
 
-using Message = std::variant<Claim, Claimed, Join, Joined, Left, Dismiss, Settled, Peer, Bound, Datagram, Close>;
+using Message = std::variant<Claim, Claimed, Join, Joined, Left, Dismiss, Settled, Peer, Data, Close>;
 
 /// A fields' bound that the message exceeds is the caller's bug.
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
@@ -167,33 +163,21 @@ class MessageReader {
 
 // --- datagrams
 
-/// Proves that an end receives at an address: only there it can have learned this value.
-using BindProof = std::array<std::byte, 8>;
-
-/// From an end: "send what is for me to the address from which this comes". The first one has no proof, and is answered
-/// by one. The second one has it, and moves the datagrams of the end to the address. Ends repeat it, so that a NAT
-/// keeps its mapping. BIND has more bytes than its answer.
+/// From an end: "from which address does this come?". It has more bytes than its answer.
 struct Bind {
     static constexpr std::uint8_t kFirstByte = 1;
     static constexpr std::size_t kBytes = 64;
     Token token{};
-    BindProof proof{};
 };
 struct BindAnswer {
     static constexpr std::uint8_t kFirstByte = 2;
     Token token{};
-    BindProof proof{};   ///< for the next BIND
-    bool bound = false;  ///< false: send BIND again, with the proof
-    Address observed{};  ///< the address from which BIND came
+    Address observed{};
 };
 
 [[nodiscard]] std::array<std::byte, Bind::kBytes> encode(const Bind& bind);
 [[nodiscard]] std::vector<std::byte> encode(const BindAnswer& answer);
 [[nodiscard]] std::optional<Bind> parse_bind(std::span<const std::byte> datagram);
 [[nodiscard]] std::optional<BindAnswer> parse_bind_answer(std::span<const std::byte> datagram);
-/// True for all packets of udtx, judged by the first byte (docs/inside/wire-format.md).
-[[nodiscard]] constexpr bool may_be_packet(std::span<const std::byte> datagram) noexcept {
-    return !datagram.empty() && (datagram.front() & std::byte{0xc0}) != std::byte{0};
-}
 
 }  // namespace udtx::apps

@@ -1,10 +1,13 @@
 #include "rendezvous/relay.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
-#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <system_error>
@@ -20,6 +23,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "rendezvous/relay_connection.hpp"
+#include "rendezvous/socket_address.hpp"
 #include "rendezvous/tls.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/system.hpp"
@@ -44,34 +48,12 @@ constexpr std::size_t kLeaving = 256;
 /// A free UDP port may be in use for TCP.
 constexpr int kPortAttempts = 20;
 
-template <class Endpoint>
-Address address_of(const Endpoint& endpoint) {
-    Address address;
-    address.port = endpoint.port();
-    asio::ip::address ip = endpoint.address();
-    if (ip.is_v6() && ip.to_v6().is_v4_mapped()) ip = asio::ip::make_address_v4(asio::ip::v4_mapped, ip.to_v6());
-    if (ip.is_v4()) {
-        address.family = Address::Family::v4;
-        std::ranges::copy(ip.to_v4().to_bytes(), address.ip.begin());
-    } else {
-        address.family = Address::Family::v6;
-        std::ranges::copy(ip.to_v6().to_bytes(), address.ip.begin());
-        address.scope = static_cast<std::uint32_t>(ip.to_v6().scope_id());
-    }
-    return address;
-}
-
-/// `mapped`: the socket is one of IPv6, which sends to IPv4 addresses in their IPv6 form.
-template <class Endpoint>
-Endpoint endpoint_of(const Address& address, bool mapped) {
-    if (address.family == Address::Family::v4) {
-        asio::ip::address_v4::bytes_type bytes{};
-        std::copy_n(address.ip.begin(), bytes.size(), bytes.begin());
-        const asio::ip::address_v4 ip(bytes);
-        if (!mapped) return {ip, address.port};
-        return {asio::ip::make_address_v6(asio::ip::v4_mapped, ip), address.port};
-    }
-    return {asio::ip::address_v6(address.ip, address.scope), address.port};
+tcp::endpoint endpoint_of(const Address& address) {
+    const SocketAddress from = socket_address(address);
+    tcp::endpoint endpoint;
+    std::memcpy(endpoint.data(), &from.storage, from.size);
+    endpoint.resize(from.size);
+    return endpoint;
 }
 
 class AsioRelay final : public Relay, private RelayOutput {
@@ -115,7 +97,7 @@ class AsioRelay final : public Relay, private RelayOutput {
     Result<void> listen(const Address& address) {
         auto bound = bind_udp(address);
         if (!bound) return bound.error();
-        const auto where = endpoint_of<tcp::endpoint>(bound->local, false);
+        const auto where = endpoint_of(bound->local);
         error_code error;
         tcp::acceptor acceptor(context_);
         acceptor.open(where.protocol(), error);
@@ -132,7 +114,10 @@ class AsioRelay final : public Relay, private RelayOutput {
         acceptor_ = std::move(acceptor);
         mapped_ = local_.family == Address::Family::v6;
         udp_.assign(mapped_ ? udp::v6() : udp::v4(), bound->fd.release(), error);
-        if (!error) udp_.non_blocking(true, error);
+        const int yes = 1;
+        const int level = mapped_ ? IPPROTO_IPV6 : IPPROTO_IP;
+        if (!error)
+            ::setsockopt(udp_.native_handle(), level, mapped_ ? IPV6_RECVPKTINFO : IP_PKTINFO, &yes, sizeof yes);
         if (error) return Error{ErrorCode::network, "cannot set up a UDP socket for the relay: " + error.message()};
         return {};
     }
@@ -187,7 +172,7 @@ class AsioRelay final : public Relay, private RelayOutput {
         const std::size_t most = 2 * budget_.sessions + budget_.guests + kLeaving;
         if (error || connections_.size() >= most) return;
         const RelayConnectionId id = ++last_id_;
-        if (!core_.on_connect(monotonic_now(), id, address_of(from))) return;
+        if (!core_.on_connect(monotonic_now(), id, address_of(from.data()))) return;
         keep_alive(socket.native_handle());
         auto connection = std::make_shared<RelayConnection>(id, std::move(socket), tls_, owner_, budget_.queue_bytes);
         connections_[id] = connection;
@@ -200,9 +185,14 @@ class AsioRelay final : public Relay, private RelayOutput {
         if (stopping_ && connections_.empty()) context_.stop();
     }
 
-    bool send(RelayConnectionId to, const Message& message) override {
-        const auto found = connections_.find(to);
-        return found != connections_.end() && found->second->send(message);
+    void send(RelayConnectionId to, const Message& message) override {
+        if (const auto found = connections_.find(to); found != connections_.end()) found->second->send(message);
+    }
+    void pass(RelayConnectionId from, RelayConnectionId to, const Data& data, Duration pause) override {
+        const auto source = connections_.find(from);
+        const auto target = connections_.find(to);
+        if (source == connections_.end() || target == connections_.end()) return;
+        target->second->pass(*source->second, data, pause);
     }
     void disconnect(RelayConnectionId id) override {
         const auto found = connections_.find(id);
@@ -217,23 +207,46 @@ class AsioRelay final : public Relay, private RelayOutput {
     void receive() {
         udp_.async_wait(udp::socket::wait_read, [this](error_code error) {
             if (error == asio::error::operation_aborted) return;
-            for (int i = 0; i < kDatagramsInTurn; ++i) {
-                udp::endpoint from;
-                error_code failed;
-                const std::size_t size = udp_.receive_from(asio::buffer(datagram_), from, 0, failed);
-                if (failed == asio::error::would_block) break;
-                // An ICMP report about an earlier datagram is an error, too.
-                if (!failed) core_.on_datagram(monotonic_now(), address_of(from), std::span(datagram_).first(size));
+            for (int i = 0; i < kDatagramsInTurn && receive_one(); ++i) {
             }
             receive();
         });
     }
 
-    bool send_datagram(const Address& to, std::span<const std::byte> datagram) override {
-        if (to.family == Address::Family::v6 && !mapped_) return false;
-        error_code error;
-        udp_.send_to(asio::buffer(datagram.data(), datagram.size()), endpoint_of<udp::endpoint>(to, mapped_), 0, error);
-        return !error;
+    /// False: none is left. The answer leaves from the address to which the datagram came, because a NAT takes nothing
+    /// else for an answer, and this host may have several.
+    bool receive_one() {
+        sockaddr_storage from{};
+        iovec part{datagram_.data(), datagram_.size()};
+        msghdr message{};
+        message.msg_name = &from;
+        message.msg_namelen = sizeof from;
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = came_to_.data();
+        message.msg_controllen = came_to_.size();
+        const ssize_t size = ::recvmsg(udp_.native_handle(), &message, MSG_DONTWAIT);
+        // An ICMP report about an earlier datagram is an error, too.
+        if (size < 0) return errno != EAGAIN;
+        came_to_bytes_ = message.msg_controllen;
+        core_.on_datagram(address_of(reinterpret_cast<const sockaddr*>(&from)),
+                          std::span(datagram_).first(static_cast<std::size_t>(size)));
+        return true;
+    }
+
+    void send_datagram(const Address& to, std::span<const std::byte> datagram) override {
+        if (to.family == Address::Family::v6 && !mapped_) return;
+        SocketAddress where = socket_address(to, mapped_);
+        iovec part{const_cast<std::byte*>(datagram.data()), datagram.size()};
+        msghdr message{};
+        message.msg_name = &where.storage;
+        message.msg_namelen = where.size;
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = came_to_bytes_ > 0 ? came_to_.data() : nullptr;
+        message.msg_controllen = came_to_bytes_;
+        // The end asks again if the answer is lost.
+        (void)::sendmsg(udp_.native_handle(), &message, MSG_DONTWAIT);
     }
 
     void tick() {
@@ -262,7 +275,9 @@ class AsioRelay final : public Relay, private RelayOutput {
     asio::steady_timer deadline_{context_};
     tcp::acceptor acceptor_{context_};
     udp::socket udp_{context_};
-    std::array<std::byte, 65536> datagram_{};
+    std::array<std::byte, 2048> datagram_{};
+    alignas(cmsghdr) std::array<std::byte, 256> came_to_{};  ///< of the datagram: its destination
+    std::size_t came_to_bytes_ = 0;
     std::unordered_map<RelayConnectionId, std::shared_ptr<RelayConnection>> connections_;
     RelayConnectionId last_id_ = 0;
     Address local_{};

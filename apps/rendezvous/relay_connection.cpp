@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kGreetingTime{10};
 /// An end that takes no bytes for this time counts as gone.
 constexpr std::chrono::seconds kWriteTime{30};
 constexpr std::chrono::seconds kDrainTime{2};
-/// Additional room in the queue, which datagrams do not get.
+/// Additional room in the queue, which data does not get.
 constexpr std::size_t kRoomForMessages = 128U << 10U;
 constexpr std::size_t kWriteBytes = 64U << 10U;
 
@@ -29,7 +29,8 @@ RelayConnection::RelayConnection(RelayConnectionId id, Tcp::socket socket, asio:
       stream_(std::move(socket), tls),
       owner_(owner),
       most_queued_(queue_bytes),
-      timer_(stream_.get_executor()) {}
+      timer_(stream_.get_executor()),
+      pause_(stream_.get_executor()) {}
 
 void RelayConnection::begin() {
     limit(kGreetingTime);
@@ -43,6 +44,16 @@ void RelayConnection::begin() {
 }
 
 void RelayConnection::read() {
+    if (stage_ == Stage::talks && pause_.expiry() > std::chrono::steady_clock::now()) {
+        pause_.async_wait([self = shared_from_this()](error_code error) {
+            if (!error && self->stage_ != Stage::ended) self->read();
+        });
+        return;
+    }
+    if (const auto takes = takes_.lock(); takes && stage_ == Stage::talks && takes->full()) {
+        takes->waiting_ = weak_from_this();
+        return;
+    }
     stream_.async_read_some(asio::buffer(incoming_), [self = shared_from_this()](error_code error, std::size_t size) {
         if (self->stage_ == Stage::ended) return;
         if (error) return self->abort();
@@ -64,18 +75,21 @@ void RelayConnection::on_read(std::size_t size) {
     if (stage_ != Stage::ended) read();
 }
 
-bool RelayConnection::send(const Message& message) {
-    if (stage_ != Stage::greets && stage_ != Stage::talks) return false;
+void RelayConnection::send(const Message& message) {
+    if (stage_ != Stage::greets && stage_ != Stage::talks) return;
     auto bytes = encode(message);
-    const bool datagram = std::holds_alternative<Datagram>(message);
-    if (queued_ + bytes.size() > most_queued_ + (datagram ? 0 : kRoomForMessages)) {
-        if (!datagram) asio::post(stream_.get_executor(), [self = shared_from_this()] { self->abort(); });
-        return false;
+    if (queued_ + bytes.size() > most_queued_ + kRoomForMessages) {
+        return asio::post(stream_.get_executor(), [self = shared_from_this()] { self->abort(); });
     }
     queued_ += bytes.size();
     queue_.push_back(std::move(bytes));
     if (stage_ == Stage::talks && writing_.empty()) write();
-    return true;
+}
+
+void RelayConnection::pass(RelayConnection& from, const Data& data, std::chrono::nanoseconds pause) {
+    send(data);
+    from.takes_ = weak_from_this();
+    if (pause > std::chrono::nanoseconds::zero()) from.pause_.expires_after(pause);
 }
 
 void RelayConnection::write() {
@@ -95,6 +109,10 @@ void RelayConnection::on_written() {
     queued_ -= writing_.size();
     writing_.clear();
     timer_.cancel();
+    if (const auto waiting = waiting_.lock(); waiting && !full()) {
+        waiting_.reset();
+        if (waiting->stage_ != Stage::ended) waiting->read();
+    }
     if (!queue_.empty()) return write();
     if (stage_ == Stage::finishes) drain();
 }
@@ -125,6 +143,7 @@ void RelayConnection::abort() {
     if (stage_ == Stage::ended) return;
     stage_.enter(Stage::ended);
     timer_.cancel();
+    pause_.cancel();
     error_code ignored;
     stream_.lowest_layer().close(ignored);
     // Not inside a call of the owner.

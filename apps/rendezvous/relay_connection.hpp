@@ -37,8 +37,10 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
                     std::size_t queue_bytes);
 
     void begin();
-    /// False: a datagram that found no room. Another message without room ends the connection.
-    bool send(const Message& message);
+    /// A message without room ends the connection.
+    void send(const Message& message);
+    /// Sends data of `from`, from which nothing more is read for `pause`, and while this connection has no room.
+    void pass(RelayConnection& from, const Data& data, std::chrono::nanoseconds pause);
     /// Sends what is queued and ends.
     void finish();
     /// Ends at once.
@@ -58,8 +60,10 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
                                              {Stage::drains, Stage::ended}};
     using Stream = boost::asio::ssl::stream<Tcp::socket>;
 
+    /// Reads on, now or when it may.
     void read();
     void on_read(std::size_t size);
+    [[nodiscard]] bool full() const noexcept { return queued_ > most_queued_ / 2; }
     void write();
     void on_written();
     void drain();
@@ -71,7 +75,10 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
     const Owner& owner_;
     std::size_t most_queued_;
     boost::asio::steady_timer timer_;
+    boost::asio::steady_timer pause_;
     Lifecycle<kSteps> stage_{Stage::greets};
+    std::weak_ptr<RelayConnection> takes_;    // what is read here goes there ...
+    std::weak_ptr<RelayConnection> waiting_;  // ... and this one waits until there is room here
     MessageReader reader_;
     std::array<std::byte, 16384> incoming_{};
     std::deque<std::vector<std::byte>> queue_;

@@ -32,8 +32,6 @@ struct RelayCore::End {
     Lifecycle<kSteps> stage{Stage::guest};
     std::uint32_t number = 0;  // of its session; not as a guest
     Token token{};
-    std::optional<Address> udp{};
-    bool by_udp = false;  // how its datagrams reach it: the way that it used last
     std::size_t peer_messages = 0;
 };
 
@@ -61,7 +59,6 @@ struct RelayCore::Session {
     Instant joined_at{};
     RateBucket bucket;
     std::uint64_t bytes = 0;
-    std::uint64_t dropped = 0;
     Lifecycle<kSteps> stage{Stage::waits};
 };
 
@@ -77,9 +74,7 @@ RelayCore::RelayCore(const RelayBudget& budget, Rng& random, RelayOutput& output
       output_(output),
       total_rate_(budget.total_rate),
       joins_(budget.joins_of_address, budget.attempt_period),
-      claims_(budget.claims_of_address, budget.attempt_period) {
-    random_.fill(proof_key_.bytes());
-}
+      claims_(budget.claims_of_address, budget.attempt_period) {}
 RelayCore::~RelayCore() = default;
 
 RelayCore::End* RelayCore::find(RelayConnectionId id) {
@@ -145,7 +140,7 @@ std::uint32_t RelayCore::free_number() {
 
 void RelayCore::give_token(End& end) {
     random_.fill(end.token);
-    tokens_[end.token] = end.id;
+    tokens_.insert(end.token);
 }
 
 void RelayCore::handle(Instant now, End& end, const Claim& message) {
@@ -243,87 +238,24 @@ void RelayCore::handle(Instant now, End& end, const Other& message) {
     on_violation(now, end.id, std::string(name_of(Message(message))) + " from an end");
 }
 
-// --- datagrams
+// --- data and datagrams
 
-void RelayCore::handle(Instant now, End& end, const Datagram& message) {
-    if (end.stage == End::Stage::guest) return on_violation(now, end.id, "DATAGRAM before CLAIM or JOIN");
-    end.by_udp = false;
-    if (may_be_packet(message.body)) forward(now, end, message.body);
-}
-
-void RelayCore::on_datagram(Instant now, const Address& from, std::span<const std::byte> datagram) {
-    if (may_be_packet(datagram)) {
-        const auto found = bound_.find(from);
-        if (found == bound_.end()) return;
-        End& end = *find(found->second);
-        end.by_udp = true;
-        return forward(now, end, datagram);
-    }
-    if (const auto bind = parse_bind(datagram)) on_bind(now, from, *bind);
-}
-
-BindProof RelayCore::proof_of(const Token& token, const Address& address) const {
-    const auto ip = std::as_bytes(std::span(address.ip));
-    std::vector<std::byte> text(token.begin(), token.end());
-    text.insert(text.end(), ip.begin(), ip.end());
-    text.push_back(static_cast<std::byte>(address.family));
-    text.push_back(static_cast<std::byte>(address.port >> 8U));
-    text.push_back(static_cast<std::byte>(address.port));
-    const Digest digest = hmac_sha256(proof_key_.bytes(), text);
-    BindProof proof{};
-    std::copy_n(digest.begin(), proof.size(), proof.begin());
-    return proof;
-}
-
-void RelayCore::on_bind(Instant /*now*/, const Address& from, const Bind& bind_request) {
-    const auto found = tokens_.find(bind_request.token);
-    if (found == tokens_.end()) return;
-    const BindProof proof = proof_of(bind_request.token, from);
-    const bool proved = equal_secrets(bind_request.proof, proof);
-    if (proved) bind(*find(found->second), from);
-    output_.send_datagram(
-        from, encode(BindAnswer{.token = bind_request.token, .proof = proof, .bound = proved, .observed = from}));
-}
-
-void RelayCore::bind(End& end, const Address& to) {
-    end.by_udp = true;
-    if (end.udp == to) return;
-    // A NAT gave the address of an earlier end to this one.
-    if (const auto earlier = bound_.find(to); earlier != bound_.end()) unbind(*find(earlier->second));
-    unbind(end);
-    end.udp = to;
-    bound_[to] = end.id;
-    end.by_udp = true;
-    output_.send(end.id, Bound{to});
-}
-
-void RelayCore::unbind(End& end) {
-    if (end.udp) bound_.erase(*end.udp);
-    end.udp.reset();
-    end.by_udp = false;
-}
-
-void RelayCore::forward(Instant now, End& from, std::span<const std::byte> datagram) {
-    if (from.stage == End::Stage::guest) return;
-    Session& session = session_of(from);
+void RelayCore::handle(Instant now, End& end, const Data& message) {
+    if (end.stage == End::Stage::guest) return on_violation(now, end.id, "DATA before CLAIM or JOIN");
+    Session& session = session_of(end);
     // Before that, the other end may be anyone.
-    if (session.stage != Session::Stage::settled) return;
-    End* const to = other_of(from);
-    bool sent = session.bucket.take(now, datagram.size()) && total_rate_.take(now, datagram.size());
-    if (sent && to->by_udp && to->udp) {
-        sent = output_.send_datagram(*to->udp, datagram);
-    } else if (sent) {
-        sent = datagram.size() <= kMaxRelayedDatagram &&
-               output_.send(to->id, Datagram{{datagram.begin(), datagram.end()}});
-    }
-    if (!sent) {
-        ++session.dropped;
-        ++counters_.dropped_datagrams;
-        return;
-    }
-    session.bytes += datagram.size();
-    counters_.forwarded_bytes += datagram.size();
-    ++counters_.forwarded_datagrams;
+    if (session.stage != Session::Stage::settled) return on_violation(now, end.id, "DATA before SETTLED");
+    const std::size_t size = message.body.size();
+    session.bytes += size;
+    counters_.passed_bytes += size;
+    const Duration pause = std::max(session.bucket.charge(now, size), total_rate_.charge(now, size));
+    output_.pass(end.id, other_of(end)->id, message, pause);
+}
+
+void RelayCore::on_datagram(const Address& from, std::span<const std::byte> datagram) {
+    const auto bind = parse_bind(datagram);
+    if (!bind || !tokens_.contains(bind->token)) return;
+    output_.send_datagram(from, encode(BindAnswer{.token = bind->token, .observed = from}));
 }
 
 // --- ends of sessions
@@ -334,7 +266,6 @@ void RelayCore::forget(End& end) {
         guests_of_.remove(end.from);
     } else {
         tokens_.erase(end.token);
-        unbind(end);
     }
     ends_.erase(end.id);
 }
@@ -352,7 +283,6 @@ void RelayCore::end_session(Instant now, Session& session, CloseReasonCode code,
     std::string line = pair_name(session.number) + "ends: " + reason;
     if (was_pair) {
         line += ", after " + format_elapsed(now - session.joined_at) + " with " + format_bytes(session.bytes);
-        if (session.dropped > 0) line += ", " + counted(session.dropped, "datagram") + " dropped";
     }
     output_.report(line);
     if (session.joiner) {

@@ -1,17 +1,16 @@
-// The relay without its sockets: which end waits with which number, which two ends are a pair, and where their
-// datagrams go. Messages, datagrams and the time go in; what to send comes out through RelayOutput.
+// The relay without its sockets: which end waits with which number, and which two ends are a pair. Messages, datagrams
+// and the time go in; what to send comes out through RelayOutput.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
-#include "rendezvous/ciphers.hpp"
 #include "rendezvous/messages.hpp"
 #include "rendezvous/relay_limits.hpp"
 #include "udtx/core/crypto.hpp"
@@ -26,11 +25,13 @@ using RelayConnectionId = std::uint64_t;
 class RelayOutput {
   public:
     virtual ~RelayOutput() = default;
-    /// False: a datagram that found no room. The connection may end later because of other messages without room.
-    virtual bool send(RelayConnectionId to, const Message& message) = 0;
+    /// The connection may end later because the message found no room.
+    virtual void send(RelayConnectionId to, const Message& message) = 0;
+    /// Sends data of `from`, from which nothing more is read for `pause`, and while `to` has no room.
+    virtual void pass(RelayConnectionId from, RelayConnectionId to, const Data& data, Duration pause) = 0;
     /// Closes the connection after what was sent. The core does not hear of it again.
     virtual void disconnect(RelayConnectionId id) = 0;
-    virtual bool send_datagram(const Address& to, std::span<const std::byte> datagram) = 0;
+    virtual void send_datagram(const Address& to, std::span<const std::byte> datagram) = 0;
     /// One line for the log.
     virtual void report(const std::string& line) = 0;
 };
@@ -40,9 +41,7 @@ struct RelayCounters {
     std::uint64_t pairs = 0;    ///< ends that proved to each other that they know the words
     std::uint64_t refused = 0;  ///< connections, claims and joins
     std::uint64_t wrong_codes = 0;
-    std::uint64_t forwarded_bytes = 0;
-    std::uint64_t forwarded_datagrams = 0;
-    std::uint64_t dropped_datagrams = 0;  ///< by rates and full queues
+    std::uint64_t passed_bytes = 0;  ///< from one end to the other
 };
 
 /// Use it on one thread. `now` must not go back.
@@ -61,7 +60,7 @@ class RelayCore {
     void on_violation(Instant now, RelayConnectionId id, const std::string& why);
     /// The connection has ended, not by disconnect().
     void on_disconnect(Instant now, RelayConnectionId id);
-    void on_datagram(Instant now, const Address& from, std::span<const std::byte> datagram);
+    void on_datagram(const Address& from, std::span<const std::byte> datagram);
     /// Ends what has lasted for too long. Call it about once a second.
     void on_tick(Instant now);
     /// Tells all ends that the relay stops.
@@ -86,17 +85,11 @@ class RelayCore {
     void handle(Instant now, End& end, const Dismiss& message);
     void handle(Instant now, End& end, const Settled& message);
     void handle(Instant now, End& end, const Peer& message);
-    void handle(Instant now, End& end, const Datagram& message);
+    void handle(Instant now, End& end, const Data& message);
     void handle(Instant now, End& end, const Close& message);
     /// All messages that only a relay sends.
     template <class Other>
     void handle(Instant now, End& end, const Other& message);
-
-    void on_bind(Instant now, const Address& from, const Bind& bind);
-    void bind(End& end, const Address& to);
-    void unbind(End& end);
-    [[nodiscard]] BindProof proof_of(const Token& token, const Address& address) const;
-    void forward(Instant now, End& from, std::span<const std::byte> datagram);
 
     [[nodiscard]] std::uint32_t free_number();
     void give_token(End& end);
@@ -114,7 +107,6 @@ class RelayCore {
     RelayBudget budget_;
     Rng& random_;
     RelayOutput& output_;
-    Secret32 proof_key_;
     RateBucket total_rate_;
     AttemptLimit joins_;
     AttemptLimit claims_;
@@ -123,8 +115,7 @@ class RelayCore {
     std::size_t guests_ = 0;
     std::unordered_map<RelayConnectionId, std::unique_ptr<End>> ends_;
     std::unordered_map<std::uint32_t, std::unique_ptr<Session>> sessions_;  ///< by number
-    std::unordered_map<Token, RelayConnectionId, TokenHash> tokens_;
-    std::map<Address, RelayConnectionId> bound_;
+    std::unordered_set<Token, TokenHash> tokens_;                           ///< of all ends
     RelayCounters counters_;
     std::optional<Instant> last_refusal_;  ///< that was reported
     std::uint64_t refusals_left_out_ = 0;

@@ -6,7 +6,7 @@ namespace udtx::apps {
 namespace {
 
 constexpr std::size_t kIpv6PrefixBytes = 8;
-/// A bucket lets this much time's bytes pass at once, and at least some full datagrams.
+/// A bucket lets this much time's bytes pass at once, and at least some messages.
 constexpr Duration kBurst = std::chrono::milliseconds(50);
 constexpr double kLeastBurstBytes = 65'536.0;
 
@@ -15,13 +15,12 @@ constexpr double kLeastBurstBytes = 65'536.0;
 RateBucket::RateBucket(Rate rate) noexcept
     : rate_(rate), most_(rate.is_infinite() ? 0.0 : std::max(kLeastBurstBytes, rate.bytes_in(kBurst))), level_(most_) {}
 
-bool RateBucket::take(Instant now, std::size_t bytes) noexcept {
-    if (rate_.is_infinite()) return true;
+Duration RateBucket::charge(Instant now, std::size_t bytes) noexcept {
+    if (rate_.is_infinite()) return Duration::zero();
     if (last_ && now > *last_) level_ = std::min(most_, level_ + rate_.bytes_in(now - *last_));
     last_ = now;
-    if (level_ < static_cast<double>(bytes)) return false;
     level_ -= static_cast<double>(bytes);
-    return true;
+    return level_ < 0 ? rate_.time_for(static_cast<std::uint64_t>(-level_) + 1) : Duration::zero();
 }
 
 AddressGroup::AddressGroup(const Address& address) noexcept : address_(address) {

@@ -16,7 +16,7 @@ namespace udtx::apps {
 struct RelayBudget {
     std::size_t sessions = 1000;           ///< claims that wait, and pairs
     std::size_t sessions_of_address = 50;  ///< of them, claimed by one address
-    Rate pair_rate = Rate::infinite();     ///< of datagrams between two ends, both directions together
+    Rate pair_rate = Rate::infinite();     ///< between two ends, both directions together
     Rate total_rate = Rate::infinite();    ///< of all pairs together
     Duration pair_time = std::chrono::hours(24);
     Duration claim_time = std::chrono::hours(1);     ///< how long a number waits for the other end
@@ -32,17 +32,17 @@ struct RelayBudget {
     std::size_t queue_bytes = 256U << 10U;  ///< for an end that does not read
 };
 
-/// Lets bytes pass at a rate, and some more at once.
+/// Keeps bytes to a rate, of which some more may come at once.
 class RateBucket {
   public:
     explicit RateBucket(Rate rate) noexcept;
-    /// True if the bytes may pass now.
-    [[nodiscard]] bool take(Instant now, std::size_t bytes) noexcept;
+    /// The bytes have come. Returns how long no others may.
+    [[nodiscard]] Duration charge(Instant now, std::size_t bytes) noexcept;
 
   private:
     Rate rate_;
-    double most_;  ///< bytes
-    double level_;
+    double most_;   ///< bytes
+    double level_;  ///< negative: too many have come
     std::optional<Instant> last_{};
 };
 

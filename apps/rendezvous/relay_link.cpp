@@ -1,7 +1,6 @@
 #include "rendezvous/relay_link.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "rendezvous/socket_address.hpp"
 #include "rendezvous/tls.hpp"
 #include "udtx/system.hpp"
 
@@ -25,33 +25,12 @@ constexpr Duration kOneAddress = std::chrono::seconds(5);
 
 std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
 
-struct SocketAddress {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-};
-
-SocketAddress socket_address(const Address& address) {
-    SocketAddress out;
-    if (address.family == Address::Family::v4) {
-        sockaddr_in v4{};
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(address.port);
-        std::memcpy(&v4.sin_addr, address.ip.data(), sizeof v4.sin_addr);
-        std::memcpy(&out.storage, &v4, sizeof v4);
-        out.size = sizeof v4;
-    } else {
-        sockaddr_in6 v6{};
-        v6.sin6_family = AF_INET6;
-        v6.sin6_port = htons(address.port);
-        v6.sin6_scope_id = address.scope;
-        std::memcpy(&v6.sin6_addr, address.ip.data(), sizeof v6.sin6_addr);
-        std::memcpy(&out.storage, &v6, sizeof v6);
-        out.size = sizeof v6;
-    }
-    return out;
-}
-
 }  // namespace
+
+bool Patience::interrupted() const {
+    pollfd polled{stop, POLLIN, 0};
+    return ::poll(&polled, 1, 0) > 0;
+}
 
 Error RelayLink::lost(const std::string& why) const {
     return {ErrorCode::network, "the connection to the relay " + to_string(relay_) + " failed: " + why};
@@ -114,7 +93,7 @@ Result<RelayLink> RelayLink::connect_to(const Address& relay, const Patience& pa
     ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
     ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
     RelayLink link(relay, std::move(socket));
-    const int connected = ::connect(link.fd(), reinterpret_cast<const sockaddr*>(&where.storage), where.size);
+    const int connected = ::connect(link.fd(), where.get(), where.size);
     if (connected != 0 && errno != EINPROGRESS && errno != EINTR) return unreachable(errno);
     if (connected != 0) {
         if (const auto waited = link.wait(POLLOUT, patience); !waited) return waited.error();
@@ -157,12 +136,10 @@ Result<void> RelayLink::flush() {
     return {};
 }
 
-Result<bool> RelayLink::offer(const Message& message) {
+Result<void> RelayLink::offer(const Message& message) {
     const auto bytes = encode(message);
-    if (std::holds_alternative<Datagram>(message) && queue_.size() + bytes.size() > kMostQueued) return false;
     queue_.insert(queue_.end(), bytes.begin(), bytes.end());
-    if (const auto flushed = flush(); !flushed) return flushed.error();
-    return true;
+    return flush();
 }
 
 Result<void> RelayLink::send(const Message& message, const Patience& patience) {

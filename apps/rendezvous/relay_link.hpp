@@ -19,14 +19,14 @@ namespace udtx::apps {
 struct Patience {
     Instant deadline{};
     int stop = -1;  ///< a descriptor that ends the call with `interrupted` when it becomes readable; -1: none
+
+    /// True if `stop` is readable.
+    [[nodiscard]] bool interrupted() const;
 };
 
 /// Use it on one thread. After an error it is of no further use. SIGPIPE must be ignored (SignalWaiter does so).
 class RelayLink {
   public:
-    /// Datagrams that wait for the socket. Further ones are dropped.
-    static constexpr std::size_t kMostQueued = 256U << 10U;
-
     /// Tries the addresses in their order. network: none of them is a relay; timeout, interrupted: see Patience.
     [[nodiscard]] static Result<RelayLink> connect(const std::vector<Address>& relay, const Patience& patience);
 
@@ -35,8 +35,8 @@ class RelayLink {
     /// Waits for a message. network: the relay has closed the connection.
     [[nodiscard]] Result<Message> receive(const Patience& patience);
 
-    /// Sends now what the socket takes. False: a datagram found no room and was dropped.
-    [[nodiscard]] Result<bool> offer(const Message& message);
+    /// Sends now what the socket takes, and queues the rest.
+    [[nodiscard]] Result<void> offer(const Message& message);
     /// Sends more of what is queued.
     [[nodiscard]] Result<void> flush();
     /// nullopt: no whole message has arrived. Then poll fd() before the next call.

@@ -11,9 +11,7 @@ namespace {
 
 std::string describe(const RelayCounters& counters) {
     std::string line = counted(counters.claims, "code") + ", " + counted(counters.pairs, "pair") + ", " +
-                       counted(counters.forwarded_datagrams, "datagram") + " with " +
-                       format_bytes(counters.forwarded_bytes) + " forwarded";
-    if (counters.dropped_datagrams > 0) line += ", " + format_count(counters.dropped_datagrams) + " dropped";
+                       format_bytes(counters.passed_bytes) + " passed on";
     if (counters.wrong_codes > 0) line += ", " + counted(counters.wrong_codes, "wrong code");
     if (counters.refused > 0) line += ", " + counted(counters.refused, "request") + " refused";
     return line;

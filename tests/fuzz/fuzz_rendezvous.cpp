@@ -48,15 +48,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     const auto bind = parse_bind(bytes);
     if (bind) {
-        require(!may_be_packet(bytes), "BIND is not a packet");
         const auto again = parse_bind(encode(*bind));
-        require(again && again->token == bind->token && again->proof == bind->proof, "BIND is written to the same");
+        require(again && again->token == bind->token, "BIND is written to the same");
     }
     if (const auto answer = parse_bind_answer(bytes)) {
-        require(!may_be_packet(bytes) && !bind, "an answer is neither a packet nor BIND");
+        require(!bind, "an answer is not BIND");
         const auto again = parse_bind_answer(encode(*answer));
-        require(again && again->observed == answer->observed && again->bound == answer->bound,
-                "an answer is written to the same");
+        require(again && again->observed == answer->observed, "an answer is written to the same");
     }
 
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,4 +1,4 @@
-// The relay without sockets: claims, joins, pairs, bindings, and what strangers cannot do. Times are virtual.
+// The relay without sockets: claims, joins, pairs, and what strangers cannot do. Times are virtual.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -19,24 +19,17 @@ Address address_of(std::uint8_t last, std::uint16_t port = 5000) {
     return {Address::Family::v4, port, {192, 0, 2, last}};
 }
 
-std::vector<std::byte> packet(const std::string& text) {
-    auto bytes = from_text(text);
-    bytes.insert(bytes.begin(), std::byte{0x40});
-    return bytes;
-}
-
 /// Records what the relay sends.
 class RecordedOutput final : public RelayOutput {
   public:
-    bool send(RelayConnectionId to, const Message& message) override {
-        if (full && std::holds_alternative<Datagram>(message)) return false;
-        sent[to].push_back(message);
-        return true;
+    void send(RelayConnectionId to, const Message& message) override { sent[to].push_back(message); }
+    void pass(RelayConnectionId from, RelayConnectionId to, const Data& data, Duration pause) override {
+        sent[to].push_back(data);
+        pauses[from] = pause;
     }
     void disconnect(RelayConnectionId id) override { closed.push_back(id); }
-    bool send_datagram(const Address& to, std::span<const std::byte> datagram) override {
+    void send_datagram(const Address& to, std::span<const std::byte> datagram) override {
         datagrams.emplace_back(to, std::vector(datagram.begin(), datagram.end()));
-        return true;
     }
     void report(const std::string& line) override { lines.push_back(line); }
 
@@ -44,7 +37,7 @@ class RecordedOutput final : public RelayOutput {
     std::vector<RelayConnectionId> closed;
     std::vector<std::pair<Address, std::vector<std::byte>>> datagrams;
     std::vector<std::string> lines;
-    bool full = false;
+    std::map<RelayConnectionId, Duration> pauses;
 };
 
 struct Rig {
@@ -76,23 +69,6 @@ struct Rig {
         core.on_message(now, 1, Settled{1});
         return number;
     }
-    BindAnswer bind_once(const Token& token, const Address& from, const BindProof& proof) {
-        const std::size_t before = out.datagrams.size();
-        core.on_datagram(now, from, encode(Bind{token, proof}));
-        REQUIRE(out.datagrams.size() == before + 1);
-        CHECK(out.datagrams.back().first == from);
-        const auto answer = parse_bind_answer(out.datagrams.back().second);
-        REQUIRE(answer);
-        CHECK(answer->observed == from);
-        return *answer;
-    }
-    void bind(RelayConnectionId id, const Token& token, const Address& from) {
-        const BindAnswer asked = bind_once(token, from, {});
-        CHECK_FALSE(asked.bound);
-        CHECK(bind_once(token, from, asked.proof).bound);
-        CHECK(last<Bound>(id).address == from);
-    }
-
     RelayBudget budget;
     SystemRng random;
     RecordedOutput out;
@@ -159,91 +135,67 @@ TEST_CASE("three ends may try a number, then the claim ends") {
     CHECK(rig.closed_with(5) == CloseReasonCode::unknown_number);
 }
 
-TEST_CASE("datagrams go between bound addresses unchanged, and follow an end to its next address") {
+TEST_CASE("the ends of a pair get each other's bytes, and nobody else's") {
     Rig rig;
     rig.pair();
-    const Token one = std::get<Claimed>(rig.out.sent[1].front()).token;
-    const Token two = std::get<Joined>(rig.out.sent[2].front()).token;
-    rig.bind(1, one, address_of(1, 7000));
-    rig.bind(2, two, address_of(2, 7001));
-    rig.core.on_datagram(rig.now, address_of(1, 7000), packet("there"));
-    CHECK(rig.out.datagrams.back() == std::pair(address_of(2, 7001), packet("there")));
-    rig.core.on_datagram(rig.now, address_of(2, 7001), packet("back"));
-    CHECK(rig.out.datagrams.back() == std::pair(address_of(1, 7000), packet("back")));
-    // A NAT changes the address of an end. A repeated BIND changes nothing.
-    rig.bind(2, two, address_of(2, 9000));
-    const BindProof proof = rig.bind_once(two, address_of(2, 9000), {}).proof;
-    const std::size_t bounds = rig.out.sent[2].size();
-    CHECK(rig.bind_once(two, address_of(2, 9000), proof).bound);
-    CHECK(rig.out.sent[2].size() == bounds);
-    rig.core.on_datagram(rig.now, address_of(1, 7000), packet("moved"));
-    CHECK(rig.out.datagrams.back() == std::pair(address_of(2, 9000), packet("moved")));
-    const std::size_t before = rig.out.datagrams.size();
-    rig.core.on_datagram(rig.now, address_of(2, 7001), packet("from the old address"));
-    CHECK(rig.out.datagrams.size() == before);
-    // Another end takes an address over.
-    rig.bind(1, one, address_of(2, 9000));
-    rig.core.on_message(rig.now, 2, Datagram{packet("by TLS")});
-    CHECK(rig.out.datagrams.back() == std::pair(address_of(2, 9000), packet("by TLS")));
-    CHECK(rig.core.counters().dropped_datagrams == 0);
+    const std::uint32_t other = rig.claim(3, address_of(3)).number;
+    rig.join(4, other, address_of(4));
+    rig.core.on_message(rig.now, 3, Settled{1});
+    rig.core.on_message(rig.now, 1, Data{from_text("there")});
+    rig.core.on_message(rig.now, 2, Data{from_text("back")});
+    CHECK(rig.last<Data>(2).body == from_text("there"));
+    CHECK(rig.last<Data>(1).body == from_text("back"));
+    CHECK(rig.out.pauses.at(1) == Duration::zero());
+    CHECK(std::ranges::none_of(rig.out.sent[4], [](const Message& m) { return std::holds_alternative<Data>(m); }));
+    CHECK(rig.core.counters().passed_bytes == 9);
 }
 
-TEST_CASE("an end without UDP gets and sends datagrams over TLS, also to another such end") {
+TEST_CASE("BIND is answered with the address from which it came, and with fewer bytes") {
     Rig rig;
-    rig.pair();
-    rig.core.on_message(rig.now, 1, Datagram{packet("a")});
-    CHECK(rig.last<Datagram>(2).body == packet("a"));
-    rig.bind(1, std::get<Claimed>(rig.out.sent[1].front()).token, address_of(1, 7000));
-    rig.core.on_message(rig.now, 2, Datagram{packet("b")});
-    CHECK(rig.out.datagrams.back() == std::pair(address_of(1, 7000), packet("b")));
-    rig.core.on_datagram(rig.now, address_of(1, 7000), packet("c"));
-    CHECK(rig.last<Datagram>(2).body == packet("c"));
-    // It returns to TLS, as its UDP has failed.
-    rig.core.on_message(rig.now, 1, Datagram{packet("d")});
-    rig.core.on_message(rig.now, 2, Datagram{packet("e")});
-    CHECK(rig.last<Datagram>(1).body == packet("e"));
-    // What is not a packet of udtx is not forwarded.
-    const std::size_t before = rig.out.sent[1].size();
-    rig.core.on_message(rig.now, 2, Datagram{from_text("\x01 not a packet")});
-    rig.core.on_message(rig.now, 2, Datagram{});
-    CHECK(rig.out.sent[1].size() == before);
+    const Token token = rig.claim(1).token;
+    rig.core.on_datagram(address_of(1, 7000), encode(Bind{token}));
+    REQUIRE(rig.out.datagrams.size() == 1);
+    CHECK(rig.out.datagrams.front().first == address_of(1, 7000));
+    CHECK(rig.out.datagrams.front().second.size() < Bind::kBytes);
+    const auto answer = parse_bind_answer(rig.out.datagrams.front().second);
+    REQUIRE(answer);
+    CHECK(answer->token == token);
+    CHECK(answer->observed == address_of(1, 7000));
+    // An end that has left is a stranger.
+    rig.core.on_disconnect(rig.now, 1);
+    rig.core.on_datagram(address_of(1, 7000), encode(Bind{token}));
+    CHECK(rig.out.datagrams.size() == 1);
 }
 
-TEST_CASE("guessed tokens, spoofed addresses and garbage get no answer or no more bytes than they sent") {
+TEST_CASE("guessed tokens and garbage get no answer") {
     Rig rig;
     rig.pair();
     const Token token = std::get<Claimed>(rig.out.sent[1].front()).token;
     const Address victim = address_of(9, 53);
     Token guess = token;
     guess[15] ^= std::byte{1};
-    rig.core.on_datagram(rig.now, victim, encode(Bind{guess, {}}));
-    rig.core.on_datagram(rig.now, victim, {});
-    rig.core.on_datagram(rig.now, victim, packet("from nobody"));
-    const auto whole = encode(Bind{token, {}});
-    rig.core.on_datagram(rig.now, victim, std::span(whole).first(Bind::kBytes - 1));
-    rig.core.on_datagram(rig.now, victim, encode(BindAnswer{token, {}, true, victim}));
+    rig.core.on_datagram(victim, encode(Bind{guess}));
+    rig.core.on_datagram(victim, {});
+    rig.core.on_datagram(victim, from_text("\x40 a packet from nobody"));
+    const auto whole = encode(Bind{token});
+    rig.core.on_datagram(victim, std::span(whole).first(Bind::kBytes - 1));
+    rig.core.on_datagram(victim, encode(BindAnswer{token, victim}));
     CHECK(rig.out.datagrams.empty());
-    // The owner of the token names the victim's address. The victim does not repeat the proof, which differs from that
-    // of the own address.
-    const BindAnswer own = rig.bind_once(token, address_of(1, 7000), {});
-    CHECK_FALSE(rig.bind_once(token, victim, own.proof).bound);
-    CHECK(rig.out.datagrams.back().second.size() < Bind::kBytes);
-    rig.core.on_message(rig.now, 2, Datagram{packet("not to the victim")});
-    CHECK(rig.last<Datagram>(1).body == packet("not to the victim"));
 }
 
-TEST_CASE("before the ends are a pair, no datagrams are forwarded") {
+TEST_CASE("before the ends are a pair, nothing is passed on") {
     Rig rig;
     rig.join(2, rig.claim(1).number);
-    rig.core.on_message(rig.now, 2, Datagram{packet("flood")});
-    CHECK(std::holds_alternative<Joined>(rig.out.sent[1].back()));
-    CHECK(rig.core.counters().forwarded_datagrams == 0);
+    rig.core.on_message(rig.now, 2, Data{from_text("flood")});
+    CHECK(rig.closed_with(2) == CloseReasonCode::violation);
+    CHECK(rig.last<Left>(1).joins_left == 2);
+    CHECK(rig.core.counters().passed_bytes == 0);
 }
 
 TEST_CASE("messages in the wrong order end the connection, and its session") {
     const std::vector<std::pair<std::string, Message>> of_guests{
-        {"PEER", Peer{}},       {"DATAGRAM", Datagram{}}, {"DISMISS", Dismiss{}}, {"SETTLED", Settled{}},
-        {"CLAIMED", Claimed{}}, {"BOUND", Bound{}},       {"LEFT", Left{}},       {"JOINED", Joined{}}};
+        {"PEER", Peer{}},       {"DATA", Data{}}, {"DISMISS", Dismiss{}}, {"SETTLED", Settled{}},
+        {"CLAIMED", Claimed{}}, {"LEFT", Left{}}, {"JOINED", Joined{}}};
     for (const auto& [name, message] : of_guests) {
         INFO(name);
         Rig rig;
@@ -253,7 +205,7 @@ TEST_CASE("messages in the wrong order end the connection, and its session") {
         rig.core.on_message(rig.now, 1, Claim{});
         CHECK(rig.core.sessions() == 0);
     }
-    for (const Message& message : std::vector<Message>{Claim{}, Join{}, Settled{1}, Dismiss{1}, Bound{}}) {
+    for (const Message& message : std::vector<Message>{Claim{}, Join{}, Settled{1}, Dismiss{1}, Left{}}) {
         Rig rig;
         rig.pair();
         rig.core.on_message(rig.now, 1, message);
@@ -380,25 +332,17 @@ TEST_CASE("the relay keeps its budgets") {
         (of_pair ? budget.pair_rate : budget.total_rate) = Rate::bytes_per_second(1'000'000);
         Rig rig(budget);
         rig.pair();
-        const auto thousand = packet(std::string(999, 'x'));
+        const Data thousand{std::vector<std::byte>(1000)};
+        const Instant begun = rig.now;
+        // The end sends as soon as it may.
         for (int i = 0; i < 10'000; ++i) {
-            rig.core.on_message(rig.now, 1, Datagram{thousand});
-            rig.now += 100us;  // ten times the rate
+            rig.core.on_message(rig.now, 1, thousand);
+            rig.now += rig.out.pauses.at(1);
         }
-        const RelayCounters& counters = rig.core.counters();
-        CHECK(counters.forwarded_bytes >= 1'000'000);
-        CHECK(counters.forwarded_bytes <= 1'070'000);
-        CHECK(counters.forwarded_datagrams + counters.dropped_datagrams == 10'000);
+        const double rate = 10'000'000.0 / to_seconds(rig.now - begun);
+        CHECK(rate >= 990'000);
+        CHECK(rate <= 1'010'000);
     }
-}
-
-TEST_CASE("datagrams for an end that does not read are dropped, and its session goes on") {
-    Rig rig;
-    rig.pair();
-    rig.out.full = true;
-    rig.core.on_message(rig.now, 1, Datagram{packet("x")});
-    CHECK(rig.core.counters().dropped_datagrams == 1);
-    CHECK(rig.core.sessions() == 1);
 }
 
 TEST_CASE("a relay that stops says so to everyone") {
