@@ -107,9 +107,19 @@ Result<Url> parse_url(std::string_view text) {
 
 std::string to_text(const Url& url) { return std::string(kScheme) + authority(url) + "/" + url.path; }
 
-std::string authority(const Url& url) {
-    const bool v6 = url.host.find(':') != std::string::npos;
-    return (v6 ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
+std::string authority(const HostPort& where) {
+    const bool v6 = where.host.find(':') != std::string::npos;
+    return (v6 ? "[" + where.host + "]" : where.host) + ":" + std::to_string(where.port);
+}
+std::string authority(const Url& url) { return authority(HostPort{.host = url.host, .port = url.port}); }
+
+Result<HostPort> parse_host(const std::string& text, std::uint16_t usual_port) {
+    const bool has_port = text.find(':') != std::string::npos && !text.ends_with(']');
+    auto where = parse_host_port(has_port ? text : text + ':' + std::to_string(usual_port));
+    if (where && (where->host.empty() || where->port == 0)) {
+        return usage("'" + text + "' is not HOST or HOST:PORT");
+    }
+    return where;
 }
 
 namespace {

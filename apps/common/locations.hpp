@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "udtx/address.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/selection.hpp"
 
@@ -46,6 +47,9 @@ Result<Url> parse_url(std::string_view text);
 [[nodiscard]] std::string to_text(const Url& url);
 /// "host:port", "[v6]:port"
 [[nodiscard]] std::string authority(const Url& url);
+[[nodiscard]] std::string authority(const HostPort& where);
+/// Parses "HOST" or "HOST:PORT", in which an IPv6 address has brackets.
+[[nodiscard]] Result<HostPort> parse_host(const std::string& text, std::uint16_t usual_port);
 
 // Parses [user@]host:path, the form of scp.
 

@@ -239,6 +239,30 @@ std::optional<LocalInterface> interface_of(const Address& local) {
     return std::nullopt;
 }
 
+namespace {
+
+/// True if only this host, or one link of it, can use the address.
+bool is_local(const Address& address) {
+    const auto& ip = address.ip;
+    if (address.family == Address::Family::v4) return ip[0] == 127 || (ip[0] == 169 && ip[1] == 254);
+    const bool link_local = ip[0] == 0xfe && (ip[1] & 0xc0U) == 0x80;
+    return link_local || (std::all_of(ip.begin(), ip.end() - 1, [](std::uint8_t b) { return b == 0; }) && ip[15] == 1);
+}
+
+}  // namespace
+
+std::vector<Address> own_addresses() {
+    constexpr std::size_t kMost = 32;
+    std::vector<Address> own;
+    const auto interfaces = list_interfaces();
+    for (std::size_t i = 0; interfaces && i < interfaces->size(); ++i) {
+        for (const Address& address : (*interfaces)[i].addresses) {
+            if (own.size() < kMost && !is_local(address)) own.push_back(address);
+        }
+    }
+    return own;
+}
+
 Result<std::string> read_file(const std::string& path) {
     const auto failed = [&] {
         return failed_call(ErrorCode::file_io, "cannot read '" + escape_for_terminal(path) + '\'', errno);

@@ -73,6 +73,8 @@ class SignalWaiter {
     [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds timeout);
     /// Ends another thread's wait() early.
     void wake();
+    /// Readable while wait() would return at once. For poll(2) only.
+    [[nodiscard]] int descriptor() const noexcept { return read_end_.get(); }
 
   private:
     UniqueFd read_end_;
@@ -125,6 +127,9 @@ struct LocalInterface {
     unsigned mtu = 0;
 };
 [[nodiscard]] std::optional<LocalInterface> interface_of(const Address& local);
+/// Addresses of this host that other hosts may reach, without a port: none of the host itself or of one link. At most
+/// 32.
+[[nodiscard]] std::vector<Address> own_addresses();
 /// Empty if the system does not report an MTU.
 [[nodiscard]] std::optional<unsigned> mtu_of(const std::string& interface);
 

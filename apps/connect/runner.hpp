@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "connect/job_record.hpp"
+#include "connect/route.hpp"
 #include "connect/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "options/commands.hpp"
@@ -23,24 +24,6 @@
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
-
-/// How to reach the other end: by a URL with the user's keys, or over ssh with a key made for this run.
-struct Route {
-    Credentials credentials;
-    std::vector<Address> addresses;
-    std::shared_ptr<RemoteEnd> remote{};  ///< over ssh; must live as long as the transfer or probe
-    std::optional<Duration> left{};       ///< rest of the user's patience, when reconnecting
-    bool known = false;                   ///< `remote` had a connection before, so this one needs no login
-};
-/// Over ssh it blocks until `program` listens on the other host. `request` is its task.
-[[nodiscard]] Result<Route> find_route(const TransferCommand& command, const Run& run, const std::string& program,
-                                       BootstrapFields request);
-/// The options of a connection over the route. invalid_argument: a path of the user is not possible.
-[[nodiscard]] Result<transfer::PeerOptions> connection_over(const TransferCommand& command, const Route& route,
-                                                            TransportConfig config);
-/// Turns an error of the library into one line with cause and remedy.
-[[nodiscard]] std::string explain(const Error& error, const TransferCommand& command, const Route& route,
-                                  bool connected);
 
 /// What a push and a fetch do differently. Use it on one thread.
 class TransferRun {
@@ -120,6 +103,7 @@ class TransferRun {
     static constexpr Step<Login> kSteps[] = {
         {Login::works, Login::unanswered}, {Login::unanswered, Login::works}, {Login::works, Login::refused}};
     std::shared_ptr<RemoteEnd> remote_;
+    std::shared_ptr<MetEnd> met_;  // kept, because a code serves once
     Lifecycle<kSteps> login_{Login::works};
     Instant logged_in_{};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -96,18 +97,6 @@ Json json_of(const transfer::Unset& unset) {
 /// Bytes that this path carried. A sender counts acknowledged bytes, a receiver received ones.
 std::uint64_t carried(const FinalReport& report, const PathStats& path) {
     return report.receives ? path.received_bytes : path.delivered_bytes;
-}
-
-const char* carrier_name(Carrier carrier) {
-    switch (carrier) {
-        case Carrier::udp:
-            return "udp";
-        case Carrier::tcp:
-            return "tcp";
-        case Carrier::ssh:
-            break;
-    }
-    return "ssh";
 }
 
 Json paths_json(const FinalReport& report) {
@@ -204,16 +193,19 @@ std::string describe_delivery(const FinalReport& report) {
 
 std::string way_of(const FinalReport& report) {
     if (!report.stats) return {};
-    // A hundredth is what an idle path carries besides data.
-    std::array<std::uint64_t, 3> bytes{};
+    // What an idle path carries besides data: a hundredth, and on a byte stream some of its large datagrams.
+    constexpr std::uint64_t kStandingBy = 64U << 10U;
+    std::array<std::uint64_t, 4> bytes{};
     for (const PathStats& path : report.stats->paths) {
         bytes.at(static_cast<std::size_t>(path.remote.carrier)) += carried(report, path);
     }
-    const std::uint64_t all = bytes[0] + bytes[1] + bytes[2];
-    const auto counts = [&](std::size_t carrier) { return bytes.at(carrier) > all / 100; };
+    const std::uint64_t all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    const auto counts = [&](std::size_t carrier) {
+        return bytes.at(carrier) > all / 100 && (carrier == 0 || bytes[0] == 0 || bytes.at(carrier) > kStandingBy);
+    };
     std::string way;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        constexpr std::array<const char*, 3> kNames{"UDP", "TCP", "ssh"};
+        constexpr std::array<const char*, 4> kNames{"UDP", "TCP", "ssh", "the relay"};
         if (counts(i)) way += (way.empty() ? "" : " and ") + std::string(kNames.at(i));
     }
     return way == "UDP" ? std::string() : way;

@@ -85,6 +85,10 @@ void SendCommand::define(Flags& flags) {
     flags.value("-m,--min-rate", common.min_rate_text, common.min_rate, parse_rate, "RATE",
                 "Minimum rate in bits per second, even during congestion");
     ssh.define(flags);
+    rendezvous.define(flags);
+    flags.on(
+        "--code", by_code,
+        "Instead of a destination: print a code with which udtx-recv --code fetches SRC anywhere, also behind NATs");
     flags.group("Transport");
     flags.on("--probe-only", probe_only,
              "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and print what limits it");
@@ -99,7 +103,8 @@ void SendCommand::define(Flags& flags) {
         "detect (default): paths through a shared bottleneck take the share of one flow; lia (RFC 6356); none");
     flags.group("Copying");
     define_checksum(flags, common, "End-to-end hash of every file (default xxh128)");
-    flags.arguments("ARGUMENTS", sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]");
+    flags.arguments("ARGUMENTS", sources,
+                    "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir], or --code SRC...");
 }
 
 /// Checks the file name for standard input at the destination. A URL needs no name, because only the receiver knows
@@ -117,6 +122,16 @@ Result<void> SendCommand::check_name_of_stream() const {
 
 /// The last positional argument is the destination: ssh or a URL. Each has its own flags.
 Result<void> SendCommand::take_destination(const Flags& flags) {
+    if (by_code) {
+        if (const auto checked = rendezvous.check(flags, common.origins); !checked) return checked;
+        if (sources.empty()) return usage("nothing to send: udtx-send --code --rendezvous HOST SRC...");
+        if (looks_like_url(sources.back()) || (looks_like_ssh(sources.back()) && is_remote(sources.back()))) {
+            return usage("--code needs no destination: leave out " + sources.back());
+        }
+        if (probe_only) return usage("--probe-only is for a server or a host of ssh, and not for --code");
+        return check_sources({});
+    }
+    if (const auto checked = RendezvousFlags::refuse(flags, common.origins); !checked) return checked;
     if (sources.empty())
         return usage(
             "nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]; see --help");
@@ -154,15 +169,20 @@ Result<void> SendCommand::take_destination(const Flags& flags) {
                                : usage("--probe-only sends nothing: '" + sources[0] + "' is not needed");
     }
     if (sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
+    return check_sources(last);
+}
+
+/// `after`: the destination; empty: there is none.
+Result<void> SendCommand::check_sources(const std::string& after) {
     for (const std::string& source : sources) {
         if (looks_like_url(source)) {
-            return usage(std::string("more than one destination: ").append(source).append(" and ").append(last));
+            return usage(std::string("more than one destination: ").append(source).append(" and ").append(after));
         }
         if (source.empty()) return usage("a source is an empty string");
         if (source == "-" && sources.size() > 1) return usage("'-' (standard input) must be the only source");
     }
     streaming = sources.front() == "-";
-    return streaming ? check_name_of_stream() : Result<void>();
+    return streaming && !by_code ? check_name_of_stream() : Result<void>();
 }
 
 Result<void> SendCommand::check(const Flags& flags) {
@@ -177,9 +197,11 @@ Result<void> SendCommand::check(const Flags& flags) {
         if (!checked) return checked;
     }
     if (const auto checked = paths.check(); !checked) return checked;
-    if (const auto checked = carriers.check(flags, common.origins, remote.has_value()); !checked) return checked;
+    if (const auto checked = carriers.check(flags, common.origins, by_code, remote.has_value()); !checked) {
+        return checked;
+    }
     if (streaming && !common.receipt.empty()) return usage("--receipt is for files, and not for standard input");
-    if (!remote && pin.empty() != common.identity.empty()) {
+    if (!remote && !by_code && pin.empty() != common.identity.empty()) {
         return usage("--identity and --pin need each other: own key, and the receiver's public key");
     }
     return {};
@@ -244,6 +266,10 @@ void RecvCommand::define(Flags& flags) {
         "--sandbox", sandbox, {{"auto", SandboxMode::automatic}, {"on", SandboxMode::on}, {"off", SandboxMode::off}},
         "With --listen: drop the right to write elsewhere and to start programs if the system supports it (auto, "
         "default), require it (on), or keep the right (off)");
+    rendezvous.define(flags);
+    flags.value(
+        "--code", code, [](const std::string& text) { return parse_code(text); }, "CODE",
+        "Receive what udtx-send --code offers with this code, into DEST (default: this directory), or '-'");
     flags.group("Relay");
     flags.on("--relay", relay,
              "Receive nothing: two ends behind NATs meet here with a code, and their datagrams are forwarded (default "
@@ -277,8 +303,10 @@ void RecvCommand::define(Flags& flags) {
              "With --psk-file: allow clients to fetch from DIR, too (--authorized-keys grants this per key)");
     paths.define(flags);
     carriers.define(flags);
-    flags.arguments("TARGETS", targets,
-                    "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output");
+    flags.arguments(
+        "TARGETS", targets,
+        "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output; with --code "
+        "[DEST]");
 }
 
 /// The last target is the destination. The others are sources on one host. A source alone is listed.
@@ -339,7 +367,7 @@ Result<void> RecvCommand::take_sources(const Flags& flags) {
         }
     }
     if (checked) checked = paths.check();
-    if (checked) checked = carriers.check(flags, origins, remote.has_value());
+    if (checked) checked = carriers.check(flags, origins, false, remote.has_value());
     if (checked) checked = check_tree(flags);
     if (!checked) return checked;
     // Over ssh the addresses come from ssh. Paths from configuration files apply only to servers.
@@ -351,6 +379,28 @@ Result<void> RecvCommand::take_sources(const Flags& flags) {
     std::error_code ignored;
     const bool inside = destination.ends_with('/') || std::filesystem::is_directory(destination, ignored);
     return tree.shards.check_place(destination, inside);
+}
+
+/// A receiver of one transfer, of which the relay tells where it comes from. Its only word is the directory.
+Result<void> RecvCommand::take_code(const Flags& flags) {
+    const Origins& origins = common.origins;
+    if (const auto checked = rendezvous.check(flags, origins); !checked) return checked;
+    const auto checked = flags.refuse({"--listen", "--tcp-listen", "--dir", "--authorized-keys", "--allow-read",
+                                       "--protocol-threads", "--drain", "--transport"},
+                                      origins, "is not for --code: udtx-recv --code CODE [DEST]");
+    if (!checked) return checked;
+    if (targets.size() > 1) return usage("unexpected argument '" + targets[1] + "': udtx-recv --code CODE [DEST]");
+    directory = targets.empty() ? "." : targets.front();
+    if (directory == "-") {
+        targets = {"-"};
+        directory.clear();
+    } else {
+        targets.clear();
+    }
+    listen = ":0";
+    tcp_listen = {"none"};
+    one_off = true;
+    return {};
 }
 
 Result<void> RecvCommand::check_relay(const Flags& flags) {
@@ -426,6 +476,11 @@ Result<void> RecvCommand::check(const Flags& flags) {
         !checked) {
         return checked;
     }
+    if (code) {
+        if (const auto taken = take_code(flags); !taken) return taken;
+        return check_server(flags);
+    }
+    if (const auto checked = RendezvousFlags::refuse(flags, common.origins); !checked) return checked;
     return asks_to_pull(targets) ? take_sources(flags) : check_server(flags);
 }
 
@@ -433,7 +488,7 @@ namespace {
 
 /// The target by which Host blocks are found; empty: the run connects to no host.
 std::string target_of(const SendCommand& command) {
-    return command.sources.empty() ? std::string() : command.sources.back();
+    return command.by_code || command.sources.empty() ? std::string() : command.sources.back();
 }
 std::string target_of(const RecvCommand& command) {
     return asks_to_pull(command.targets) ? command.targets.front() : std::string();
@@ -442,10 +497,10 @@ std::string target_of(const RecvCommand& command) {
 const char* usual_overwrite(const SendCommand& /*command*/) { return "diff"; }
 const char* usual_overwrite(const RecvCommand& command) {
     if (asks_to_pull(command.targets)) return "diff";
-    return command.listen.empty() ? "" : "always";
+    return command.listen.empty() && !command.code ? "" : "always";
 }
 
-bool uses_url(const SendCommand& /*command*/) { return true; }
+bool uses_url(const SendCommand& command) { return !command.by_code; }
 bool uses_url(const RecvCommand& command) { return command.pulls() && !command.remote; }
 
 template <class Command>

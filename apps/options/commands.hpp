@@ -12,6 +12,7 @@
 #include "common/locations.hpp"
 #include "options/common_options.hpp"
 #include "options/tree_options.hpp"
+#include "rendezvous/code.hpp"
 #include "sandbox/sandbox.hpp"
 #include "udtx/congestion.hpp"
 
@@ -27,16 +28,21 @@ struct TransferCommand {
     PathOptions paths;
     CarrierFlags carriers;
     SshOptions ssh;
+    RendezvousFlags rendezvous;
+    bool by_code = false;  ///< the other end comes with a code, or was told one
 
     std::vector<std::string> sources;  ///< a push: as typed; a fetch: paths on the other host
     std::optional<SshTarget> remote;   ///< the other side is started there over ssh
-    Url url;                           ///< the server, if `remote` is empty
+    Url url;                           ///< the server, if `remote` is empty and there is no code
     bool streaming = false;            ///< "-" is the source of a push, or the destination of a receiver
 
     /// True if the same command continues an aborted transfer.
     [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming; }
     /// The other end, for messages.
-    [[nodiscard]] std::string peer() const { return remote ? remote->host : authority(url); }
+    [[nodiscard]] std::string peer() const {
+        if (by_code) return "the other end";
+        return remote ? remote->host : authority(url);
+    }
 
   protected:
     /// Checks the flags of trees and shards, and applies those that change others. Reads the files that they name.
@@ -58,6 +64,7 @@ struct SendCommand : TransferCommand {
 
   private:
     Result<void> take_destination(const Flags& flags);
+    Result<void> check_sources(const std::string& after);
     [[nodiscard]] Result<void> check_name_of_stream() const;
 };
 
@@ -80,7 +87,8 @@ struct RecvCommand : TransferCommand {
     SandboxMode sandbox = SandboxMode::automatic;
     std::string destination;  ///< of a fetch
 
-    bool relay = false;  ///< no files: two ends meet here (rendezvous/relay.hpp)
+    std::optional<Code> code;  ///< of --code
+    bool relay = false;        ///< no files: two ends meet here (rendezvous/relay.hpp)
     std::optional<Rate> relay_rate;
     std::optional<std::size_t> relay_sessions;
     std::optional<Duration> relay_time;
@@ -97,6 +105,7 @@ struct RecvCommand : TransferCommand {
     Result<void> take_sources(const Flags& flags);
     Result<void> check_server(const Flags& flags);
     Result<void> check_relay(const Flags& flags);
+    Result<void> take_code(const Flags& flags);
 };
 
 /// Fills `command`. After an error it holds what was parsed before, so the caller knows whether --json was given.

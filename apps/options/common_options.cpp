@@ -10,6 +10,7 @@
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "options/flags.hpp"
+#include "rendezvous/messages.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::apps {
@@ -286,7 +287,13 @@ void CarrierFlags::define(Flags& flags) {
                 "Proxy for TCP: http://[USER:PASSWORD@]HOST:PORT or socks5://... (default: $ALL_PROXY)");
 }
 
-Result<void> CarrierFlags::check(const Flags& flags, const Origins& origins, bool ssh) {
+Result<void> CarrierFlags::check(const Flags& flags, const Origins& origins, bool by_code, bool ssh) {
+    if (by_code) {
+        if (only == Only::nothing || only == Only::udp) return {};
+        if (flags.typed("--transport", origins)) return usage("--transport: with --code use auto or udp");
+        only = Only::nothing;
+        return {};
+    }
     if (only == (ssh ? Only::tcp : Only::ssh)) {
         if (flags.typed("--transport", origins)) {
             return usage(ssh ? "--transport tcp is for udtx://; over ssh use --transport ssh"
@@ -310,12 +317,36 @@ Result<void> CarrierFlags::check(const Flags& flags, const Origins& origins, boo
     return {};
 }
 
-CarrierOptions CarrierFlags::allowed(bool ssh) const {
+CarrierOptions CarrierFlags::allowed(bool tcp) const {
     CarrierOptions allowed;
     allowed.udp = only == Only::nothing || only == Only::udp;
-    allowed.tcp = !ssh && (only == Only::nothing || only == Only::tcp);
+    allowed.tcp = tcp && (only == Only::nothing || only == Only::tcp);
     allowed.proxy = proxy;
     return allowed;
+}
+
+void RendezvousFlags::define(Flags& flags) {
+    flags.group("Codes");
+    flags.value(
+        "--rendezvous", relay, [](const std::string& text) { return parse_host(text, kDefaultRelayPort); },
+        "HOST[:PORT]", "Relay at which the two ends meet: a host that runs udtx-recv --relay (default port 7012)");
+}
+
+Result<void> RendezvousFlags::check(const Flags& flags, const Origins& origins) const {
+    constexpr const char* kOther = "is not for --code: the two ends meet at the relay and make their own key";
+    auto checked = SshOptions::refuse(flags, origins, kOther);
+    if (checked) {
+        checked = flags.refuse({"--psk-file", "--identity", "--pin", "--path", "--multipath", "--proxy", "--shard"},
+                               origins, kOther);
+    }
+    if (!checked || !relay.host.empty()) return checked;
+    return usage(
+        "--code needs --rendezvous HOST, a relay that both ends reach: any host with open ports can run "
+        "udtx-recv --relay");
+}
+
+Result<void> RendezvousFlags::refuse(const Flags& flags, const Origins& origins) {
+    return flags.refuse({"--rendezvous"}, origins, "needs --code");
 }
 
 std::string PathOptions::targets(const Url& url) const {

@@ -123,10 +123,21 @@ struct CarrierFlags {
     std::optional<Proxy> proxy{};  ///< of --proxy, else of ALL_PROXY
 
     void define(Flags& flags);
-    /// Checks the flags for a URL, or for ssh. Values for the other kind that were not typed have no effect. Reads
-    /// ALL_PROXY.
-    Result<void> check(const Flags& flags, const Origins& origins, bool ssh);
-    [[nodiscard]] CarrierOptions allowed(bool ssh) const;
+    /// Checks the flags for a URL, for a code or for ssh. Values for the other kind that were not typed have no effect.
+    /// Reads ALL_PROXY.
+    Result<void> check(const Flags& flags, const Origins& origins, bool by_code, bool ssh);
+    [[nodiscard]] CarrierOptions allowed(bool tcp) const;
+};
+
+/// The relay at which two ends meet with a code.
+struct RendezvousFlags {
+    HostPort relay;  ///< of --rendezvous; no host: none is named
+
+    void define(Flags& flags);
+    /// Checks the flags of a run with a code. The other ways to an end have flags that it does not need.
+    Result<void> check(const Flags& flags, const Origins& origins) const;
+    /// The error for a run without a code.
+    [[nodiscard]] static Result<void> refuse(const Flags& flags, const Origins& origins);
 };
 
 /// How the other side is started over ssh.

@@ -1,15 +1,19 @@
 #include "serve/server_run.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <memory>
 #include <new>
 #include <utility>
 
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "observe/observer.hpp"
+#include "rendezvous/met_end.hpp"
 #include "sandbox/sandbox.hpp"
 #include "udtx/system.hpp"
 #include "udtx/transfer/outcome.hpp"
@@ -165,6 +169,13 @@ void show(const RecvCommand& command, const Run& run, const FinalReport& report,
 
 namespace {
 
+/// The sender connects again if it has not ended itself.
+bool was_lost(const transfer::ServedTransfer& transfer) {
+    const Result<void> status = transfer.outcome().status;
+    if (transfer.refused() || status) return false;
+    return status.error().code == ErrorCode::network || status.error().code == ErrorCode::timeout;
+}
+
 /// A receiver's run as a server, from the first client until the last has left: logs the clients, and decides when the
 /// run ends. Use it on one thread.
 class ServerRun {
@@ -191,8 +202,12 @@ class ServerRun {
         TotalReport total;
         ServerObservers observers;
         bool reported = false;
+        std::optional<FinalReport> lost{};  ///< of a connection with a code that was lost, and may be made again
+        Instant alone_since{};              ///< with a code: when the last connection ended
     };
 
+    /// With a code: waits for the end that sends.
+    [[nodiscard]] Result<void> meet();
     /// Opens the socket and the files, then enters the sandbox and starts the services and the server.
     [[nodiscard]] Result<void> start();
     /// Enters the sandbox, and logs its limits.
@@ -208,6 +223,8 @@ class ServerRun {
     void connection_failed(const Address& from, const Error& why);
     /// Any thread.
     void log_file(const transfer::Client& client, const transfer::FileEvent& file) const;
+    /// With a code: true if the other end has not come, or not come again, for too long.
+    [[nodiscard]] bool waited_in_vain(Instant now);
     /// Runs on the server's thread.
     void ended(const transfer::ServedTransfer& transfer);
     /// False: the connection was not a transfer.
@@ -233,6 +250,7 @@ class ServerRun {
     ServerEnd end_{command_.one_off, command_.longest_drain};
     RefusalLog refusals_{run_.log, command_.common.verbose};
     TransferTable table_;
+    std::unique_ptr<MetEnd> met_;        // with a code
     std::atomic<bool> served_{false};    // one transfer was served to its end
     std::atomic<bool> stopping_{false};  // a signal stops the server
 
@@ -259,6 +277,7 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
                                     .choice = command.common.addresses,
                                     .socket = UniqueFd(command.inherited_socket),
                                     .credentials = credentials};
+    if (met_) options.socket.reset(::fcntl(met_->socket(), F_DUPFD_CLOEXEC, 0));
     options.connection = command.common.connection(command.common.transport());
     // A receiver sends only acknowledgements. Its cap applies to received data, and the sender obeys it.
     options.connection.transport.max_rate = Rate::infinite();
@@ -290,13 +309,30 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     return options;
 }
 
+Result<void> ServerRun::meet() {
+    const HostPort& where = command_.rendezvous.relay;
+    const auto relay = resolve(where.host, where.port);
+    if (!relay) return relay.error();
+    auto met = MetEnd::reach(*relay, *command_.code, run_.signals.descriptor());
+    if (!met) return met.error();
+    met_ = std::move(*met);
+    shown_.lock()->alone_since = monotonic_now();
+    return {};
+}
+
 Result<void> ServerRun::start() {
     const bool one_key = command_.authorized_keys.empty();
     if (!command_.streaming) {
         const auto checked = transfer::check_served(command_.directory, "", one_key);
-        if (!checked) return Error{checked.error().code, "--dir: " + checked.error().message};
+        if (!checked) {
+            return Error{checked.error().code, (command_.code ? "" : "--dir: ") + checked.error().message};
+        }
     }
-    const auto credentials = receiver_credentials(command_, keys_);
+    if (command_.code) {
+        if (const auto met = meet(); !met) return met;
+    }
+    const auto credentials =
+        met_ ? Result<Credentials>(Credentials::from_psk(met_->key().bytes())) : receiver_credentials(command_, keys_);
     if (!credentials) return credentials.error();
     access_.set_keys(keys_);
     if (!one_key && keys_.all().empty()) {
@@ -329,6 +365,13 @@ Result<void> ServerRun::start() {
     if (const auto sealed = seal_sandbox(command_.sandbox, *sandbox); !sealed) return sealed;
     if (sandbox->confined) access_.note_places(places.trees);
     if (const auto started = server_->start(); !started) return started;
+    if (met_) {
+        if (const auto started = met_->start(); !started) return started;
+        server_->add_channel(met_->channel());
+        run_.log.detail("the other end was met, writing to " +
+                        (command_.streaming ? "standard output" : command_.directory));
+        return {};
+    }
     std::string where = to_string(server_->local_address()) + "/udp";
     for (const std::uint16_t port : server_->tcp_ports()) where += ", TCP port " + std::to_string(port);
     run_.log.info("listening on " + where + ", writing to " +
@@ -360,7 +403,7 @@ bool ServerRun::serve() {
                               " is over: the running transfers end, and their clients connect again");
                 wind_up(ErrorCode::going_away, "the server is being stopped");
             }
-            if (over()) return true;
+            if (over() || waited_in_vain(now)) return true;
             look(now);
         } catch (const std::bad_alloc&) {
             // Other threads may soon free memory, and the next turn tries again.
@@ -376,6 +419,12 @@ FinalReport ServerRun::report() {
     TotalReport& total = shown->total;
     const auto left = table_.under_way();
     for (const auto& watched : left) total.add(report_of(command_, *watched));
+    if (met_ && !served_ && left.empty()) {
+        if (shown->lost) total.add(std::move(*shown->lost));
+        if (end_.stage() == ServerEnd::Stage::serving && total.transfers() == 0) {
+            total.failed({ErrorCode::network, "the other end was met, but it did not connect"});
+        }
+    }
     if (end_.stage() == ServerEnd::Stage::interrupted) {
         total.interrupted_by(end_.signal());
     } else if (const auto status = server_->status(); !status) {
@@ -387,6 +436,15 @@ FinalReport ServerRun::report() {
     }
     shown->observers.finish(monotonic_now() - start_, left, total.get());
     return total.get();
+}
+
+bool ServerRun::waited_in_vain(Instant now) {
+    // The sender has left the relay. It may still come directly, if its network has changed.
+    constexpr Duration kWithoutRelay = std::chrono::seconds(30);
+    if (!met_ || !server_->transfers().empty()) return false;
+    const Duration patience = command_.common.timeout.value_or(transfer::kPatience);
+    const Duration alone = now - shown_.lock()->alone_since;
+    return alone >= (met_->over() ? std::min(patience, kWithoutRelay) : patience);
 }
 
 Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) const {
@@ -439,7 +497,13 @@ void ServerRun::ended(const transfer::ServedTransfer& transfer) {
     const auto shown = shown_.lock();
     if (shown->reported) return;
     const auto watched = table_.find(transfer);
-    if (tell(*shown, *watched)) served_ = true;
+    if (met_) shown->alone_since = monotonic_now();
+    if (met_ && was_lost(transfer)) {
+        shown->lost = report_of(command_, *watched);
+        run_.log.warn("the connection is lost; waiting for the other end");
+    } else if (tell(*shown, *watched)) {
+        served_ = true;
+    }
     watched->set_told();
     run_.signals.wake();
 }

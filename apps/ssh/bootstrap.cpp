@@ -200,29 +200,6 @@ std::string address_of_ssh() {
     return rest.substr(0, rest.find_first_of(" %"));
 }
 
-/// True if only this host, or one link of it, can use the address.
-bool is_local(const Address& address) {
-    const auto& ip = address.ip;
-    if (address.family == Address::Family::v4) return ip[0] == 127 || (ip[0] == 169 && ip[1] == 254);
-    const bool link_local = ip[0] == 0xfe && (ip[1] & 0xc0U) == 0x80;
-    return link_local || (std::all_of(ip.begin(), ip.end() - 1, [](std::uint8_t b) { return b == 0; }) && ip[15] == 1);
-}
-
-/// Addresses of this host that other hosts may reach. ssh's address may lead to another host: a balancer, a jump host.
-std::vector<std::string> own_addresses() {
-    constexpr std::size_t kMost = 32;
-    std::vector<std::string> own;
-    const auto interfaces = list_interfaces();
-    for (std::size_t i = 0; interfaces && i < interfaces->size(); ++i) {
-        for (const Address& address : (*interfaces)[i].addresses) {
-            if (own.size() == kMost || is_local(address)) continue;
-            const std::string text = host_text(address);
-            own.push_back(text.front() == '[' ? text.substr(1, text.size() - 2) : text);
-        }
-    }
-    return own;
-}
-
 /// For `doctor` on the other side.
 std::int64_t wall_clock_ns() {
     return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -259,7 +236,10 @@ class BootstrapChannel {
         BootstrapFields fields;
         fields.add("port", std::to_string(socket->local.port));
         fields.add("address", address_of_ssh());
-        for (std::string& address : own_addresses()) fields.add("own", std::move(address));
+        for (const Address& address : own_addresses()) {
+            const std::string text = host_text(address);
+            fields.add("own", text.front() == '[' ? text.substr(1, text.size() - 2) : text);
+        }
         fields.add("advice", socket->buffer_advice);
         fields.add("clock", std::to_string(wall_clock_ns()));
         answer(fields);
