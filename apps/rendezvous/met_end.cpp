@@ -64,7 +64,7 @@ std::vector<std::byte> knock_of(const Secret32& key, std::string_view whose) {
 Result<BoundSocket> bind_anywhere() {
     const auto wildcards = resolve("", 0);
     if (!wildcards) return wildcards.error();
-    Result<BoundSocket> bound = Error{ErrorCode::network, "no UDP socket"};
+    Result<BoundSocket> bound = Error{ErrorCode::network, "cannot bind a UDP socket"};
     for (const Address& address : *wildcards) {
         bound = bind_udp(address);
         if (bound) return bound;
@@ -272,7 +272,7 @@ MetEnd::~MetEnd() {
 void MetEnd::run() {
     const Instant begun = monotonic_now();
     Instant knocks_at = begun;
-    for (Result<void> goes_on; goes_on;) {
+    for (bool goes_on = true; goes_on;) {
         const Instant now = monotonic_now();
         if (now >= knocks_at) {
             knock_at_all();
@@ -284,7 +284,7 @@ void MetEnd::run() {
     inner_.reset();
 }
 
-Result<void> MetEnd::turn(Instant next_knock) {
+bool MetEnd::turn(Instant next_knock) {
     RelayLink& link = mailbox_.link();
     const bool room = !link.wants_write();
     const bool empty = for_channel_.empty();
@@ -294,36 +294,34 @@ Result<void> MetEnd::turn(Instant next_knock) {
     const auto left = std::max(next_knock - monotonic_now(), Duration::zero());
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     if (::poll(polled.data(), polled.size(), static_cast<int>(milliseconds)) < 0 && errno != EINTR) {
-        return failed_call(ErrorCode::network, "poll", errno);
+        return false;
     }
-    if (polled[0].revents != 0) return Error{ErrorCode::interrupted, "the transfer has ended"};
-    if (const auto flushed = link.flush(); !flushed) return flushed;
-    if (const auto taken = take_from_relay(); !taken) return taken;
-    return link.wants_write() ? Result<void>() : take_from_channel();
+    if (polled[0].revents != 0 || !link.flush() || !take_from_relay()) return false;
+    return link.wants_write() || take_from_channel();
 }
 
 /// TLS may hold whole messages that poll(2) does not see, so that this reads until there is none.
-Result<void> MetEnd::take_from_relay() {
+bool MetEnd::take_from_relay() {
     for (;;) {
         while (!for_channel_.empty()) {
             const ssize_t size = ::send(inner_.get(), for_channel_.data(), for_channel_.size(), MSG_NOSIGNAL);
-            if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-            if (size < 0) return failed_call(ErrorCode::network, "the transfer has ended", errno);
+            if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+            if (size < 0) return false;
             for_channel_.erase(for_channel_.begin(), for_channel_.begin() + size);
         }
         auto arrival = mailbox_.poll_arrival();
-        if (!arrival) return arrival.error();
-        if (!arrival->has_value()) return {};
+        if (!arrival) return false;
+        if (!arrival->has_value()) return true;
         if (auto* const data = std::get_if<Data>(&**arrival)) for_channel_ = std::move(data->body);
     }
 }
 
-Result<void> MetEnd::take_from_channel() {
+bool MetEnd::take_from_channel() {
     std::array<std::byte, kMaxDataBytes> bytes{};
     const ssize_t size = ::recv(inner_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-    if (size <= 0) return Error{ErrorCode::network, "the transfer has ended"};
-    return mailbox_.send_data(std::span(bytes).first(static_cast<std::size_t>(size)));
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (size <= 0) return false;
+    return mailbox_.send_data(std::span(bytes).first(static_cast<std::size_t>(size))).ok();
 }
 
 }  // namespace udtx::apps

@@ -34,9 +34,9 @@ struct EndAddresses {
     [[nodiscard]] std::vector<Address> to_try(std::span<const Address> here) const;
 };
 
-/// Both ends do the same: they learn from the relay how their UDP sockets look from outside, tell each other, and then
-/// send to each other at the same time, so that each NAT takes the datagrams of the other end for answers (RFC 5128,
-/// section 3.3). Nothing of this is secret or trusted: the handshake of the connection uses key().
+/// Both ends learn from the relay how their UDP sockets look from outside, and tell each other. Then they send to each
+/// other at the same time, so that each NAT takes the datagrams of the other end for answers (RFC 5128, section 3.3).
+/// The addresses are not trusted: the handshake of the connection uses key().
 class MetEnd {
   public:
     /// The end that sends. Waits for the other end while the code is valid, or until the descriptor `stop` is readable.
@@ -88,10 +88,10 @@ class MetEnd {
 
     /// On the thread.
     void run();
-    /// One turn: waits, then moves what can be moved. An error ends the stream.
-    [[nodiscard]] Result<void> turn(Instant next_knock);
-    [[nodiscard]] Result<void> take_from_relay();
-    [[nodiscard]] Result<void> take_from_channel();
+    /// One turn: waits, then moves what can be moved. False: the stream is over.
+    [[nodiscard]] bool turn(Instant next_knock);
+    [[nodiscard]] bool take_from_relay();
+    [[nodiscard]] bool take_from_channel();
 
     Address relay_;
     Mailbox mailbox_;

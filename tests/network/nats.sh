@@ -31,7 +31,7 @@ cable() {
     inside "$1" ip link set "x$cables" up
     inside "$3" ip link set "y$cables" up
 }
-# nat NS KIND OUTSIDE INSIDE_HOST: the namespace translates what comes from the host. OUTSIDE: its outer interface.
+# nat NS KIND OUTSIDE INSIDE_HOST: the namespace translates the datagrams of the host. OUTSIDE: its outer interface.
 nat() {
     local ns=$1 kind=$2 out=$3 host=$4 how=masquerade in=
     case $kind in
