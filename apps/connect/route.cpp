@@ -103,7 +103,7 @@ std::shared_ptr<Channel> channel_of(const Route& route) {
 }
 
 Result<Route> find_route(const TransferCommand& command, const Run& run, const std::string& program,
-                         BootstrapFields request) {
+                         BootstrapFields request, bool may_ask) {
     if (command.by_code) return meet(command, run);
     if (!command.remote) {
         auto credentials = credentials_of(command);
@@ -113,11 +113,14 @@ Result<Route> find_route(const TransferCommand& command, const Run& run, const s
         return Route{.credentials = std::move(*credentials), .addresses = std::move(*addresses)};
     }
     if (command.carriers.only != CarrierFlags::Only::udp) request.add("channel", "1");
+    const auto linger = std::chrono::ceil<std::chrono::seconds>(command.ssh.linger);
+    if (linger.count() > 0) request.add("linger", std::to_string(linger.count()));
     auto remote = RemoteEnd::start({.program = program,
                                     .target = *command.remote,
                                     .options = command.ssh,
                                     .addresses = command.common.addresses,
-                                    .request = std::move(request)},
+                                    .request = std::move(request),
+                                    .may_ask = may_ask},
                                    run.log, run.terminal, run.signals);
     if (!remote) return remote.error();
     const std::string advice = (*remote)->reply().get("advice");

@@ -32,10 +32,11 @@ struct Route {
     std::optional<Duration> left{};       ///< rest of the user's patience, when reconnecting
     bool known = false;                   ///< `remote` had a connection before, so this one needs no login
 };
-/// Over ssh it blocks until `program` listens on the other host. `request` is its task. With a code it prints the code,
+/// Over ssh it blocks until `program` listens on the other host. `request` is its task; without `may_ask`, a login that
+/// needs a password fails. With a code it prints the code,
 /// and blocks until the other end has come.
 [[nodiscard]] Result<Route> find_route(const TransferCommand& command, const Run& run, const std::string& program,
-                                       BootstrapFields request);
+                                       BootstrapFields request, bool may_ask = true);
 /// The options of a connection over the route. invalid_argument: a path of the user is not possible.
 [[nodiscard]] Result<transfer::PeerOptions> connection_over(const TransferCommand& command, const Route& route,
                                                             TransportConfig config);

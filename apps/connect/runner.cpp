@@ -110,9 +110,8 @@ class TransferRun::Connection {
         if (!route_.known && answer && answer->has_value() && !(*answer)->get("fresh").empty()) {
             transfer_.presume_fresh();
         }
-        const bool gone = route_.remote->gone();
-        if (gone) transfer_.suspect_peer();
-        return transfer_.connected_for() || (answer && !gone);
+        if (route_.remote->gone()) transfer_.suspect_peer();
+        return transfer_.connected_for() || (answer && !route_.remote->ended());
     }
 
     void look(Instant now) {
@@ -141,7 +140,7 @@ class TransferRun::Connection {
         if (!route_.remote || transfer_.connected_for() || transfer_.cancelled()) return std::nullopt;
         const auto answer = route_.remote->await_answer();
         if (!answer) return answer.error();
-        return route_.remote->gone() ? std::optional(route_.remote->ended_early()) : std::nullopt;
+        return route_.remote->ended() ? std::optional(route_.remote->ended_early()) : std::nullopt;
     }
 
     [[nodiscard]] Attempt::End end() const {
@@ -378,7 +377,7 @@ FinalReport TransferRun::run() {
 }
 
 bool TransferRun::known_is_due() const {
-    if (!remote_ || remote_->gone()) return false;
+    if (!remote_ || remote_->ended()) return false;
     return login_ != Login::unanswered || monotonic_now() - logged_in_ < kLoginsApart;
 }
 
@@ -405,7 +404,7 @@ TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
         } else {
             made = not_begun(route.error());
             // A login that fails does not end the run while the known remote end may answer again.
-            const bool may_answer = remote_ && !remote_->gone() && made.report.code != ExitCode::interrupted;
+            const bool may_answer = remote_ && !remote_->ended() && made.report.code != ExitCode::interrupted;
             if (may_answer && made.end == Attempt::End::final) {
                 login_.enter(Login::refused);
                 made.end = Attempt::End::unreachable;
@@ -423,7 +422,9 @@ Result<Route> TransferRun::look_for_route(bool again) {
         if (met_) return route_over(met_);
         if (!command_.remote) return find_route(command_, run_, subject_.program, {});
         auto task = request();
-        return task ? find_route(command_, run_, subject_.program, std::move(*task)) : task.error();
+        // While the known remote end may answer, nobody is asked for a password.
+        const bool may_ask = !remote_ || remote_->ended();
+        return task ? find_route(command_, run_, subject_.program, std::move(*task), may_ask) : task.error();
     };
     if (!again) return find();
     std::future<Result<Route>> found;

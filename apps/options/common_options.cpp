@@ -375,6 +375,12 @@ void SshOptions::define(Flags& flags) {
                "Program on the other machine or its directory, if it is not in PATH, ~/.local/bin or /usr/local/bin");
     flags.value("-O,--udp-port", udp_port_text, udp_ports, parse_port_range, "PORT[-PORT]",
                 "UDP port of the other end, or a range (60000-60010); default: any");
+    const auto parse_linger = [](const std::string& text) {
+        return text == "0" ? Result<Duration>(Duration::zero()) : parse_seconds(text);
+    };
+    flags.value("--linger", linger, parse_linger, "SECONDS",
+                "How long the other end keeps its port and key after both connections are lost, so that no new login "
+                "is needed (default 10m; 0: not at all)");
 }
 
 std::vector<std::string> SshOptions::as_flags() const {
@@ -391,7 +397,8 @@ std::vector<std::string> SshOptions::as_flags() const {
 }
 
 Result<void> SshOptions::refuse(const Flags& flags, const Origins& origins, const std::string& why) {
-    return flags.refuse({"--ssh-port", "--ssh-identity", "--ssh", "--remote-bin", "--udp-port"}, origins, why);
+    return flags.refuse({"--ssh-port", "--ssh-identity", "--ssh", "--remote-bin", "--udp-port", "--linger"}, origins,
+                        why);
 }
 
 bool SshOptions::is_openssh() const {

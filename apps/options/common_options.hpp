@@ -1,6 +1,7 @@
 // The flags that both tools have: keys, transport, output; the paths to the other side; how ssh starts it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -149,6 +150,8 @@ struct SshOptions {
     std::string remote_bin;            ///< empty: the program's own name
     std::string udp_port_text;
     PortRange udp_ports;
+    /// How long the other side waits for a new connection if ssh and the connection are lost.
+    Duration linger = std::chrono::minutes(10);
     /// --timeout: limits the time in which ssh reaches the host and agrees on keys, without the password prompt.
     std::optional<Duration> patience;
 

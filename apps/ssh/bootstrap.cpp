@@ -327,12 +327,21 @@ class BootstrapChannel {
 /// If ssh is gone and no data moves over UDP for this time, the other side is gone too. A peer that answers without
 /// data may only have lost its ssh, and its disk may be slow.
 constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
+/// Seconds.
+constexpr std::uint64_t kMostLinger = 7 * 24 * 3600;
 
 /// One connection of a requested transfer.
 class OneTransfer {
   public:
-    OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals)
-        : transfer_(transfer), channel_(channel), signals_(signals), observer_(end, false, {}) {
+    /// `alone_until`: until then it waits for a connection without ssh. `lingers`: a lost connection may come again.
+    OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals,
+                Instant alone_until, bool lingers)
+        : transfer_(transfer),
+          channel_(channel),
+          signals_(signals),
+          alone_until_(alone_until),
+          lingers_(lingers),
+          observer_(end, false, {}) {
         transfer_.when_done([&signals] { signals.wake(); });
     }
 
@@ -358,7 +367,7 @@ class OneTransfer {
             if (signal && !interrupt(*signal, now)) return false;
             const bool alone = channel_.closed();
             if (!transfer_.connected_for()) {
-                if (signal || alone) return true;
+                if (signal || (alone && now >= alone_until_)) return true;
                 tell_heard();
                 continue;
             }
@@ -366,7 +375,7 @@ class OneTransfer {
             observer_.look({.at = now - start, .progress = transfer_.progress()});
             if (!alone) continue;
             transfer_.suspect_peer();
-            if (!transfer_.cancelled() && transfer_.idle() >= kPatienceWithoutSsh) {
+            if (!lingers_ && !transfer_.cancelled() && transfer_.idle() >= kPatienceWithoutSsh) {
                 transfer_.cancel(ErrorCode::timeout, "nothing moved for " + format_elapsed(kPatienceWithoutSsh));
             }
         }
@@ -397,6 +406,8 @@ class OneTransfer {
     transfer::Transfer& transfer_;
     BootstrapChannel& channel_;
     SignalWaiter& signals_;
+    const Instant alone_until_;
+    const bool lingers_;
     Interruption interruption_;
     bool told_heard_ = false;
     Observer observer_;
@@ -424,24 +435,30 @@ ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
     const auto requested = understand(*fields);
     if (!requested) return channel.refuse(requested.error());
     const bool resumable = fields->number("transfer").value_or(0) != 0;
+    const Duration linger = std::chrono::seconds(std::min(fields->number("linger").value_or(0), kMostLinger));
+    const Duration patience = requested->options.timeout.value_or(transfer::kPatience);
+    Instant alone_until{};
     std::optional<ExitCode> lost;
     for (;;) {
         transfer::AwaitRequest await{.credentials = Credentials::from_psk(*key),
                                      .connection = requested->options.connection(requested->config)};
         // The datagrams of a new connection wait in the socket while no transfer reads it.
         await.socket.reset(::fcntl(socket->fd.get(), F_DUPFD_CLOEXEC, 0));
-        if (lost) await.peer_within = requested->options.timeout.value_or(transfer::kPatience);
+        if (lost) await.peer_within = std::max(patience, linger);
         auto transfer = await.socket ? requested->await(std::move(await), lost.has_value())
                                      : failed_call(ErrorCode::no_resources, "cannot share the UDP port", errno);
         if (!transfer) return lost ? *lost : channel.refuse(transfer.error());
         if (!lost) channel.answer(requested->answer);
-        if (fields->get("channel") == "1") {
+        if (fields->get("channel") == "1" && !channel.closed()) {
             if (const auto datagrams = channel.carry_datagrams()) transfer->add_channel(datagrams);
         }
-        const ExitCode code = OneTransfer(*transfer, requested->end, channel, signals).serve(requested->card);
+        const bool lingers = resumable && linger > Duration::zero();
+        const ExitCode code =
+            OneTransfer(*transfer, requested->end, channel, signals, alone_until, lingers).serve(requested->card);
         if (!transfer->connected_for() && lost) return *lost;
-        if (!resumable || !transfer->lost() || channel.closed()) return code;
+        if (!resumable || !transfer->lost() || (channel.closed() && !lingers)) return code;
         lost = code;
+        alone_until = monotonic_now() + linger;
     }
 }
 

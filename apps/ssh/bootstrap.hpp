@@ -29,6 +29,8 @@
 // | selection + | pull      | one block of transfer::pack(); its sources are ignored                             |
 // | fresh       | pull      | 1: none of the transferred entries exists here                                     |
 // | stream      | pull      | 1: the one file is written to standard output                                      |
+// | linger      | all       | seconds that the far end waits for a new connection after it has lost this one and  |
+// |             |           | ssh; missing: it ends with ssh                                                     |
 // | channel     | all       | 1: behind this block, this end sends datagrams (wire-format.md, section 7), if the |
 // |             |           | far end answers with the line "udtx-channel"                                       |
 //

@@ -27,10 +27,10 @@ std::vector<std::string> beginning(const SshOptions& options) {
 }  // namespace
 
 std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target, AddressChoice addresses,
-                                        const std::string& program) {
+                                        const std::string& program, bool may_ask) {
     std::string rest = " --bootstrap";
     for (const std::string& word : to_arguments({options.udp_ports, addresses})) rest += ' ' + word;
-    return ssh_command(options, target, addresses, remote_line(options, program, rest));
+    return ssh_command(options, target, addresses, remote_line(options, program, rest), may_ask);
 }
 
 std::string remote_name(const SshOptions& options, const std::string& program) {
@@ -72,7 +72,7 @@ std::string not_found(const SshOptions& options, const SshTarget& target, const 
 }
 
 std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target, AddressChoice addresses,
-                                     std::string line) {
+                                     std::string line, bool may_ask) {
     std::vector<std::string> words = beginning(options);
     if (addresses == AddressChoice::v4_only) words.emplace_back("-4");
     if (addresses == AddressChoice::v6_only) words.emplace_back("-6");
@@ -80,6 +80,7 @@ std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget&
         // As scp does: turns off settings that the user's configuration has for logins only.
         words.insert(words.end(), {"-x", "-T", "-oClearAllForwardings=yes", "-oPermitLocalCommand=no",
                                    "-oRemoteCommand=none", "-oForwardAgent=no"});
+        if (!may_ask) words.emplace_back("-oBatchMode=yes");
         if (options.patience) {
             const auto whole = std::chrono::ceil<std::chrono::seconds>(*options.patience);
             words.push_back("-oConnectTimeout=" + std::to_string(std::max<std::int64_t>(whole.count(), 1)));
@@ -156,7 +157,7 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     std::unique_ptr<RemoteEnd> remote(new RemoteEnd(start, Credentials::from_psk(key), log, terminal, signals));
     RemoteEnd& self = *remote;
     auto child =
-        SshChild::start(remote_command(self.options_, self.target_, self.choice_, self.program_),
+        SshChild::start(remote_command(self.options_, self.target_, self.choice_, self.program_, start.may_ask),
                         {[&self](std::string_view line) { self.complained(line); }, [&signals] { signals.wake(); }});
     if (!child) return child.error();
     self.child_ = std::move(*child);
@@ -241,6 +242,16 @@ std::shared_ptr<Channel> RemoteEnd::channel() {
         }
     }
     return channel_ && !channel_->ended() ? channel_ : nullptr;
+}
+
+bool RemoteEnd::ended() {
+    if (!child_->gone()) return false;
+    if (!gone_since_) gone_since_ = monotonic_now();
+    // ssh has this status if it lost its connection, and also if a signal ended the program, which then does not
+    // answer.
+    const auto status = child_->status();
+    const bool may_linger = stage_ == Stage::answered || stage_ == Stage::heard;
+    return !may_linger || (status && *status != kSshFailed) || monotonic_now() - *gone_since_ >= options_.linger;
 }
 
 bool RemoteEnd::heard() {

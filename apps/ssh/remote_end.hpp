@@ -29,7 +29,7 @@ namespace udtx::apps {
 
 /// The command that makes the remote shell run `line`.
 [[nodiscard]] std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target,
-                                                   AddressChoice addresses, std::string line);
+                                                   AddressChoice addresses, std::string line, bool may_ask = true);
 /// The line with which the remote shell runs `program`, "udtx-send" or "udtx-recv". `rest`: its arguments, quoted for a
 /// shell. --remote-bin names a directory, a program of the pair, or a command such as "sudo udtx-recv".
 [[nodiscard]] std::string remote_line(const SshOptions& options, const std::string& program, const std::string& rest);
@@ -39,7 +39,8 @@ namespace udtx::apps {
 [[nodiscard]] std::string not_found(const SshOptions& options, const SshTarget& target, const std::string& program);
 /// The command that starts `program` on the other side. It contains no secrets.
 [[nodiscard]] std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target,
-                                                      AddressChoice addresses, const std::string& program);
+                                                      AddressChoice addresses, const std::string& program,
+                                                      bool may_ask = true);
 /// The command with which the user can test the ssh login.
 [[nodiscard]] std::string login_command(const SshOptions& options, const SshTarget& target);
 /// The command that asks OpenSSH for the resolved host name and configuration, without connecting.
@@ -54,6 +55,7 @@ struct RemoteStart {
     const SshOptions& options;
     AddressChoice addresses = AddressChoice::any;
     BootstrapFields request;  ///< all fields except the key
+    bool may_ask = true;      ///< false: the login fails if ssh would ask for a password
 };
 
 /// It must live as long as the transfer, because its destructor closes the ssh connection.
@@ -88,6 +90,8 @@ class RemoteEnd {
     [[nodiscard]] bool heard();
     /// True if the remote program or the local ssh has ended. If only ssh has, datagrams may still arrive.
     [[nodiscard]] bool gone() { return child_->gone(); }
+    /// True if the remote program has ended. If only ssh has lost its connection, the program waits for --linger.
+    [[nodiscard]] bool ended();
     /// The error if the program ended before the connection.
     [[nodiscard]] Error ended_early() const;
 
@@ -131,6 +135,7 @@ class RemoteEnd {
     BootstrapFieldReader reader_;
     Result<std::optional<BootstrapFields>> answer_{std::nullopt};
     Lifecycle<kSteps> stage_{Stage::silent};
+    std::optional<Instant> gone_since_;
     std::atomic<bool> refused_{false};  // ssh's messages show a refusal
     std::unique_ptr<SshChild> child_;   // destroyed first, because its thread calls complained()
 };

@@ -197,6 +197,11 @@ bool SshChild::said_too_much() const { return output_.lock()->said > kMaxSaid; }
 
 bool SshChild::gone() { return status_ || reap(std::chrono::milliseconds(0)) || output_.lock()->at_end; }
 
+std::optional<int> SshChild::status() {
+    if (!status_) static_cast<void>(reap(std::chrono::milliseconds(0)));
+    return status_;
+}
+
 void SshChild::read_all() {
     try {
         read_until_stopped();

@@ -89,6 +89,8 @@ class SshChild {
     [[nodiscard]] bool said_too_much() const;
     /// True if it has exited or closed its standard output.
     [[nodiscard]] bool gone();
+    /// What a shell would have in $?; nullopt: it has not exited.
+    [[nodiscard]] std::optional<int> status();
     /// Closes its standard input and waits for its exit. After `patience` it sends SIGTERM. Returns what a shell would
     /// have in $?. Before the return, all its output is passed on.
     int finish(std::chrono::milliseconds patience);
