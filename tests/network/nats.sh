@@ -1,36 +1,10 @@
 # Two ends behind NATs meet with a code: datagrams pass directly where the two kinds of NAT let them, and through the
 # relay where they do not. Kinds (RFC 3489, section 5): full, restricted, port (restricted), symmetric.
 . "$(dirname "$0")/lib.sh"
-command -v nft >/dev/null && command -v nsenter >/dev/null || skip "needs nft and nsenter"
-
-unshare -n true 2>/dev/null || skip "no network of its own may be made here"
+. "$(dirname "$0")/namespaces.sh"
+command -v nft >/dev/null || skip "needs nft"
 head -c 3000000 /dev/urandom >"$work/data"
 
-# hold NAME: makes a network namespace, which a process of its own holds.
-held=()
-hold() {
-    local _
-    unshare -n sleep 300 &
-    eval "$1=$!"
-    held+=("$!")
-    disown
-    for _ in $(seq 500); do
-        [ "$(readlink "/proc/$!/ns/net")" = "$(readlink /proc/self/ns/net)" ] || return 0
-        sleep 0.01
-    done
-    fail "no namespace $1"
-}
-inside() { nsenter -t "$1" -n "${@:2}"; }
-# cable NS1 ADDRESS1 NS2 ADDRESS2: a link between two namespaces.
-cables=0
-cable() {
-    cables=$((cables + 1))
-    ip link add "x$cables" netns "$1" type veth peer name "y$cables" netns "$3"
-    inside "$1" ip addr add "$2" dev "x$cables"
-    inside "$3" ip addr add "$4" dev "y$cables"
-    inside "$1" ip link set "x$cables" up
-    inside "$3" ip link set "y$cables" up
-}
 # nat NS KIND OUTSIDE INSIDE_HOST: the namespace translates the datagrams of the host. OUTSIDE: its outer interface.
 nat() {
     local ns=$1 kind=$2 out=$3 host=$4 how=masquerade in=
@@ -74,7 +48,7 @@ lines() { tail -n 4 "$@"; }
 # the ends cannot reach each other. Runs in a shell of its own.
 pass() (
     way=$3 name="$1 to $2, ${*:3}" code= sent=0 received=0
-    trap 'kill -9 "${held[@]}" 2>/dev/null; wait' EXIT
+    trap 'leave_namespaces; wait' EXIT
     for ns in net nat_a nat_b host_a host_b; do
         hold $ns
         inside "${!ns}" ip link set lo up

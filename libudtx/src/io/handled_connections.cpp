@@ -140,7 +140,10 @@ void HandledConnections::deliver(const EntryPtr& entry) {
 void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& refusals) {
     for (const Refusal& refusal : refusals) {
         const Address& address = refusal.remote;
+        const std::uint32_t bytes = refusal.datagram_bytes();
         for (const auto& [key, entry] : entries_) {
+            if (bytes != 0 && entry->connected) entry->connection->on_size_told(address, bytes);
+            if (refusal.error == EMSGSIZE) continue;
             // An unreachable peer may become reachable again; a closed port stays closed.
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
             // A peer that has answered exists, whatever a host on the path says.

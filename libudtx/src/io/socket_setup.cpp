@@ -373,6 +373,11 @@ bool lacks_zone(const Address& address) noexcept {
 
 bool Refusal::port_closed() const noexcept { return error == ECONNREFUSED; }
 
+std::uint32_t Refusal::datagram_bytes() const noexcept {
+    const std::uint32_t headers = remote.family == Address::Family::v6 ? 48 : 28;
+    return error == EMSGSIZE && mtu > headers ? mtu - headers : 0;
+}
+
 std::string describe_no_route(const Address& remote, int error) {
     return "no route to " + to_string(remote) + "/udp: " + std::system_category().message(error) + " (" +
            advice(remote, error) + ")";

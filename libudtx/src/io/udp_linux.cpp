@@ -121,16 +121,19 @@ void build_send_control(msghdr& message, ControlBuffer& control, const proto::Tr
     }
 }
 
-/// Returns the ICMP error in this message of the error queue, as errno; 0 if the message is not from ICMP.
-int icmp_error(msghdr& message) noexcept {
+/// Returns the ICMP message in this message of the error queue, with its errno; 0 if it is not from ICMP.
+Refusal icmp_message(msghdr& message) noexcept {
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
         sock_extended_err error{};
         const bool reported = is_kind(*header, IPPROTO_IP, IP_RECVERR) || is_kind(*header, IPPROTO_IPV6, IPV6_RECVERR);
         if (!reported || !read_payload(*header, error)) continue;
         const bool icmp = error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6;
-        if (icmp) return static_cast<int>(error.ee_errno);
+        if (!icmp) continue;
+        return {.remote = {},
+                .error = static_cast<int>(error.ee_errno),
+                .mtu = error.ee_errno == EMSGSIZE ? error.ee_info : 0};
     }
-    return 0;
+    return {};
 }
 
 /// Enables everything that the functions above parse. Old kernels lack some of it; then GRO never coalesces.
@@ -380,9 +383,9 @@ std::size_t LinuxSocket::drain_errors() {
         iovec vector{payload.data(), payload.size()};
         msghdr header = make_message(to, vector, control);
         if (::recvmsg(socket_.fd.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
-        const int error = icmp_error(header);
-        if (error == 0 || error == EMSGSIZE) continue;
-        const Refusal refusal{from_socket_address(to.get(), header.msg_namelen), error};
+        Refusal refusal = icmp_message(header);
+        if (refusal.error == 0) continue;
+        refusal.remote = from_socket_address(to.get(), header.msg_namelen);
         const Lock lock(refusals_mutex_);
         const bool known = std::find(refusals_.begin(), refusals_.end(), refusal) != refusals_.end();
         if (!known && refusals_.size() < kMaxRefusals) refusals_.push_back(refusal);

@@ -44,7 +44,10 @@ struct Refusal {
     Address remote;
     /// ECONNREFUSED: no socket has that port; EHOSTUNREACH, ENETUNREACH, EACCES, ...: the host is unreachable.
     int error = 0;
+    std::uint32_t mtu = 0;  ///< EMSGSIZE: size of the IP packets that pass
     [[nodiscard]] bool port_closed() const noexcept;
+    /// The UDP payload that passes; 0: the message is not about a size.
+    [[nodiscard]] std::uint32_t datagram_bytes() const noexcept;
     friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 

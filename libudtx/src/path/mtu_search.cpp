@@ -12,6 +12,7 @@ constexpr std::array<std::uint32_t, 9> kCommon{1232, 1392, 1452, 1472, 8932, 895
 }  // namespace
 
 std::uint32_t MtuSearch::next_size() const {
+    if (told_ > current_ && told_ <= ceiling_) return told_;
     if (previous_ > current_) return previous_;
     for (const std::uint32_t size : kCommon) {
         if (size > current_ && size <= ceiling_) return size;
@@ -25,7 +26,9 @@ std::uint32_t MtuSearch::next_size() const {
 }
 
 std::optional<std::uint32_t> MtuSearch::probe_due(Instant now) const {
-    if (in_flight_ || (resume_ && now < *resume_)) return std::nullopt;
+    if (in_flight_) return std::nullopt;
+    if (doubted()) return current_;
+    if (resume_ && now < *resume_) return std::nullopt;
     if (current_ >= maximum_) return std::nullopt;
     return next_size();
 }
@@ -39,6 +42,8 @@ void MtuSearch::on_probe_acked(Instant now, std::uint32_t size) {
     in_flight_ = false;
     tries_ = 0;
     on_passed(size);
+    // The message was forged, or is about an earlier path.
+    if (size > told_) told_ = 0;
     current_ = std::max(current_, size);
     if (ceiling_ < current_) ceiling_ = maximum_;
     rest_if_searched(now);
@@ -59,8 +64,24 @@ void MtuSearch::refuse(Instant now, std::uint32_t size) {
 
 void MtuSearch::on_probe_lost(Instant now, std::uint32_t size) {
     in_flight_ = false;
+    if (size == current_ && doubted()) {
+        const std::uint32_t told = told_;
+        if (told < minimum_) minimum_ = kLeast;
+        restart();
+        told_ = told;
+        ceiling_ = size - 1;
+        return;
+    }
     if (size <= current_ || size != next_size()) return;  // the probe belongs to an abandoned search
-    if (++tries_ >= kTries) refuse(now, size);
+    const bool told_so = told_ != 0 && told_ < size;
+    if (++tries_ < kTries && !told_so) return;
+    if (size == told_) told_ = 0;
+    refuse(now, size);
+}
+
+void MtuSearch::on_told(std::uint32_t size) noexcept {
+    size = std::max(size, kLeast);
+    if (size < maximum_) told_ = size;
 }
 
 void MtuSearch::on_too_large(Instant now, std::uint32_t size) {
@@ -105,6 +126,7 @@ void MtuSearch::restart() {
     current_ = minimum_;
     ceiling_ = maximum_;
     previous_ = 0;
+    told_ = 0;
     tries_ = 0;
     in_flight_ = false;
     resume_.reset();

@@ -52,6 +52,11 @@ class MtuSearch {
     /// The local interface refused this size (EMSGSIZE). If it refuses even the minimum, the minimum falls to kLeast.
     void on_too_large(Instant now, std::uint32_t size);
 
+    /// An ICMP message says that the path carries only `size`. Anyone may have forged it, so that only probes decide
+    /// (RFC 8899, section 4.6.2): one of current() if that is larger, and then one of `size`. A probe above it counts
+    /// as refused when it is lost once.
+    void on_told(std::uint32_t size) noexcept;
+
     /// A packet other than a probe was acknowledged. If it is larger than current(), the size rises to it: the presumed
     /// black hole was a delay.
     void on_acked(Instant now, PacketNumber number, std::uint32_t size);
@@ -72,6 +77,8 @@ class MtuSearch {
 
     [[nodiscard]] std::uint32_t next_size() const;
     void refuse(Instant now, std::uint32_t size);
+    /// ICMP says that the path has become narrower than current().
+    [[nodiscard]] bool doubted() const noexcept { return told_ != 0 && told_ < current_; }
     void on_passed(std::uint32_t size);
     void rest_if_searched(Instant now);
 
@@ -81,6 +88,7 @@ class MtuSearch {
     std::uint32_t current_;
     std::uint32_t ceiling_;   // largest size not known to fail
     std::uint32_t previous_;  // size before the presumed black hole; probed first
+    std::uint32_t told_ = 0;  // what ICMP says the path carries; 0: nothing
     int tries_ = 0;
     bool in_flight_ = false;
     std::optional<Instant> resume_;  // the next probe is sent no earlier than this

@@ -32,19 +32,28 @@ class Validator {
     /// Other bytes were sent to the candidate.
     void on_sent(std::uint64_t bytes) noexcept { sent_ += bytes; }
     /// True if the value is that of the open challenge: the candidate is valid, and the caller switches to it.
-    [[nodiscard]] bool on_response(std::uint64_t value) const noexcept { return active() && value == challenge_; }
+    [[nodiscard]] bool on_response(std::uint64_t value) const noexcept {
+        return active() && (value == challenge_ || value == (challenge_ ^ kSmall));
+    }
+    /// The response is to a small packet.
+    [[nodiscard]] bool was_small(std::uint64_t value) const noexcept { return value != challenge_; }
     void clear() noexcept { task_ = Task::none; }
 
     [[nodiscard]] bool active() const noexcept { return task_ != Task::none; }
     /// Number of challenges sent so far.
     [[nodiscard]] int tries() const noexcept { return tries_; }
-    [[nodiscard]] std::uint64_t challenge() const noexcept { return challenge_; }
+    /// The next challenge is a small packet: those of the usual size had no answer, so the path may be a narrow tunnel.
+    [[nodiscard]] bool small_next() const noexcept { return tries_ >= kUsualTries && (tries_ - kUsualTries) % 2 == 0; }
+    /// The value to send. That of small packets is another one.
+    [[nodiscard]] std::uint64_t challenge() const noexcept { return small_next() ? challenge_ ^ kSmall : challenge_; }
     [[nodiscard]] const Address& local() const noexcept { return local_; }
     [[nodiscard]] const Address& remote() const noexcept { return remote_; }
     [[nodiscard]] std::optional<Instant> deadline() const noexcept;
 
   private:
     static constexpr int kTries = 5;
+    static constexpr int kUsualTries = 3;
+    static constexpr std::uint64_t kSmall = 1;
     static constexpr Duration kTryAgain = std::chrono::seconds(1);  // wait before a new attempt after all tries failed
 
     static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};

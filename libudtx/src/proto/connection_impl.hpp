@@ -243,6 +243,8 @@ class UDTX_LOCAL Connection::Impl {
         std::optional<PathPick> pick{};
     };
     std::optional<Transmit> transmit_probing(Instant now, PathContext& p, std::span<std::byte> out);
+    /// How large the next challenge on the path may be.
+    [[nodiscard]] static std::size_t challenge_bytes(const PathContext& p);
     std::optional<Transmit> transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out);
     std::optional<Transmit> transmit_mtu_probe(Instant now, PathContext& p, std::span<std::byte> out);
     std::optional<Transmit> transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,

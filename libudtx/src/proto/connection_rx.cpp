@@ -320,7 +320,9 @@ Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire:
 
 void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64_t value) {
     if (!p.validator.on_response(value)) return;
+    const bool narrow = p.validator.was_small(value);
     if (p.state == PathState::probing) {
+        if (narrow && !p.carried()) fit_size(p, true);
         activate(now, p);
         return;
     }
@@ -333,7 +335,7 @@ void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64
         // The network is another one: measurements of the old one say nothing (RFC 9000, section 9.4).
         p.recovery.reset_rtt();
         p.acks.pace() = {};
-        p.mtu.restart();
+        fit_size(p, narrow);
         p.ecn.restart(p.recovery.next_number());
         give_controller(p);
         if (lacks_plug_in_) return fail(now, *lacks_plug_in_);

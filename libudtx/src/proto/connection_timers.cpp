@@ -256,6 +256,13 @@ void Connection::on_refused(Instant now, const Address& remote) {
     }
 }
 
+void Connection::on_size_told(const Address& remote, std::uint32_t bytes) {
+    for (const auto& p : impl_->paths_.all()) {
+        if (p->remote == remote && !p->carried()) p->mtu.on_told(bytes);
+    }
+    impl_->touch();
+}
+
 bool Connection::Impl::on_reset(Instant now, const RxDatagram& datagram) {
     if (setup_.role != Role::client || !keys_ || !peer_.reset_token || datagram.data.size() != kResetBytes)
         return false;

@@ -101,12 +101,17 @@ std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<
     return transmit_of(p, size, size);
 }
 
+std::size_t Connection::Impl::challenge_bytes(const PathContext& p) {
+    const std::uint32_t most = p.validator.small_next() ? path::MtuSearch::kLeast : p.mtu.minimum();
+    return static_cast<std::size_t>(std::min<std::uint64_t>({p.validator.credit(), most, p.mtu.minimum()}));
+}
+
 std::optional<Transmit> Connection::Impl::transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out) {
     if (p.full) return std::nullopt;
     if (p.state == PathState::probing) return transmit_probing(now, p, out);
     path::Validator& v = p.validator;
     if (!v.challenge_due(now)) return std::nullopt;
-    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), p.mtu.minimum()));
+    const std::size_t room = challenge_bytes(p);
     const PacketPlan plan{.size = room, .acks = false, .eliciting = true, .pad = true, .challenge = v.challenge()};
     const std::size_t size = room < kLeastChallenge ? 0 : build_packet(now, p, out, plan);
     v.on_challenge_sent(now, size, probe_interval(p));
@@ -122,7 +127,7 @@ std::optional<Transmit> Connection::Impl::transmit_probing(Instant now, PathCont
     path::Validator& v = p.validator;
     const bool challenge = v.challenge_due(now);
     if (!challenge && !p.acks.due(now) && !p.response_due) return std::nullopt;
-    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), p.mtu.minimum()));
+    const std::size_t room = challenge_bytes(p);
     PacketPlan plan{.size = room, .eliciting = true, .pad = challenge};
     if (challenge) plan.challenge = v.challenge();
     const std::size_t size = room < kLeastChallenge ? 0 : build_packet(now, p, out, plan);

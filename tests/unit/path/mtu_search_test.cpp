@@ -173,3 +173,76 @@ TEST_CASE("a narrow path stays below the usual size") {
     CHECK(s.current() + 16 > 1000);
     CHECK(s.minimum() == MtuSearch::kLeast);
 }
+
+namespace {
+
+/// Follows what ICMP says of a path that carries `limit`, if a packet is larger. Returns the probes.
+int search_told(MtuSearch& s, Instant now, std::uint32_t limit) {
+    int probes = 0;
+    while (const auto size = s.probe_due(now)) {
+        REQUIRE(++probes < 100);
+        s.on_probe_sent();
+        if (*size > limit) {
+            s.on_told(limit);
+            s.on_probe_lost(now, *size);
+        } else {
+            s.on_probe_acked(now, *size);
+        }
+    }
+    return probes;
+}
+
+}  // namespace
+
+TEST_CASE("what ICMP says of the size shortens the search, and probes confirm it") {
+    for (const std::uint32_t limit : {1252U, 1392U, 1400U, 1472U, 4000U, 8972U}) {
+        MtuSearch s(1200, 65000);
+        MtuSearch untold(1200, 65000);
+        const int probes = search_told(s, Instant{}, limit);
+        INFO("limit " << limit << " probes " << probes);
+        CHECK(s.current() == limit);
+        CHECK(probes < search(untold, Instant{}, limit));
+    }
+}
+
+TEST_CASE("a path that becomes narrower, as ICMP says, is left after one lost probe of the old size") {
+    for (const std::uint32_t limit : {548U, 972U, 1192U, 1380U, 4000U}) {
+        INFO("limit " << limit);
+        MtuSearch s = found(8952);
+        s.on_told(limit);
+        CHECK(s.probe_due(Instant{}) == 8952);
+        CHECK(s.current() == 8952);
+        s.on_probe_sent();
+        s.on_probe_lost(Instant{}, 8952);
+        CHECK(s.current() <= limit);
+        search_told(s, Instant{}, limit);
+        CHECK(s.current() == limit);
+    }
+}
+
+TEST_CASE("forged ICMP costs one probe, and leads to no smaller size") {
+    for (const std::uint32_t lie : {1U, 548U, 1300U, 8000U}) {
+        MtuSearch s = found(8952);
+        const MtuSearch before = s;
+        s.on_told(lie);
+        const auto probe = s.probe_due(Instant{});
+        CHECK(probe == 8952);
+        s.on_probe_sent();
+        CHECK(s.current() == 8952);
+        s.on_probe_acked(Instant{}, 8952);
+        CHECK(s.current() == before.current());
+        CHECK(s.minimum() == before.minimum());
+        CHECK_FALSE(s.probe_due(Instant{1s}));
+    }
+    // A lie about a size that was not found yet only changes the order of the probes.
+    for (const std::uint32_t lie : {1300U, 1450U}) {
+        MtuSearch s(1200, 65000);
+        s.on_told(lie);
+        search(s, Instant{}, 8972);
+        CHECK(s.current() + 16 > 8972);
+        CHECK(s.current() <= 8972);
+    }
+    MtuSearch s = found(8952);
+    s.on_told(70'000);
+    CHECK_FALSE(s.probe_due(Instant{1s}));
+}

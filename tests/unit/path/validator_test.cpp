@@ -86,3 +86,16 @@ TEST_CASE("an address of our own choice is asked for less and less often, for as
     CHECK(v.remote() == host(2, 7));
     CHECK(v.on_response(42));
 }
+
+TEST_CASE("every other challenge is small once several of the usual size had no answer") {
+    Validator v;
+    v.ask(Instant{}, {}, host(1, 7), 42);
+    for (const bool small : {false, false, false, true, false, true, false}) {
+        CHECK(v.small_next() == small);
+        const std::uint64_t value = v.challenge();
+        CHECK(v.on_response(value));
+        CHECK(v.was_small(value) == small);
+        v.on_challenge_sent(Instant{}, 1200, 10ms);
+    }
+    CHECK_FALSE(v.on_response(44));
+}

@@ -218,6 +218,9 @@ class UDTX_EXPORT Connection {
     void suspect(Instant now, Evidence evidence);
     /// Reports an ICMP "port unreachable" from `remote`.
     void on_refused(Instant now, const Address& remote);
+    /// Reports an ICMP "fragmentation needed" or "packet too big" for `remote`: datagrams of this size pass. Probes
+    /// decide whether it is true (RFC 8899, section 4.6.2).
+    void on_size_told(const Address& remote, std::uint32_t bytes);
 
     // --- state
     [[nodiscard]] bool connected() const noexcept;  ///< true: the handshake has finished
