@@ -10,6 +10,9 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
+# Settings of the user who runs the tests must not affect them.
+for name in $(compgen -e UDTX_ || true); do unset "$name"; done
+export XDG_CONFIG_HOME=$work/no-settings XDG_STATE_HOME=$work/state
 fail() {
     echo "FAILED: $*"
     tail -n 5 "$work"/*.log 2>/dev/null
