@@ -26,7 +26,8 @@ std::vector<std::uint32_t> listed_versions(std::span<const std::byte> body) {
 Error no_common_version(const std::vector<std::uint32_t>& theirs) {
     std::string numbers;
     for (const std::uint32_t version : theirs) {
-        if (const auto number = wire::number_of(version)) numbers += (numbers.empty() ? "" : ", ") + std::to_string(*number);
+        if (const auto number = wire::number_of(version))
+            numbers += (numbers.empty() ? "" : ", ") + std::to_string(*number);
     }
     if (numbers.empty()) return {ErrorCode::protocol, "the peer speaks no version of the wire format of udtx"};
     return {ErrorCode::protocol, "the peer speaks version " + numbers + " of the wire format, and this end version " +
