@@ -3,16 +3,28 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <CLI/CLI.hpp>
 
 #include "common/process.hpp"
 #include "common/text.hpp"
+#include "udtx/transfer/selection.hpp"
+#include "udtx/version.hpp"
 
 namespace udtx::apps {
 namespace {
 
 constexpr std::size_t kWidth = 100;
+
+/// What two ends need in common to talk to each other. Scripts read the program's version from the first line.
+std::string versions_text(const std::string& program) {
+    std::string wire;
+    for (const std::uint32_t version : wire_versions()) wire += (wire.empty() ? "" : ", ") + std::to_string(version);
+    return program + " " + program_version() + "\nwire format " + wire + "\ntransfer protocol " +
+           std::to_string(transfer::kTransferVersion) + ", oldest understood " +
+           std::to_string(transfer::kOldestTransferVersion);
+}
 
 std::string examples(const Manual& manual) {
     std::string out = "Examples:\n";
@@ -308,7 +320,8 @@ void use_house_style(CLI::App& app) {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.allow_extras();
     app.set_help_flag("-h,--help", "Print this text and exit");
-    app.set_version_flag("-V,--version", app.get_name() + " " + program_version(), "Print the version and exit");
+    app.set_version_flag("-V,--version", versions_text(app.get_name()),
+                         "Print the versions of program, wire format and transfer protocol, and exit");
     app.get_formatter()->column_width(kDescriptions);
 }
 

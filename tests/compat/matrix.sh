@@ -10,6 +10,9 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
+# Settings of the user who runs the tests must not affect them.
+for name in $(compgen -e UDTX_ || true); do unset "$name"; done
+export XDG_CONFIG_HOME=$work/no-settings XDG_STATE_HOME=$work/state
 fail() {
     echo "FAILED: $*"
     tail -n 5 "$work"/*.log 2>/dev/null
@@ -27,8 +30,9 @@ serve() {
     shift
     log=$(mktemp "$work/server.XXXX.log")
     "$tools/udtx-recv" --listen 127.0.0.1:0 --psk-file "$work/key" --allow-read --allow-delete "$@" >/dev/null 2>"$log" &
-    servers+=("$!")
     server=$!
+    servers+=("$server")
+    disown "$server"  # bash reports no kill of it
     for _ in $(seq 100); do
         url=$(sed -n 's|.*listening on \([0-9.:]*\)/udp.*|udtx://\1/|p' "$log")
         [ -z "$url" ] || return 0
@@ -72,7 +76,7 @@ both_ways() {  # CLIENT SERVER NAME
     local sender=$!
     sleep 2
     kill -9 "$first" "$sender"
-    wait "$sender" 2>/dev/null || true
+    wait "$sender" 2>/dev/null || true  # also keeps bash from reporting the kill
     serve "$other" --dir "$work/dst"
     run "$name resume" "$client/udtx-send" --psk-file "$work/key" --json -a "$work/src" "$url"
     same "$work/dst/src" "$name resume"

@@ -156,7 +156,9 @@ for tool in "$send" "$recv"; do
     expect 0 "$tool" -V
     grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "-V"
     expect 0 "$tool" --version
-    grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "version"
+    sed -n 1p "$work/last.out" | grep -qE "^${tool##*/} [0-9]+\.[0-9]+\.[0-9]+$" || fail "version of the program"
+    sed -n 2p "$work/last.out" | grep -qE '^wire format [0-9]+(, [0-9]+)*$' || fail "version of the wire format"
+    sed -n 3p "$work/last.out" | grep -qE '^transfer protocol [0-9]+, oldest understood [0-9]+$' || fail "version of the transfer protocol"
 done
 
 # The doctor examines this host; wrong words are named.

@@ -2,6 +2,9 @@
 // major version may.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "udtx/export.hpp"
 
 /// Version of these headers.
@@ -16,5 +19,8 @@ namespace udtx {
 
 /// Returns the version "MAJOR.MINOR.PATCH" of the library that the program has loaded. Any thread.
 [[nodiscard]] UDTX_EXPORT const char* library_version() noexcept;
+
+/// Returns the numbers of the wire formats that the library speaks, the newest first. Any thread.
+[[nodiscard]] UDTX_EXPORT std::vector<std::uint32_t> wire_versions();
 
 }  // namespace udtx

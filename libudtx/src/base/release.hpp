@@ -10,8 +10,8 @@
 
 namespace udtx {
 
-// What a later release may add to each format. Only the build for tests/compat has it: it shows that this release talks
-// to such a peer and reads what it wrote.
+// What a later release may add to each format. Only the tools of tests/compat have it: they show that this release
+// talks to such a peer and reads what it wrote.
 #ifdef UDTX_FUTURE
 inline constexpr bool kFuture = true;
 #else

@@ -23,20 +23,15 @@ std::vector<std::uint32_t> listed_versions(std::span<const std::byte> body) {
     return versions;
 }
 
-/// The number of a version of udtx, as people read it; nullopt for the version of another protocol.
-std::optional<std::uint32_t> number_of(std::uint32_t version) {
-    if (version >> 8U != wire::kVersion >> 8U) return std::nullopt;
-    return version & 0xffU;
-}
-
 Error no_common_version(const std::vector<std::uint32_t>& theirs) {
     std::string numbers;
     for (const std::uint32_t version : theirs) {
-        if (const auto number = number_of(version)) numbers += (numbers.empty() ? "" : ", ") + std::to_string(*number);
+        if (const auto number = wire::number_of(version))
+            numbers += (numbers.empty() ? "" : ", ") + std::to_string(*number);
     }
     if (numbers.empty()) return {ErrorCode::protocol, "the peer speaks no version of the wire format of udtx"};
     return {ErrorCode::protocol, "the peer speaks version " + numbers + " of the wire format, and this end version " +
-                                     std::to_string(*number_of(wire::kVersion)) + ": update the older end"};
+                                     std::to_string(*wire::number_of(wire::kVersion)) + ": update the older end"};
 }
 
 }  // namespace

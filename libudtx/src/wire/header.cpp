@@ -1,6 +1,17 @@
 #include "wire/header.hpp"
 
+#include "udtx/version.hpp"
 #include "wire/cursor.hpp"
+
+namespace udtx {
+
+std::vector<std::uint32_t> wire_versions() {
+    std::vector<std::uint32_t> numbers;
+    for (const std::uint32_t version : wire::kVersions) numbers.push_back(wire::number_of(version).value_or(version));
+    return numbers;
+}
+
+}  // namespace udtx
 
 namespace udtx::wire {
 

@@ -28,6 +28,11 @@ inline constexpr std::uint32_t kVersion = kVersions.front();
 [[nodiscard]] constexpr bool speaks(std::uint32_t version) noexcept {
     return std::ranges::find(kVersions, version) != kVersions.end();
 }
+/// The number of a version of udtx, as people read it; nullopt for the version of another protocol.
+[[nodiscard]] constexpr std::optional<std::uint32_t> number_of(std::uint32_t version) noexcept {
+    if (version >> 8U != kVersion >> 8U) return std::nullopt;
+    return version & 0xffU;
+}
 using crypto::kTagBytes;
 inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
 inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8

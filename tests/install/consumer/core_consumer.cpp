@@ -15,7 +15,7 @@ int main() {
     if (!controller.ok() || udtx::to_string(address) != "192.0.2.1:7000") return 1;
     const std::string numbers = std::to_string(UDTX_VERSION_MAJOR) + "." + std::to_string(UDTX_VERSION_MINOR) + "." +
                                 std::to_string(UDTX_VERSION_PATCH);
-    if (numbers != UDTX_VERSION_STRING || numbers != udtx::library_version()) return 1;
+    if (numbers != UDTX_VERSION_STRING || numbers != udtx::library_version() || udtx::wire_versions().empty()) return 1;
     std::printf("%s, window %llu\n", udtx::to_string(address).c_str(),
                 static_cast<unsigned long long>((*controller)->window()));
     return 0;

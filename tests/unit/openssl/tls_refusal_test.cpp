@@ -117,13 +117,18 @@ TEST_CASE("Any altered byte gives an error, never a connection that disagrees") 
             INFO("seed " << seed);
             std::mt19937_64 random(seed);
             TlsPair pair(credentials, credentials);
-            const auto flip = [&random](std::vector<std::byte>& bytes) {
-                bytes[random() % bytes.size()] ^= static_cast<std::byte>(1U << (random() % 8));
+            bool ignored = true;
+            const auto flip = [&](std::vector<std::byte>& bytes) {
+                const std::size_t at = random() % bytes.size();
+                bytes[at] ^= static_cast<std::byte>(1U << (random() % 8));
+                ignored = ignored && (at == 1 || at == 2);
             };
             (seed % 2 == 0 ? pair.to_server : pair.to_client) = flip;
             pair.run();
             // After a flipped length an end may wait for more data: the handshake then has no error, but is incomplete.
-            CHECK_FALSE(pair.connected());
+            // Both ends ignore the version of a plain record (RFC 8446, section 5.1), as OpenSSL 3.5 does.
+            if (!ignored) CHECK_FALSE(pair.connected());
+            if (pair.connected()) CHECK(*pair.client->export_secret("label") == *pair.server->export_secret("label"));
             CHECK(ERR_peek_error() == 0);
         }
     }

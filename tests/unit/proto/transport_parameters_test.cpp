@@ -63,6 +63,20 @@ TEST_CASE("every truncation and a repeated parameter are malformed, an unknown o
     CHECK_FALSE(proto::decode_parameters({}));
 }
 
+TEST_CASE("an unknown mandatory parameter names the release that knows it") {
+    auto extended = proto::encode(TransportParameters::from(TransportConfig{}, 1e9, 1e9));
+    for (const int b : {0x80, 0, 0x40, 0, 3, 0x43, 0xe9, 7}) extended.push_back(static_cast<std::byte>(b));
+    const auto read = proto::decode_parameters(extended);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == ErrorCode::protocol);
+    CHECK(read.error().message.find("install udtx 1.1 or newer") != std::string::npos);
+    for (int b = 0; b < 3; ++b) extended.pop_back();
+    extended.back() = std::byte{0};
+    const auto without = proto::decode_parameters(extended);
+    REQUIRE_FALSE(without);
+    CHECK(without.error().code == ErrorCode::malformed);
+}
+
 TEST_CASE("the cipher is the one whose slower end is fastest") {
     TransportParameters a;
     TransportParameters b;

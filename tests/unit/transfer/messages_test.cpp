@@ -246,6 +246,32 @@ TEST_CASE("an unknown message is skipped, and a mandatory one names the release 
     CHECK(second.error().message.find("install udtx 0.3 or newer") != std::string::npos);
 }
 
+TEST_CASE("the type of the next message is that of the first one that is not skipped") {
+    MessageReader reader;
+    const std::vector<std::byte> skipped{std::byte{3}, std::byte{100}, std::byte{1}, std::byte{2}};
+    const auto known = encode(message::Note{"x"});
+    reader.feed(skipped);
+    reader.feed(std::span(skipped).first(3));
+    CHECK_FALSE(reader.next_type());
+    reader.feed(std::span(skipped).last(1));
+    CHECK_FALSE(reader.next_type());
+    reader.feed(std::span(known).first(2));
+    CHECK(reader.next_type() == message::Note::kType);
+    reader.feed(std::span(known).subspan(2));
+    const auto next = reader.next();
+    REQUIRE((next && next->has_value()));
+    CHECK(std::holds_alternative<message::Note>(**next));
+    // A length of 0 or above the bound is an error of next(), and not a reason to wait.
+    for (const std::vector<std::byte>& bad :
+         {std::vector{std::byte{0}, std::byte{100}},
+          {std::byte{0x80}, std::byte{1}, std::byte{0}, std::byte{1}, std::byte{100}}}) {
+        MessageReader refuses;
+        refuses.feed(bad);
+        CHECK(refuses.next_type());
+        CHECK_FALSE(refuses.next());
+    }
+}
+
 TEST_CASE("values beyond their bounds are malformed") {
     const auto parse = [](std::initializer_list<int> values) {
         std::vector<std::byte> body;

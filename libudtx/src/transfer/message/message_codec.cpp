@@ -9,6 +9,12 @@
 #include "wire/cursor.hpp"
 
 namespace udtx::transfer {
+namespace {
+
+/// True for a message of a later release that this one may skip.
+bool may_skip(std::uint8_t type) noexcept { return type >= kExtensionTypes && type < kMandatoryTypes; }
+
+}  // namespace
 
 Result<Message> parse_message(std::span<const std::byte> body) {
     FieldReader in(body);
@@ -41,7 +47,7 @@ Result<std::optional<Message>> MessageReader::next() {
         const auto body = in.bytes(static_cast<std::size_t>(*length));
         if (!body) return std::optional<Message>();
         const auto type = std::to_integer<std::uint8_t>((*body)[0]);
-        const bool skipped = type >= kExtensionTypes && type < kMandatoryTypes;
+        const bool skipped = may_skip(type);
         auto parsed = skipped ? Result<Message>(Message()) : parse_message(*body);
         if (!parsed) return parsed.error();
         at_ += in.position();
@@ -49,9 +55,15 @@ Result<std::optional<Message>> MessageReader::next() {
     }
 }
 
-std::optional<std::uint8_t> MessageReader::next_type() const {
-    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
-    return in.varint() ? in.u8() : std::nullopt;
+std::optional<std::uint8_t> MessageReader::next_type() {
+    for (;;) {
+        wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+        const auto length = in.varint();
+        const auto type = length ? in.u8() : std::nullopt;
+        if (!type || !may_skip(*type) || *length == 0 || *length > kMaxMessageBytes) return type;
+        if (!in.bytes(static_cast<std::size_t>(*length) - 1)) return std::nullopt;
+        at_ += in.position();
+    }
 }
 
 MessageWriter::MessageWriter() : scratch_(kMaxMessageBytes) {}

@@ -21,7 +21,7 @@ class MessageReader {
     /// nullopt: more bytes are needed. malformed: the rest of the stream cannot be read.
     [[nodiscard]] Result<std::optional<Message>> next();
     /// The type of the message that next() would give, even if it is incomplete. nullopt: more bytes are needed.
-    [[nodiscard]] std::optional<std::uint8_t> next_type() const;
+    [[nodiscard]] std::optional<std::uint8_t> next_type();
 
   private:
     std::vector<std::byte> buffer_;
