@@ -24,7 +24,6 @@ MONTH = "(January|February|March|April|May|June|July|August|September|October|No
 DATE = re.compile(rf"\b20[0-9]{{2}}-[01][0-9](-[0-3][0-9])?\b|\b[0-9]{{1,2}} {MONTH} 20[0-9]{{2}}\b|\b[0-9]+/[0-9]+/20[0-9]{{2}}\b")
 # Tables, lists and headings end a sentence.
 BORDER = re.compile(r"^\|.*$|^#.*$|^ *[-*] |^ *\d+\. |\]\([^)\n]*\)|<!--.*?-->", re.M)
-NO_PROSE_RULES = {"docs/inside/style.md"}  # its pairs show what is wrong
 
 
 def anchor(heading):
@@ -76,10 +75,9 @@ def problems(root):
         text = path.read_text()
         prose = without_code(text)
         yield from broken_links(root, path, prose)
-        if name not in NO_PROSE_RULES:
-            yield from found(root, path, prose, plain_english.RULES)
-            for offset, what, why in plain_english.long_sentences(BORDER.sub(border, without_code(text, "X"))):
-                yield f"{name}:{text.count(chr(10), 0, offset) + 1}: {what}: {why}"
+        yield from found(root, path, prose, plain_english.RULES)
+        for offset, what, why in plain_english.long_sentences(BORDER.sub(border, without_code(text, "X"))):
+            yield f"{name}:{text.count(chr(10), 0, offset) + 1}: {what}: {why}"
         if name.startswith("docs/lab/"):
             continue
         for start in words:

@@ -1,5 +1,5 @@
 """library_terms.py SOURCE_ROOT: checks that texts of the library do not name flags of the tools, and that names in code
-do not use words that docs/inside/style.md replaces.
+do not use words that CONTRIBUTING.md replaces.
 
 Programs with the library do not have these flags, so that its texts use the names of the public headers. Exits with 1
 and prints the places that name a flag or use such a word.

@@ -1,4 +1,4 @@
-"""The rules of docs/inside/style.md that a program can check. documents.py uses them for pages, comments.py for comments and messages."""
+"""The rules of CONTRIBUTING.md (Style of texts) that a program can check. documents.py uses them for pages, comments.py for comments and messages."""
 import re
 
 LONGEST_SENTENCE = 40  # words
