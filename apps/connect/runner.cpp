@@ -390,6 +390,8 @@ TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
                         .left = std::min(*left, kAnswerWithin),
                         .known = true});
         const bool silent = made.end == Attempt::End::unreachable && !made.report.connected;
+        const Result<void>& status = made.report.outcome.status;
+        if (silent && !status && status.error().code == ErrorCode::network) remote_->note_refused();
         const Login next = silent ? Login::unanswered : Login::works;
         if (login_ != Login::refused && login_ != next) login_.enter(next);
     } else {

@@ -435,8 +435,10 @@ ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
     const auto requested = understand(*fields);
     if (!requested) return channel.refuse(requested.error());
     const bool resumable = fields->number("transfer").value_or(0) != 0;
-    const Duration linger = std::chrono::seconds(std::min(fields->number("linger").value_or(0), kMostLinger));
     const Duration patience = requested->options.timeout.value_or(transfer::kPatience);
+    // The other side gives up when its patience is used up.
+    const Duration linger =
+        std::min<Duration>(std::chrono::seconds(std::min(fields->number("linger").value_or(0), kMostLinger)), patience);
     Instant alone_until{};
     std::optional<ExitCode> lost;
     for (;;) {
@@ -444,7 +446,7 @@ ExitCode serve_bootstrap(const std::vector<std::string>& arguments,
                                      .connection = requested->options.connection(requested->config)};
         // The datagrams of a new connection wait in the socket while no transfer reads it.
         await.socket.reset(::fcntl(socket->fd.get(), F_DUPFD_CLOEXEC, 0));
-        if (lost) await.peer_within = std::max(patience, linger);
+        if (lost) await.peer_within = patience;
         auto transfer = await.socket ? requested->await(std::move(await), lost.has_value())
                                      : failed_call(ErrorCode::no_resources, "cannot share the UDP port", errno);
         if (!transfer) return lost ? *lost : channel.refuse(transfer.error());

@@ -251,7 +251,8 @@ bool RemoteEnd::ended() {
     // answer.
     const auto status = child_->status();
     const bool may_linger = stage_ == Stage::answered || stage_ == Stage::heard;
-    return !may_linger || (status && *status != kSshFailed) || monotonic_now() - *gone_since_ >= options_.linger;
+    return !may_linger || refuses_ || (status && *status != kSshFailed) ||
+           monotonic_now() - *gone_since_ >= options_.linger;
 }
 
 bool RemoteEnd::heard() {

@@ -92,6 +92,8 @@ class RemoteEnd {
     [[nodiscard]] bool gone() { return child_->gone(); }
     /// True if the remote program has ended. If only ssh has lost its connection, the program waits for --linger.
     [[nodiscard]] bool ended();
+    /// Its port is closed.
+    void note_refused() noexcept { refuses_ = true; }
     /// The error if the program ended before the connection.
     [[nodiscard]] Error ended_early() const;
 
@@ -136,6 +138,7 @@ class RemoteEnd {
     Result<std::optional<BootstrapFields>> answer_{std::nullopt};
     Lifecycle<kSteps> stage_{Stage::silent};
     std::optional<Instant> gone_since_;
+    bool refuses_ = false;
     std::atomic<bool> refused_{false};  // ssh's messages show a refusal
     std::unique_ptr<SshChild> child_;   // destroyed first, because its thread calls complained()
 };

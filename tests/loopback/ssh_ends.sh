@@ -43,7 +43,7 @@ cmp "$work/file" "$work/dst/file" || fail "not the same"
 [ "$(json_field "$work/last.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
 rm "$work/dst/file"
 
-# --- the receiver ends with a killed sender
+# --- the receiver of a killed sender waits no longer than the sender would have
 start_slow --timeout 6
 kill -KILL "$sender"
 wait_for 137 "$sender"
