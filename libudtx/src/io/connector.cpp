@@ -167,6 +167,7 @@ void Connector::connect_tcp(Duration pause) {
 }
 
 void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier) {
+    if (stream_) return carrier ? use_further_stream(std::move(*carrier)) : count_.on_failed();
     if (carrier) {
         no_stream_.reset();
         return use_stream(std::move(*carrier));
@@ -200,6 +201,68 @@ void Connector::open_stream_path(Instant now, proto::Connection& connection) {
     if (!stream_ || !connection.connected() || connection.remote() == stream_->remote) return;
     const auto opened = connection.add_path(now, stream_->local, stream_->remote, stream_->options);
     if (!opened) log(LogLevel::detail, text_with_carrier(stream_->remote) + ": " + opened.error().message);
+}
+
+// --- further TCP connections
+
+void Connector::on_turn_end() {
+    SingleConnection::on_turn_end();
+    if (!uses_tcp() || monotonic_now() < count_.next()) return;
+    act([this, self = shared_from_this()](Instant now, proto::Connection& connection) {
+        count_streams(now, connection);
+    });
+}
+
+void Connector::count_streams(Instant now, proto::Connection& connection) {
+    std::uint64_t bytes = 0;
+    bool carry = stream_.has_value();
+    for (const PathStats& path : connection.stats().paths) {
+        if (path.remote.carrier == Carrier::tcp) {
+            bytes += path.delivered_bytes + path.received_bytes;
+        } else if (path.state == PathState::active) {
+            carry = false;
+        }
+    }
+    if (!carry) {
+        while (!further_.empty()) close_newest_stream(now, connection);
+        return count_.restart(now);
+    }
+    switch (count_.look(now, bytes)) {
+        case StreamCount::Wish::open:
+            return connect_tcp(Duration::zero());
+        case StreamCount::Wish::close_newest:
+            return close_newest_stream(now, connection);
+        case StreamCount::Wish::nothing:
+            return;
+    }
+}
+
+void Connector::use_further_stream(std::unique_ptr<StreamCarrier> carrier) {
+    act([this, self = shared_from_this(), opened = std::shared_ptr<StreamCarrier>(std::move(carrier))](
+            Instant now, proto::Connection& connection) {
+        driver().carriers().add(opened);
+        const auto path = connection.add_path(now, opened->local(), opened->remote(), stream_->options);
+        if (!path) {
+            opened->close();
+            return count_.on_failed();
+        }
+        further_.push_back(opened);
+        count_.on_opened(now);
+        log(LogLevel::detail, std::to_string(count_.count()) + " TCP connections carry the data");
+    });
+}
+
+void Connector::close_newest_stream(Instant now, proto::Connection& connection) {
+    if (further_.empty()) return;
+    const auto carrier = std::move(further_.back());
+    further_.pop_back();
+    for (const PathStats& path : connection.stats().paths) {
+        if (path.local != carrier->local() || path.remote != carrier->remote()) continue;
+        // Another path works: the other connections.
+        if (!connection.remove_path(now, path.id)) return;
+    }
+    carrier->close();
+    log(LogLevel::detail, "a further TCP connection brings little, and is closed");
 }
 
 // --- paths
@@ -236,8 +299,19 @@ void Connector::on_connected(Instant now, proto::Connection& connection) {
 
 void Connector::on_path_changed(const proto::event::PathChanged& path) {
     const bool lost = path.state == PathState::closed && path.remote.carrier == Carrier::tcp;
-    if (!lost || !uses_tcp() || ending() || (tcp_ports_ && tcp_ports_->empty())) return;
+    if (!lost || !uses_tcp()) return;
+    const auto is_lost = [&](const auto& carrier) { return carrier->local() == path.local; };
+    if (std::erase_if(further_, is_lost) > 0) return;
+    if (stream_ && stream_->local != path.local) return;  // it was closed here
+    if (!further_.empty()) {
+        stream_->local = further_.front()->local();
+        stream_->remote = further_.front()->remote();
+        further_.erase(further_.begin());
+        return;
+    }
+    if (ending() || (tcp_ports_ && tcp_ports_->empty())) return;
     stream_.reset();
+    count_.restart(monotonic_now());
     connect_tcp(kConnectAgain);
 }
 

@@ -15,6 +15,7 @@
 #include "base/thread_safety.hpp"
 #include "io/driver.hpp"
 #include "io/stream_carrier.hpp"
+#include "io/stream_count.hpp"
 #include "io/tcp_connect.hpp"
 #include "proto/application.hpp"
 #include "udtx/address.hpp"
@@ -136,6 +137,7 @@ class Connector final : public SingleConnection {
 
     void begin() override;
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_turn_end() override;
 
   private:
     /// After a byte stream could not be opened, or has ended.
@@ -152,6 +154,10 @@ class Connector final : public SingleConnection {
     void on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier);
     void use_stream(const std::shared_ptr<StreamCarrier>& carrier);
     void open_stream_path(Instant now, proto::Connection& connection);
+    /// Opens or closes further TCP connections while they carry the data.
+    void count_streams(Instant now, proto::Connection& connection);
+    void use_further_stream(std::unique_ptr<StreamCarrier> carrier);
+    void close_newest_stream(Instant now, proto::Connection& connection);
     void open_other_paths(Instant now, proto::Connection& connection);
     void open_paths(Instant now, proto::Connection& connection, const std::vector<proto::PathAddresses>& paths);
     void on_connected(Instant now, proto::Connection& connection);
@@ -164,6 +170,9 @@ class Connector final : public SingleConnection {
     const LogSink log_;
     /// The byte stream that is open, as a candidate and as a path.
     std::optional<proto::PathAddresses> stream_;
+    /// Further TCP connections beside stream_, the newest last.
+    std::vector<std::shared_ptr<StreamCarrier>> further_;
+    StreamCount count_;
     std::optional<std::vector<std::uint16_t>> tcp_ports_;  // of the server, once it has told them
     std::optional<Error> no_stream_;                       // why the last attempt to open one failed
     Instant begun_{};

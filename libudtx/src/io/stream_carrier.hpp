@@ -43,6 +43,8 @@ class StreamCarrier {
 
     /// Reads what has arrived. True: there may be more.
     bool receive(const Handler& handler);
+    /// Ends it from this side. What is queued is lost.
+    void close() { end({}); }
     /// Why it has ended; nullopt: it has not. Empty: the peer closed it.
     [[nodiscard]] const std::optional<std::string>& over() const noexcept { return over_; }
     /// True if it has ended; any thread.
