@@ -87,6 +87,7 @@ pass() (
     if [ "$way" = both ]; then
         # The data goes through the relay, until nothing holds up the datagrams any more. Then the relay may leave.
         for _ in $(seq 500); do [ -z "$(find "$at/dst" -type f)" ] || break; sleep 0.02; done
+        sleep 1
         inside "$net" nft delete table ip f
         for _ in $(seq 1000); do ! grep -q 'path 1 .*active' "$at/send" || break; sleep 0.02; done
         kill "$relay"
