@@ -35,7 +35,8 @@ NO_COMMANDS = {
     "udtx-recv --overwrite MODE": "names a flag",
     "udtx-recv --allow-delete": "names a flag",
     "udtx-recv --repair-list": "names a flag",
-    "udtx-recv --relay": "serves until a signal: loopback_relay",
+    "udtx-recv --relay": "serves until a signal: loopback_code",
+    "udtx-send --code": "waits for the other end: loopback_code",
     "udtx-send doctor [HOST]": "a synopsis: loopback_ssh_ends",
     "udtx-send doctor [user@]host": "examines this machine for seconds: loopback_ssh_ends",
     "udtx-send doctor": "examines this machine for seconds: loopback_ssh_ends",
@@ -56,7 +57,7 @@ RUN_ELSEWHERE = {
 }
 EXACTLY = {
     "udtx-recv --listen": "names a flag",
-    "udtx-recv --relay": "runs until it is stopped: see relay.sh",
+    "udtx-recv --relay": "runs until it is stopped: see code.sh",
     "udtx-send dir": "names a source",
     "udtx-recv --listen :0": "names a flag; the directory is missing",
 }

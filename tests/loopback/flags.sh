@@ -95,13 +95,16 @@ protocol-threads | incast   | 0, 17, two
 drain           | restart   | soon, 0
 log-files       | server    | -
 one-off         | tree      | -
-relay           | relay     | -
+relay           | code      | -
+code            | code      | -
+rendezvous      | code      | a:b:c, :7012, host:0
+linger          | ../network/linger | soon, -1
 transport       | ../network/ways | quick
 proxy           | proxy     | nowhere, ftp://127.0.0.1:1
 tcp-listen      | ../network/ways | -
-relay-rate      | relay     | fast
-relay-sessions  | relay     | 0, x
-relay-time      | relay     | soon, 0
+relay-rate      | code      | fast
+relay-sessions  | code      | 0, x
+relay-time      | code      | soon, 0
 sandbox         | ../guard/sandbox | maybe
 '
 short() { grep -oE -- "^ +-.,--$1( |\$)" "$work/$2.help" | grep -oE -- '-[a-zA-Z0-9]' | head -n 1; }

@@ -289,6 +289,15 @@ class UdtxSsh(OverSsh):
                 self.program("udtx-send"), f"root@{net.A_ADDRESS}:{source}", os.path.join(out, "file")]
 
 
+class UdtxSshChannel(UdtxSsh):
+    """The same with all data in the connection of ssh, as where UDP does not pass."""
+    name = "udtx-ssh-channel"
+
+    def client(self, source, out):
+        first, *rest = super().client(source, out)
+        return [first, "--transport", "ssh", *rest]
+
+
 class Scp(OverSsh):
     name = "scp"
 
@@ -320,14 +329,18 @@ class Qcp(OverSsh):
 
 
 def make(name, bench):
-    """Makes the tool of this name: udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp, scp or udtx-ssh."""
+    """Makes the tool of this name: udtx, udtx:CONTROLLER, udtx-tcp, bbr, cubic, udt4, srt, qcp, scp, udtx-ssh or
+    udtx-ssh-channel."""
     if name == "udtx":
         return Udtx(bench)
+    if name == "udtx-tcp":
+        return Udtx(bench, options=("--transport", "tcp"))
     if name.startswith("udtx:"):
         return Udtx(bench, name[5:])
     if name in ("bbr", "cubic"):
         return Tcp(bench, name)
-    others = {"udt4": Udt4, "srt": Srt, "qcp": Qcp, "scp": Scp, "udtx-ssh": UdtxSsh}
+    others = {"udt4": Udt4, "srt": Srt, "qcp": Qcp, "scp": Scp, "udtx-ssh": UdtxSsh,
+              "udtx-ssh-channel": UdtxSshChannel}
     if name in others:
         return others[name](bench)
     raise SystemExit(f"no such tool: {name} (udtx, udtx:CONTROLLER, bbr, cubic, {', '.join(others)})")
