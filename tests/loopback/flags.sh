@@ -102,7 +102,7 @@ linger          | ../network/linger | soon, -1
 transport       | ../network/ways | quick
 proxy           | proxy     | nowhere, ftp://127.0.0.1:1
 tcp-listen      | ../network/ways | -
-relay-rate      | code      | fast
+relay-rate      | ../network/nats | fast
 relay-sessions  | code      | 0, x
 relay-time      | code      | soon, 0
 sandbox         | ../guard/sandbox | maybe
