@@ -167,7 +167,11 @@ void Connector::connect_tcp(Duration pause) {
 }
 
 void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier) {
-    if (stream_) return carrier ? use_further_stream(std::move(*carrier)) : count_.on_failed();
+    if (stream_) {
+        // UDP may have returned meanwhile.
+        if (!count_.opening()) return;
+        return carrier ? use_further_stream(std::move(*carrier)) : count_.on_failed();
+    }
     if (carrier) {
         no_stream_.reset();
         return use_stream(std::move(*carrier));
@@ -240,6 +244,7 @@ void Connector::count_streams(Instant now, proto::Connection& connection) {
 void Connector::use_further_stream(std::unique_ptr<StreamCarrier> carrier) {
     act([this, self = shared_from_this(), opened = std::shared_ptr<StreamCarrier>(std::move(carrier))](
             Instant now, proto::Connection& connection) {
+        if (!count_.opening() || !stream_) return;
         driver().carriers().add(opened);
         const auto path = connection.add_path(now, opened->local(), opened->remote(), stream_->options);
         if (!path) {

@@ -23,13 +23,15 @@ class StreamCount {
 
     /// When look() has something to do.
     [[nodiscard]] Instant next() const noexcept { return next_; }
-    /// `bytes`: carried so far by all of them. After `open` call on_opened() or on_failed().
+    /// `bytes`: carried so far by all of them. After `open` call on_opened() or on_failed(), while opening().
     [[nodiscard]] Wish look(Instant now, std::uint64_t bytes);
     void on_opened(Instant now);
     void on_failed() noexcept;
     /// UDP carries the data, or the connections are others: starts again with one.
     void restart(Instant now) noexcept;
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    /// look() has wished for another one, which is neither open nor has failed.
+    [[nodiscard]] bool opening() const noexcept { return stage_ == Stage::opening; }
 
   private:
     enum class Stage : std::uint8_t { settling, measuring, opening, decided };
