@@ -6,14 +6,17 @@ make_key
 head -c 3000000 /dev/urandom >"$work/file"
 
 cat >"$work/proxy.py" <<'PY'
-"""proxy.py http|socks5 [USER:PASSWORD]: prints its port, and a line for each connection that it made."""
-import base64, socket, sys, threading
-kind, login = sys.argv[1], (sys.argv[2] if len(sys.argv) > 2 else "")
+"""proxy.py http|socks5 [USER:PASSWORD [BYTES]]: prints its port, and a line for each connection that it made. Each one
+passes on so many bytes per second."""
+import base64, socket, sys, threading, time
+kind, login, most = sys.argv[1], *(sys.argv[2:3] or [""]), int((sys.argv[3:4] or ["0"])[0])
 
 def pump(a, b):
     try:
         while data := a.recv(65536):
             b.sendall(data)
+            if most:
+                time.sleep(len(data) / most)
     except OSError:
         pass
     for s in (a, b):
@@ -126,3 +129,12 @@ send 10 --proxy http://127.0.0.1:1
 said "the proxy: .*refused"
 ALL_PROXY=nonsense expect 1 "$send" --psk-file "$work/psk" "$work/file" udtx://127.0.0.1:9/
 said "ALL_PROXY: 'nonsense' is not a proxy"
+
+# A proxy that limits each connection: several carry the data, and they are counted by what they bring.
+head -c 40000000 /dev/urandom >"$work/file"
+start_proxy slow http "" 2000000
+serve
+send 0 -v --proxy "http://$proxied"
+arrived slow
+said "3 TCP connections carry the data"
+! grep -q "brings little" "$work/last.err" || fail "a connection that brings as much as the others was closed"
