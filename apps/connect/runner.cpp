@@ -390,8 +390,6 @@ TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
                         .left = std::min(*left, kAnswerWithin),
                         .known = true});
         const bool silent = made.end == Attempt::End::unreachable && !made.report.connected;
-        const Result<void>& status = made.report.outcome.status;
-        if (silent && !status && status.error().code == ErrorCode::network) remote_->note_refused();
         const Login next = silent ? Login::unanswered : Login::works;
         if (login_ != Login::refused && login_ != next) login_.enter(next);
     } else {
@@ -413,6 +411,9 @@ TransferRun::Attempt TransferRun::attempt(std::optional<Duration> left) {
             }
         }
     }
+    // A closed port ends the waiting for a remote end whose ssh has ended, too.
+    const Result<void>& status = made.report.outcome.status;
+    if (remote_ && !status && status.error().code == ErrorCode::network && remote_->gone()) remote_->note_refused();
     made.login_next = remote_ && !known_is_due();
     return made;
 }

@@ -116,6 +116,9 @@ using std::chrono::milliseconds;
 /// Time limit for a command that ends soon by itself.
 constexpr milliseconds kSoon{2000};
 constexpr const char* kSaysTooMuch = "sends too much over ssh: do login scripts there print without an end?";
+/// ssh complains before its end is known, or soon after.
+constexpr Duration kComplaintWithin = std::chrono::milliseconds(200);
+constexpr std::array kLosses{"closed by remote host", "Broken pipe", "not responding", "reset by peer", "timed out"};
 constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
                                "Too many authentication failures", "REMOTE HOST IDENTIFICATION HAS CHANGED"};
 
@@ -247,12 +250,12 @@ std::shared_ptr<Channel> RemoteEnd::channel() {
 bool RemoteEnd::ended() {
     if (!child_->gone()) return false;
     if (!gone_since_) gone_since_ = monotonic_now();
-    // ssh has this status if it lost its connection, and also if a signal ended the program, which then does not
-    // answer.
+    const Duration since = monotonic_now() - *gone_since_;
     const auto status = child_->status();
     const bool may_linger = stage_ == Stage::answered || stage_ == Stage::heard;
-    return !may_linger || refuses_ || (status && *status != kSshFailed) ||
-           monotonic_now() - *gone_since_ >= options_.linger;
+    if (!may_linger || refuses_ || (status && *status != kSshFailed)) return true;
+    // ssh has the same status if a signal ended the program, and then does not complain of its connection.
+    return since >= (ssh_lost_ ? options_.linger : kComplaintWithin);
 }
 
 bool RemoteEnd::heard() {
@@ -303,6 +306,7 @@ Result<std::optional<BootstrapFields>> RemoteEnd::take(const std::string& line) 
 void RemoteEnd::complained(std::string_view line) {
     const auto has = [&](const char* words) { return line.find(words) != std::string_view::npos; };
     if (std::ranges::any_of(kRefusals, has)) refused_ = true;
+    if (std::ranges::any_of(kLosses, has)) ssh_lost_ = true;
     // Drops the shell's message about a missing program, because explain() describes it better.
     const std::string leaf = name_.substr(name_.rfind('/') + 1);
     const bool missing = has("not found") || has("No such file");

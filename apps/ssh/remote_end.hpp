@@ -139,8 +139,9 @@ class RemoteEnd {
     Lifecycle<kSteps> stage_{Stage::silent};
     std::optional<Instant> gone_since_;
     bool refuses_ = false;
-    std::atomic<bool> refused_{false};  // ssh's messages show a refusal
-    std::unique_ptr<SshChild> child_;   // destroyed first, because its thread calls complained()
+    std::atomic<bool> refused_{false};   // ssh's messages show a refusal ...
+    std::atomic<bool> ssh_lost_{false};  // ... or that it has lost its connection
+    std::unique_ptr<SshChild> child_;    // destroyed first, because its thread calls complained()
 };
 
 /// The addresses to connect to. `resolved`: those of the host's name, resolved here. `reached`: the address of ssh's

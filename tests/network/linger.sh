@@ -22,7 +22,7 @@ SSH_CONNECTION="127.0.0.1 5555 127.0.0.1 22" setsid sh -c "${*: -1}" <"$LOGINS.$
 echo "$!" >"$LOGINS.far"
 cat <"$LOGINS.$$.out" &
 out=$!
-trap 'kill $out $in; exit 255' TERM
+trap 'kill $out $in; echo "client_loop: send disconnect: Broken pipe" >&2; exit 255' TERM
 cat >"$LOGINS.$$.in" <&0 &
 in=$!
 wait $out 2>/dev/null
