@@ -188,6 +188,7 @@ void Carriers::remove_ended(Instant now) {
         for (const ConnectionId id : entry->users) {
             endpoint_.on_carrier_gone(now, id, entry->carrier->local(), remote, describe_end(remote, *over));
         }
+        if (gone_) gone_(*entry->carrier);
     }
 }
 

@@ -37,6 +37,9 @@ class Carriers {
     /// Takes a stream that was accepted here but carries a connection of another share.
     using PassOn = std::function<void(std::size_t share, std::shared_ptr<StreamCarrier> carrier, Instant accepted)>;
     void on_elsewhere(PassOn pass_on) { pass_on_ = std::move(pass_on); }
+    /// Gets each stream that has ended, after the connections on it were told.
+    using Gone = std::function<void(const StreamCarrier& carrier)>;
+    void on_gone(Gone gone) { gone_ = std::move(gone); }
 
     /// The owner may pass the same stream to another driver later.
     void add(std::shared_ptr<StreamCarrier> carrier, std::optional<Instant> accepted = {});
@@ -83,6 +86,7 @@ class Carriers {
     const std::size_t share_;
     const std::size_t shares_;
     PassOn pass_on_;
+    Gone gone_;
     std::vector<std::unique_ptr<Entry>> entries_;
     std::vector<Port> ports_;
     std::vector<os::Watch> watches_;

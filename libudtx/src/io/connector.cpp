@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "io/path_plan.hpp"
+#include "proto/candidates.hpp"
 #include "udtx/address.hpp"
 #include "udtx/system.hpp"
 
@@ -135,8 +136,11 @@ void Connector::begin() {
     } else {
         // The connection waits for the byte stream, which is a candidate of its own.
         tried.resize(1);
-        tried.front().after = Duration::max() / 2;
+        tried.front().after = proto::Candidates::kNever;
     }
+    driver().carriers().on_gone([this, weak = weak_from_this()](const StreamCarrier& carrier) {
+        if (const auto self = weak.lock()) on_stream_gone(carrier);
+    });
     begun(*driver().connect(std::move(tried), shared_from_this()));
     if (uses_tcp()) connect_tcp(carriers_.udp ? kUdpFirst : Duration::zero());
 }
@@ -183,6 +187,14 @@ void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier)
         // on_event() gives the cause.
         return act([](Instant now, proto::Connection& connection) { connection.close(now, 1, {}); });
     }
+    connect_tcp(kConnectAgain);
+}
+
+/// A stream that ends during the handshake was never a path: a server that has no room closes it.
+void Connector::on_stream_gone(const StreamCarrier& carrier) {
+    if (connected_since() || !uses_tcp() || ending() || !stream_ || stream_->local != carrier.local()) return;
+    log(LogLevel::detail, "the connection over " + text_with_carrier(carrier.remote()) + " has ended");
+    stream_.reset();
     connect_tcp(kConnectAgain);
 }
 

@@ -152,6 +152,7 @@ class Connector final : public SingleConnection {
     [[nodiscard]] bool uses_tcp() const noexcept { return carriers_.tcp && !several_; }
     void connect_tcp(Duration pause);
     void on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier);
+    void on_stream_gone(const StreamCarrier& carrier);
     void use_stream(const std::shared_ptr<StreamCarrier>& carrier);
     void open_stream_path(Instant now, proto::Connection& connection);
     /// Opens or closes further TCP connections while they carry the data.

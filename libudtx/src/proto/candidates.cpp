@@ -46,7 +46,7 @@ bool Candidates::block(const Address& local, const Address& remote) {
     if (std::ranges::none_of(all_, open)) return true;
     if (std::ranges::none_of(std::span(all_).first(begun_), open)) {
         const auto next = std::ranges::find_if(all_, open);
-        (void)begin(next->after);
+        if (next->after < kNever) (void)begin(next->after);
     }
     return false;
 }

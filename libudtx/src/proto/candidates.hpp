@@ -20,6 +20,9 @@ class Candidates {
     /// Candidates begin at least this far apart: the connection attempt delay of RFC 8305, section 5.
     static constexpr Duration kApart = std::chrono::milliseconds(250);
 
+    /// The `after` of a candidate that is never tried.
+    static constexpr Duration kNever = Duration::max() / 2;
+
     explicit Candidates(std::vector<PathAddresses> all);
 
     /// Another one, to be tried at once or when its time comes.

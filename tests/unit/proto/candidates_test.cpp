@@ -91,3 +91,17 @@ TEST_CASE("candidates: a datagram tells by which of them it came") {
     CHECK(candidates.next() == nullptr);
     CHECK_FALSE(candidates.next_begin());
 }
+
+TEST_CASE("a candidate that is never tried does not replace one that cannot be reached") {
+    Candidates candidates({to(1, Candidates::kNever)});
+    candidates.add(to(2), 0ms);
+    CHECK(candidates.begin(0ms));
+    CHECK(due(candidates) == std::vector{2});
+    CHECK_FALSE(candidates.block({}, host(2)));
+    CHECK_FALSE(candidates.begin(1h));
+    candidates.repeat();
+    CHECK(due(candidates).empty());
+    candidates.add(to(3), 1h);
+    CHECK(candidates.begin(1h));
+    CHECK(due(candidates) == std::vector{3});
+}
