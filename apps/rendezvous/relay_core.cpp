@@ -248,7 +248,9 @@ void RelayCore::handle(Instant now, End& end, const Data& message) {
     const std::size_t size = message.body.size();
     session.bytes += size;
     counters_.passed_bytes += size;
-    const Duration pause = std::max(session.bucket.charge(now, size), total_rate_.charge(now, size));
+    // Without the overhead, small messages would pass at more than the rate, and empty ones at any.
+    const std::size_t cost = size + Data::kOverheadBytes;
+    const Duration pause = std::max(session.bucket.charge(now, cost), total_rate_.charge(now, cost));
     output_.pass(end.id, other_of(end)->id, message, pause);
 }
 
