@@ -199,6 +199,29 @@ TEST_CASE("an end that reads nothing holds up the other end, the relay keeps lit
     CHECK(relay->stop().passed_bytes == sent + large.size());
 }
 
+TEST_CASE("when an end leaves, the relay takes what the other one still sends, so that this reads the reason") {
+    const auto relay = relay_with({});
+    Pair pair = pair_at(relay->address());
+    const Bytes large(kMaxDataBytes, std::byte{0xc1});
+    // Until the relay reads no more of it.
+    for (int quiet = 0; quiet < 20; ++quiet) {
+        for (; !pair.sender.link().wants_write(); quiet = 0) REQUIRE(pair.sender.send_data(large));
+        std::this_thread::sleep_for(5ms);
+        REQUIRE(pair.sender.link().flush());
+    }
+    pair.receiver.close();
+    { const auto gone = std::move(pair.receiver); }
+    const Instant deadline = monotonic_now() + 1500ms;
+    while (pair.sender.link().wants_write() && monotonic_now() < deadline) {
+        REQUIRE(pair.sender.link().flush());
+        std::this_thread::sleep_for(5ms);
+    }
+    CHECK_FALSE(pair.sender.link().wants_write());
+    const auto ended = pair.sender.receive(in_time());
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().message.find("the other end has left") != std::string::npos);
+}
+
 TEST_CASE("the rates of a relay hold, and nothing is lost") {
     RelayBudget budget;
     budget.pair_rate = Rate::bytes_per_second(1'000'000);
