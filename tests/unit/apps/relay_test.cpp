@@ -9,6 +9,7 @@
 #include <boost/asio/ip/udp.hpp>
 
 #include "rendezvous/mailbox.hpp"
+#include "rendezvous/met_end.hpp"
 #include "rendezvous/relay.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
@@ -309,4 +310,26 @@ TEST_CASE("a relay that stops tells its ends") {
         Relay::start({.listen = {.host = "127.0.0.1", .port = address.port}, .budget = {}, .report = {}});
     REQUIRE_FALSE(in_use);
     CHECK(in_use.error().code == ErrorCode::network);
+}
+
+TEST_CASE("the addresses of the other end are read as they are written, and nothing else is looked up") {
+    const Address v4{Address::Family::v4, 7000, {192, 0, 2, 1}};
+    const Address v6{Address::Family::v6, 7001, {0x20, 1, 0xd, 0xb8}};
+    const EndAddresses told{.seen = v4, .own = {v6, v4}};
+    const auto read = EndAddresses::parse(told.to_text());
+    CHECK(read.seen == told.seen);
+    CHECK(read.own == told.own);
+    CHECK(EndAddresses::parse("later 1\nseen 192.0.2.1:7000\nown").seen == v4);
+    for (const std::string text :
+         {"1:7000", "192.0.2:7000", "0300.0.2.1:7000", "c0000201:7000", "cafe.de:7000", "192.0.2.1", "192.0.2.1:0",
+          ":7000", "", " 192.0.2.1:7000", "[2001:db8::1", "2001:db8::1"}) {
+        INFO(text);
+        const auto none = EndAddresses::parse("seen " + text + "\nown " + text);
+        CHECK_FALSE(none.seen);
+        CHECK(none.own.empty());
+    }
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += "own 192.0.2." + std::to_string(i) + ":7000\n";
+    CHECK(EndAddresses::parse(many).own.size() == 8);
+    CHECK(told.to_try(std::vector{v6}) == std::vector{v4});
 }
