@@ -1,5 +1,6 @@
 // A relay over real sockets: it passes on the bytes of two ends, and survives what strangers send.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <string>
@@ -221,6 +222,35 @@ TEST_CASE("when an end leaves, the relay takes what the other one still sends, s
     const auto ended = pair.sender.receive(in_time());
     REQUIRE_FALSE(ended);
     CHECK(ended.error().message.find("the other end has left") != std::string::npos);
+}
+
+TEST_CASE("a pair that floods the relay does not stop another one") {
+    RelayBudget budget;
+    budget.total_rate = Rate::bytes_per_second(2'000'000);
+    const auto relay = relay_with(budget);
+    Pair flood = pair_at(relay->address());
+    Pair pair = pair_at(relay->address());
+    std::atomic<bool> over = false;
+    const Instant start = monotonic_now();
+    auto flooding = std::async([&] {
+        const Bytes small(1, std::byte{0xc1});
+        while (!over && monotonic_now() - start < 10s) {
+            if (!flood.sender.link().wants_write() && !flood.sender.send_data(small)) return;
+            if (!flood.sender.link().flush()) return;
+            while (const auto taken = flood.receiver.poll_arrival()) {
+                if (!taken->has_value()) break;
+            }
+        }
+    });
+    const Bytes bytes(10'000, std::byte{0xc1});
+    for (int i = 0; i < 40; ++i) {
+        REQUIRE(pair.sender.send_data(bytes));
+        CHECK(data_at(pair.receiver) == bytes);
+    }
+    // Half of the rate would be 0.4 s.
+    CHECK(to_seconds(monotonic_now() - start) < 2);
+    over = true;
+    flooding.get();
 }
 
 TEST_CASE("the rates of a relay hold, and nothing is lost") {
