@@ -161,6 +161,12 @@ TEST_CASE("BIND is answered with the address from which it came, and with fewer 
     REQUIRE(answer);
     CHECK(answer->token == token);
     CHECK(answer->observed == address_of(1, 7000));
+    // The longest answer
+    const Address v6{Address::Family::v6, 7000, {0x20, 1, 0xd, 0xb8}};
+    rig.core.on_datagram(v6, encode(Bind{token}));
+    CHECK(rig.out.datagrams.back().second.size() < Bind::kBytes);
+    CHECK(parse_bind_answer(rig.out.datagrams.back().second)->observed == v6);
+    rig.out.datagrams.resize(1);
     // An end that has left is a stranger.
     rig.core.on_disconnect(rig.now, 1);
     rig.core.on_datagram(address_of(1, 7000), encode(Bind{token}));
