@@ -322,6 +322,9 @@ TEST_CASE("numbers cannot be scanned") {
         if (std::get<Close>(*answer).code == CloseReasonCode::busy) ++busy;
     }
     CHECK(busy == 5);
+    const auto refused = Mailbox::join({relay->address()}, {.number = 1, .words = {}}, in_time());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "the relay ended the session: your address tries too often: try again later");
 }
 
 TEST_CASE("a relay that stops tells its ends") {
