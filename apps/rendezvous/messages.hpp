@@ -122,6 +122,7 @@ struct Peer {
 /// takes them.
 struct Data {
     static constexpr std::uint8_t kType = 9;
+    static constexpr std::size_t kOverheadBytes = 7;  ///< of the message, besides the body
     static void fields(auto& io, auto& m) { io.bytes(m.body, kMaxDataBytes); }
     std::vector<std::byte> body{};
 };

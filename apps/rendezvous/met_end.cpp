@@ -1,5 +1,6 @@
 #include "rendezvous/met_end.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -46,9 +47,11 @@ constexpr std::size_t kMostOwn = 8;
 std::optional<Address> parse_address(const std::string& text) {
     const auto where = parse_host_port(text);
     if (!where || where->port == 0 || where->host.empty()) return std::nullopt;
-    if (where->host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos) return std::nullopt;
-    const auto found = resolve(where->host, where->port);
-    return found && !found->empty() ? std::optional(found->front()) : std::nullopt;
+    Address address{.family = Address::Family::v4, .port = where->port};
+    if (::inet_pton(AF_INET, where->host.c_str(), address.ip.data()) == 1) return address;
+    address.family = Address::Family::v6;
+    if (::inet_pton(AF_INET6, where->host.c_str(), address.ip.data()) == 1) return address;
+    return std::nullopt;
 }
 
 Patience soon(int stop) { return {monotonic_now() + kRelayTime, stop}; }

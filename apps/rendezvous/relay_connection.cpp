@@ -44,6 +44,7 @@ void RelayConnection::begin() {
 }
 
 void RelayConnection::read() {
+    if (reading_) return;
     if (stage_ == Stage::talks && pause_.expiry() > std::chrono::steady_clock::now()) {
         pause_.async_wait([self = shared_from_this()](error_code error) {
             if (!error && self->stage_ != Stage::ended) self->read();
@@ -54,7 +55,9 @@ void RelayConnection::read() {
         takes->waiting_ = weak_from_this();
         return;
     }
+    reading_ = true;
     stream_.async_read_some(asio::buffer(incoming_), [self = shared_from_this()](error_code error, std::size_t size) {
+        self->reading_ = false;
         if (self->stage_ == Stage::ended) return;
         if (error) return self->abort();
         self->on_read(size);
@@ -124,12 +127,14 @@ void RelayConnection::finish() {
     if (writing_.empty() && queue_.empty()) drain();
 }
 
-/// Closing a socket with unread bytes would discard what was sent last.
+/// Closing a socket with unread bytes would discard what was sent last. So this reads on, also if it waited for the
+/// other end or because of its rate.
 void RelayConnection::drain() {
     stage_.enter(Stage::drains);
     error_code ignored;
     stream_.lowest_layer().shutdown(Tcp::socket::shutdown_send, ignored);
     limit(kDrainTime);
+    read();
 }
 
 void RelayConnection::limit(std::chrono::seconds time) {

@@ -81,6 +81,7 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
     std::weak_ptr<RelayConnection> waiting_;  // ... and this one waits until there is room here
     MessageReader reader_;
     std::array<std::byte, 16384> incoming_{};
+    bool reading_ = false;
     std::deque<std::vector<std::byte>> queue_;
     std::size_t queued_ = 0;  // bytes
     std::vector<std::byte> writing_;

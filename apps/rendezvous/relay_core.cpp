@@ -149,7 +149,7 @@ void RelayCore::handle(Instant now, End& end, const Claim& message) {
         return refuse(now, end, CloseReasonCode::version, "this relay has another version of udtx: install the same");
     }
     if (!claims_.allow(now, end.from)) {
-        return refuse(now, end, CloseReasonCode::busy, "your address tries too often: wait a minute");
+        return refuse(now, end, CloseReasonCode::busy, "your address tries too often");
     }
     if (sessions_.size() >= budget_.sessions) return refuse(now, end, CloseReasonCode::busy, "the relay is full");
     if (sessions_of_.count(end.from) >= budget_.sessions_of_address) {
@@ -177,7 +177,7 @@ void RelayCore::handle(Instant now, End& end, const Join& message) {
     }
     // The limit also holds for numbers that exist, so that nobody can try all of them.
     if (!joins_.allow(now, end.from)) {
-        return refuse(now, end, CloseReasonCode::busy, "your address tries too often: wait a minute");
+        return refuse(now, end, CloseReasonCode::busy, "your address tries too often");
     }
     const auto found = sessions_.find(message.number);
     if (found == sessions_.end() || found->second->stage != Session::Stage::waits) {
@@ -248,7 +248,9 @@ void RelayCore::handle(Instant now, End& end, const Data& message) {
     const std::size_t size = message.body.size();
     session.bytes += size;
     counters_.passed_bytes += size;
-    const Duration pause = std::max(session.bucket.charge(now, size), total_rate_.charge(now, size));
+    // Without the overhead, small messages would pass at more than the rate, and empty ones at any.
+    const std::size_t cost = size + Data::kOverheadBytes;
+    const Duration pause = std::max(session.bucket.charge(now, cost), total_rate_.charge(now, cost));
     output_.pass(end.id, other_of(end)->id, message, pause);
 }
 

@@ -161,6 +161,12 @@ TEST_CASE("BIND is answered with the address from which it came, and with fewer 
     REQUIRE(answer);
     CHECK(answer->token == token);
     CHECK(answer->observed == address_of(1, 7000));
+    // The longest answer
+    const Address v6{Address::Family::v6, 7000, {0x20, 1, 0xd, 0xb8}};
+    rig.core.on_datagram(v6, encode(Bind{token}));
+    CHECK(rig.out.datagrams.back().second.size() < Bind::kBytes);
+    CHECK(parse_bind_answer(rig.out.datagrams.back().second)->observed == v6);
+    rig.out.datagrams.resize(1);
     // An end that has left is a stranger.
     rig.core.on_disconnect(rig.now, 1);
     rig.core.on_datagram(address_of(1, 7000), encode(Bind{token}));
@@ -332,14 +338,17 @@ TEST_CASE("the relay keeps its budgets") {
         (of_pair ? budget.pair_rate : budget.total_rate) = Rate::bytes_per_second(1'000'000);
         Rig rig(budget);
         rig.pair();
-        const Data thousand{std::vector<std::byte>(1000)};
+        // Small and empty messages do not get around the rate.
+        const Data data{std::vector<std::byte>(GENERATE(0U, 1U, 1000U))};
+        const auto bytes = static_cast<double>(encode(data).size());
+        const int count = static_cast<int>(10'000'000 / bytes);
         const Instant begun = rig.now;
         // The end sends as soon as it may.
-        for (int i = 0; i < 10'000; ++i) {
-            rig.core.on_message(rig.now, 1, thousand);
+        for (int i = 0; i < count; ++i) {
+            rig.core.on_message(rig.now, 1, data);
             rig.now += rig.out.pauses.at(1);
         }
-        const double rate = 10'000'000.0 / to_seconds(rig.now - begun);
+        const double rate = count * bytes / to_seconds(rig.now - begun);
         CHECK(rate >= 990'000);
         CHECK(rate <= 1'010'000);
     }

@@ -1,5 +1,6 @@
 // A relay over real sockets: it passes on the bytes of two ends, and survives what strangers send.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <string>
@@ -9,6 +10,7 @@
 #include <boost/asio/ip/udp.hpp>
 
 #include "rendezvous/mailbox.hpp"
+#include "rendezvous/met_end.hpp"
 #include "rendezvous/relay.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
@@ -199,6 +201,58 @@ TEST_CASE("an end that reads nothing holds up the other end, the relay keeps lit
     CHECK(relay->stop().passed_bytes == sent + large.size());
 }
 
+TEST_CASE("when an end leaves, the relay takes what the other one still sends, so that this reads the reason") {
+    const auto relay = relay_with({});
+    Pair pair = pair_at(relay->address());
+    const Bytes large(kMaxDataBytes, std::byte{0xc1});
+    // Until the relay reads no more of it.
+    for (int quiet = 0; quiet < 20; ++quiet) {
+        for (; !pair.sender.link().wants_write(); quiet = 0) REQUIRE(pair.sender.send_data(large));
+        std::this_thread::sleep_for(5ms);
+        REQUIRE(pair.sender.link().flush());
+    }
+    pair.receiver.close();
+    { const auto gone = std::move(pair.receiver); }
+    const Instant deadline = monotonic_now() + 1500ms;
+    while (pair.sender.link().wants_write() && monotonic_now() < deadline) {
+        REQUIRE(pair.sender.link().flush());
+        std::this_thread::sleep_for(5ms);
+    }
+    CHECK_FALSE(pair.sender.link().wants_write());
+    const auto ended = pair.sender.receive(in_time());
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().message.find("the other end has left") != std::string::npos);
+}
+
+TEST_CASE("a pair that floods the relay does not stop another one") {
+    RelayBudget budget;
+    budget.total_rate = Rate::bytes_per_second(2'000'000);
+    const auto relay = relay_with(budget);
+    Pair flood = pair_at(relay->address());
+    Pair pair = pair_at(relay->address());
+    std::atomic<bool> over = false;
+    const Instant start = monotonic_now();
+    auto flooding = std::async([&] {
+        const Bytes small(1, std::byte{0xc1});
+        while (!over && monotonic_now() - start < 10s) {
+            if (!flood.sender.link().wants_write() && !flood.sender.send_data(small)) return;
+            if (!flood.sender.link().flush()) return;
+            while (const auto taken = flood.receiver.poll_arrival()) {
+                if (!taken->has_value()) break;
+            }
+        }
+    });
+    const Bytes bytes(10'000, std::byte{0xc1});
+    for (int i = 0; i < 40; ++i) {
+        REQUIRE(pair.sender.send_data(bytes));
+        CHECK(data_at(pair.receiver) == bytes);
+    }
+    // Half of the rate would be 0.4 s.
+    CHECK(to_seconds(monotonic_now() - start) < 2);
+    over = true;
+    flooding.get();
+}
+
 TEST_CASE("the rates of a relay hold, and nothing is lost") {
     RelayBudget budget;
     budget.pair_rate = Rate::bytes_per_second(1'000'000);
@@ -268,6 +322,9 @@ TEST_CASE("numbers cannot be scanned") {
         if (std::get<Close>(*answer).code == CloseReasonCode::busy) ++busy;
     }
     CHECK(busy == 5);
+    const auto refused = Mailbox::join({relay->address()}, {.number = 1, .words = {}}, in_time());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "the relay ended the session: your address tries too often: try again later");
 }
 
 TEST_CASE("a relay that stops tells its ends") {
@@ -286,4 +343,26 @@ TEST_CASE("a relay that stops tells its ends") {
         Relay::start({.listen = {.host = "127.0.0.1", .port = address.port}, .budget = {}, .report = {}});
     REQUIRE_FALSE(in_use);
     CHECK(in_use.error().code == ErrorCode::network);
+}
+
+TEST_CASE("the addresses of the other end are read as they are written, and nothing else is looked up") {
+    const Address v4{Address::Family::v4, 7000, {192, 0, 2, 1}};
+    const Address v6{Address::Family::v6, 7001, {0x20, 1, 0xd, 0xb8}};
+    const EndAddresses told{.seen = v4, .own = {v6, v4}};
+    const auto read = EndAddresses::parse(told.to_text());
+    CHECK(read.seen == told.seen);
+    CHECK(read.own == told.own);
+    CHECK(EndAddresses::parse("later 1\nseen 192.0.2.1:7000\nown").seen == v4);
+    for (const std::string text :
+         {"1:7000", "192.0.2:7000", "0300.0.2.1:7000", "c0000201:7000", "cafe.de:7000", "192.0.2.1", "192.0.2.1:0",
+          ":7000", "", " 192.0.2.1:7000", "[2001:db8::1", "2001:db8::1"}) {
+        INFO(text);
+        const auto none = EndAddresses::parse("seen " + text + "\nown " + text);
+        CHECK_FALSE(none.seen);
+        CHECK(none.own.empty());
+    }
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += "own 192.0.2." + std::to_string(i) + ":7000\n";
+    CHECK(EndAddresses::parse(many).own.size() == 8);
+    CHECK(told.to_try(std::vector{v6}) == std::vector{v4});
 }
