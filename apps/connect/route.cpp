@@ -73,7 +73,7 @@ std::string explain_met(const Error& error, const std::string& patience) {
 
 /// Prints the code, and waits for the end that uses it.
 Result<Route> meet(const TransferCommand& command, const Run& run) {
-    const auto relay = resolve(command.rendezvous.relay.host, command.rendezvous.relay.port);
+    const auto relay = resolve(command.rendezvous.relay.host, command.rendezvous.relay.port, command.common.addresses);
     if (!relay) return relay.error();
     const auto tell = [&](const Code& code) {
         // Also with --quiet, because nobody could join without it.

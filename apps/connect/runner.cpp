@@ -279,13 +279,13 @@ class TransferRun::Reconnects {
     /// False if the peer gave up when the patience of this end was used up as well.
     [[nodiscard]] bool has_time_after(const Attempt& attempt) const {
         const Instant since = moved(attempt) ? std::max(moved_, attempt.last_moved) : moved_;
-        return attempt.end != Attempt::End::lost || monotonic_now() + kFirstPause < since + patience_;
+        return attempt.end != Attempt::End::lost || monotonic_now() + kFirstPause < since + patience();
     }
 
     void count() { ++reconnects_; }
 
     /// Remaining patience.
-    [[nodiscard]] Duration left() const { return std::max(moved_ + patience_ - monotonic_now(), Duration::zero()); }
+    [[nodiscard]] Duration left() const { return std::max(moved_ + patience() - monotonic_now(), Duration::zero()); }
 
     /// Turns the report of the last attempt into that of the whole run.
     [[nodiscard]] FinalReport sum(FinalReport last) const {
@@ -312,6 +312,12 @@ class TransferRun::Reconnects {
         return attempt.report.progress.bytes_done + attempt.report.progress.bytes_kept;
     }
     [[nodiscard]] bool moved(const Attempt& attempt) const { return done_by(attempt) > most_; }
+
+    /// An end that was met and has left the relay waits no longer than this.
+    [[nodiscard]] Duration patience() const {
+        const bool left_alone = owner_.met_ && owner_.met_->over();
+        return left_alone ? std::min(patience_, MetEnd::kWithoutRelay) : patience_;
+    }
 
     TransferRun& owner_;
     const Duration patience_;  // longest time without progress, over all attempts

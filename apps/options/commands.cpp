@@ -421,7 +421,8 @@ Result<void> RecvCommand::check_relay(const Flags& flags) {
                                 "--ipv6",         "--no-resume",    "--receipt",
                                 "--json",         "--json-stream",  "--stats",
                                 "--progress",     "--metrics",      "--http",
-                                "--report"},
+                                "--report",       "--code",         "--rendezvous",
+                                "--tcp-listen"},
                                origins, kFiles);
     }
     if (!checked) return checked;

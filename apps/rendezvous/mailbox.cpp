@@ -206,7 +206,8 @@ Result<Mailbox::Meeting> Mailbox::meet(const std::function<std::vector<std::byte
         bool by_peer = false;
         const auto key = agree(of_one, by_peer);
         if (key) {
-            auto met = exchange(*key, own(), patience);
+            const Instant soon = std::min(patience.deadline, monotonic_now() + kExchangeTime);
+            auto met = exchange(*key, own(), {soon, patience.stop});
             return met ? std::move(met) : Result<Meeting>(fail(met.error()));
         }
         // An end that has joined has one attempt. Its relay counts the others.

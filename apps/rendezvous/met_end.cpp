@@ -294,6 +294,10 @@ bool MetEnd::turn(Instant next_knock) {
     const auto events = [](bool in, bool out) { return static_cast<short>((in ? POLLIN : 0) | (out ? POLLOUT : 0)); };
     std::array<pollfd, 3> polled{
         {{stop_read_.get(), POLLIN, 0}, {link.fd(), events(empty, !room), 0}, {inner_.get(), events(room, !empty), 0}}};
+    // With nothing to wait for, poll(2) would still report that the other side has closed.
+    for (pollfd& one : polled) {
+        if (one.events == 0) one.fd = -1;
+    }
     const auto left = std::max(next_knock - monotonic_now(), Duration::zero());
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     if (::poll(polled.data(), polled.size(), static_cast<int>(milliseconds)) < 0 && errno != EINTR) {

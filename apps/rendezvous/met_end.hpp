@@ -39,6 +39,9 @@ struct EndAddresses {
 /// The addresses are not trusted: the handshake of the connection uses key().
 class MetEnd {
   public:
+    /// How long an end waits for the other one, which has left the relay and may still come directly.
+    static constexpr Duration kWithoutRelay = std::chrono::seconds(30);
+
     /// The end that sends. Waits for the other end while the code is valid, or until the descriptor `stop` is readable.
     /// `tell` gets the code, `wrong_code` the number of attempts that are left. Errors as those of Mailbox.
     [[nodiscard]] static Result<std::unique_ptr<MetEnd>> await(const std::vector<Address>& relay,

@@ -311,7 +311,7 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
 
 Result<void> ServerRun::meet() {
     const HostPort& where = command_.rendezvous.relay;
-    const auto relay = resolve(where.host, where.port);
+    const auto relay = resolve(where.host, where.port, command_.common.addresses);
     if (!relay) return relay.error();
     auto met = MetEnd::reach(*relay, *command_.code, run_.signals.descriptor());
     if (!met) return met.error();
@@ -439,12 +439,10 @@ FinalReport ServerRun::report() {
 }
 
 bool ServerRun::waited_in_vain(Instant now) {
-    // The sender has left the relay. It may still come directly, if its network has changed.
-    constexpr Duration kWithoutRelay = std::chrono::seconds(30);
     if (!met_ || !server_->transfers().empty()) return false;
     const Duration patience = command_.common.timeout.value_or(transfer::kPatience);
     const Duration alone = now - shown_.lock()->alone_since;
-    return alone >= (met_->over() ? std::min(patience, kWithoutRelay) : patience);
+    return alone >= (met_->over() ? std::min(patience, MetEnd::kWithoutRelay) : patience);
 }
 
 Result<transfer::Admission> ServerRun::admit(const transfer::Client& client) const {

@@ -296,7 +296,9 @@ void Connector::open_other_paths(Instant now, proto::Connection& connection) {
     if (several_) return open_paths(now, connection, other_paths(connection.stats().paths.front(), candidates_));
     if (!carried || !carriers_.udp) return;
     log(LogLevel::warning,
-        "UDP brings no answer; the data goes over " + text_with_carrier(connection.remote()) + ", and UDP is tried on");
+        "UDP brings no answer; the data goes over " +
+            (connection.remote().carrier == Carrier::relay ? "the relay" : text_with_carrier(connection.remote())) +
+            ", and UDP is tried on");
     const std::size_t count = std::min(candidates_.size(), kMostTried);
     open_paths(now, connection, {candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count)});
 }
