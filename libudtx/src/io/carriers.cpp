@@ -48,6 +48,8 @@ void Carriers::send(Instant now, const proto::Transmit& transmit, std::span<cons
                                   describe_end(transmit.remote, {}));
         return;
     }
+    // Who has not proven a key may ask without reading the answers.
+    if (entry->carrier->full() && !endpoint_.connected(transmit.connection)) return;
     const bool known = std::ranges::find(entry->users, transmit.connection) != entry->users.end();
     if (!known) entry->users.push_back(transmit.connection);
     entry->carrier->send(batch, transmit.segment);
