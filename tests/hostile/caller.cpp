@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "carrier.hpp"
 #include "peer_program.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/system.hpp"
@@ -13,7 +14,7 @@ using namespace transfer;
 Ending Caller::call(io::Driver& driver, const Address& server, Speech speech, Duration patience) {
     auto self = std::make_shared<Caller>(std::move(speech));
     auto connection = std::make_shared<std::shared_ptr<proto::Connection>>();
-    driver.post([&driver, server, self, connection] { *connection = driver.connect(server, self); });
+    driver.post([&driver, server, self, connection] { *connection = connect(driver, server, self); });
     std::unique_lock lock(self->mutex_);
     self->changed_.wait_for(lock, patience, [&] { return self->ending_.over; });
     const Ending ending = self->ending_;

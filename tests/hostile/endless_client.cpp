@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "carrier.hpp"
 #include "io/protocol_thread.hpp"
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
@@ -109,7 +110,7 @@ int main(int argc, char** argv) {
     need(transport->driver().open(test::loopback()));
     const auto client = std::make_shared<Endless>(std::stoull(argv[3]));
     const Address server = test::loopback(static_cast<std::uint16_t>(std::stoul(argv[2])));
-    transport->driver().post([&] { static_cast<void>(transport->driver().connect(server, client)); });
+    transport->driver().post([&] { static_cast<void>(hostile::connect(transport->driver(), server, client)); });
     transport->start();
     std::printf("confirmed %llu\n", static_cast<unsigned long long>(client->wait()));
     std::fflush(stdout);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "carrier.hpp"
 #include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
@@ -28,8 +29,6 @@ using namespace udtx::transfer;
 using test::die;
 using test::need;
 
-/// Concurrent handshakes: an endpoint allows 64 per host.
-constexpr std::size_t kAtOnce = 48;
 constexpr std::uint64_t kFailingFiles = 40000;
 constexpr std::size_t kNames = 800000;
 
@@ -78,8 +77,8 @@ class Incast {
     Incast(io::Driver& driver, std::uint16_t port, std::size_t count, const std::string& mode)
         : driver_(driver), server_(test::loopback(port)), count_(count), words_(Chunk::copy_of(words_of(mode))) {}
     void begin() {
-        for (; started_ < count_ && started_ - there_ < kAtOnce; ++started_) {
-            static_cast<void>(driver_.connect(server_, std::make_shared<Client>(*this)));
+        for (; started_ < count_ && started_ - there_ < hostile::at_once(); ++started_) {
+            static_cast<void>(hostile::connect(driver_, server_, std::make_shared<Client>(*this)));
         }
     }
 

@@ -1,5 +1,8 @@
 # A peer that tells one lie after the other. Source it after lib.sh.
 
+# The honest tool uses the carrier of the liar (carrier.hpp).
+carrier=(--transport "${HOSTILE_CARRIER:-auto}")
+
 # start_liar PROGRAM: the program listens at $port with the key of make_key; its lies are listed in $work/lies.
 start_liar() {
     local program=$1

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "carrier.hpp"
 #include "io/protocol_thread.hpp"
 #include "lies.hpp"
 #include "peer_messages.hpp"
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
     std::atomic<std::size_t> lie{0};
     const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
     io::Driver& driver = transport->driver();
-    need(driver.open(test::loopback()));
+    hostile::open_port(driver);
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(hostile::lies().at(lie)); });
     std::printf("port %u\n", need(driver.local_address()).port);
     std::fflush(stdout);

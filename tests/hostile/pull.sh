@@ -23,7 +23,7 @@ while IFS=$'\t' read -r name arguments wanted named; do
     read -ra words <<<"${arguments//URL/udtx:\/\/127.0.0.1:$port/}"
     code=0
     (cd "$work/dst" &&
-        timeout -k 5 60 "$recv" --psk-file "$work/psk" "${words[@]/#names/$work/names}") \
+        timeout -k 5 60 "$recv" "${carrier[@]}" --psk-file "$work/psk" "${words[@]/#names/$work/names}") \
         >"$work/last.out" 2>"$work/last.err" || code=$?
     state | cmp -s - "$work/before" || fail "$name: what was here has changed"
     found=$(cd "$work/dst" && find . -mindepth 1 ! -name '.udtx-*' | LC_ALL=C sort | tr '\n' ' ')

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "carrier.hpp"
 #include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
@@ -34,8 +35,6 @@ using namespace udtx;
 using test::die;
 using test::need;
 
-/// Concurrent handshakes: an endpoint allows 64 per host.
-constexpr std::size_t kAtOnce = 48;
 constexpr std::uint64_t kFiles = 1000;
 
 /// All clients. Runs entirely on the protocol thread.
@@ -61,9 +60,9 @@ class Incast {
         }
     }
     void begin() {
-        while (started_ < count_ && started_ - in_ - refused_ < kAtOnce) {
+        while (started_ < count_ && started_ - in_ - refused_ < hostile::at_once()) {
             ++started_;
-            static_cast<void>(driver_.connect(server_, std::make_shared<Client>(*this)));
+            static_cast<void>(hostile::connect(driver_, server_, std::make_shared<Client>(*this)));
         }
     }
     void wait() { over_.get_future().wait(); }

@@ -66,6 +66,7 @@ pass() (
     nat "$nat_b" "$2" y2 10.2.0.2
     at=$(mktemp -d "$work/XXXXXX")
     mkdir "$at/dst"
+    touch "$at/relay" "$at/send"
     shift 3
     # shellcheck disable=SC2086  # flags are several words
     inside "$net" "$recv" --relay ${relay_flags:-} >"$at/relay" 2>&1 &

@@ -48,6 +48,8 @@ void Carriers::send(Instant now, const proto::Transmit& transmit, std::span<cons
                                   describe_end(transmit.remote, {}));
         return;
     }
+    // Who has not proven a key may ask without reading the answers.
+    if (entry->carrier->full() && !endpoint_.connected(transmit.connection)) return;
     const bool known = std::ranges::find(entry->users, transmit.connection) != entry->users.end();
     if (!known) entry->users.push_back(transmit.connection);
     entry->carrier->send(batch, transmit.segment);
@@ -125,15 +127,27 @@ void Carriers::tell_room(Entry& entry) {
     }
 }
 
-bool Carriers::has_room_for(const Address& remote) const {
+bool Carriers::make_room(Instant now, const Address& remote) {
+    const auto same_host = [&](const auto& entry) {
+        return std::ranges::equal(host_part(entry->carrier->remote()), host_part(remote));
+    };
     std::size_t all = 0;
     std::size_t of_host = 0;
     for (const auto& entry : entries_) {
         if (!entry->since) continue;
         ++all;
-        if (std::ranges::equal(host_part(entry->carrier->remote()), host_part(remote))) ++of_host;
+        if (same_host(entry)) ++of_host;
     }
-    return all < kMaxHalfOpen && of_host < kMaxHalfOpenPerHost;
+    const bool host_full = of_host >= kMaxHalfOpenPerHost;
+    if (!host_full && all < kMaxHalfOpen) return true;
+    auto oldest = entries_.end();
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+        if (!(*it)->since || (host_full && !same_host(*it))) continue;
+        if (oldest == entries_.end() || *(*it)->since < *(*oldest)->since) oldest = it;
+    }
+    if (now - *(*oldest)->since < kHalfOpenGrace) return false;
+    entries_.erase(oldest);
+    return true;
 }
 
 void Carriers::accept_all(Instant now, Port& port) {
@@ -149,7 +163,7 @@ void Carriers::accept_all(Instant now, Port& port) {
         }
         const Address local = tcp_address(socket.get(), TcpEnd::here);
         const Address remote = tcp_address(socket.get(), TcpEnd::there);
-        if (remote.family == Address::Family::none || !has_room_for(remote)) continue;
+        if (remote.family == Address::Family::none || !make_room(now, remote)) continue;
         set_tcp_options(socket.get());
         auto stream = port.tls->over(std::move(socket));
         if (!stream) continue;

@@ -29,6 +29,8 @@ class Carriers {
     static constexpr std::size_t kMaxHalfOpen = 256;
     static constexpr std::size_t kMaxHalfOpenPerHost = 16;
     static constexpr Duration kHalfOpenTime = std::chrono::seconds(10);
+    /// A stream of this age may be closed for a new one, so that strangers do not lock out a client.
+    static constexpr Duration kHalfOpenGrace = proto::Endpoint::kHalfOpenGrace;
 
     /// The driver has share number `share` of `shares` (Driver::Options).
     Carriers(proto::Endpoint& endpoint, std::size_t share, std::size_t shares)
@@ -74,7 +76,7 @@ class Carriers {
 
     void note_ready();
     void accept_all(Instant now, Port& port);
-    [[nodiscard]] bool has_room_for(const Address& remote) const;
+    [[nodiscard]] bool make_room(Instant now, const Address& remote);
     [[nodiscard]] Entry* find(const Address& local, const Address& remote);
     bool receive(Instant now, Entry& entry);
     void tell_room(Entry& entry);

@@ -1,0 +1,54 @@
+// What carries the datagrams of the peers that lie: UDP, or with HOSTILE_CARRIER=tcp TLS over TCP at the same
+// port. Every lie runs over each of them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "io/addresses.hpp"
+#include "io/carriers.hpp"
+#include "io/driver.hpp"
+#include "io/listening.hpp"
+#include "io/socket_setup.hpp"
+#include "peer_program.hpp"
+
+namespace udtx::hostile {
+
+[[nodiscard]] inline bool over_tcp() {
+    const char* const carrier = std::getenv("HOSTILE_CARRIER");
+    return carrier != nullptr && std::string_view(carrier) == "tcp";
+}
+
+/// Handshakes at the same time: a server allows 64 per host, and 16 over TCP. Several programs of a test share them.
+[[nodiscard]] inline std::size_t at_once() { return over_tcp() ? io::Carriers::kMaxHalfOpenPerHost / 4 : 48; }
+
+/// As Driver::connect(), on the protocol thread or before it runs. A connection over TCP has a stream of its own.
+inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Address& server,
+                                                  std::shared_ptr<proto::ConnectionHandler> handler) {
+    if (!over_tcp()) return driver.connect(server, std::move(handler));
+    static const auto tls = test::need(openssl::TlsStreams::make(Role::client));
+    UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const io::SocketAddress to = io::to_socket_address(server, AF_INET);
+    if (::connect(socket.get(), to.get(), to.length) != 0) test::die(std::string("TCP: ") + std::strerror(errno));
+    io::set_tcp_options(socket.get());
+    const proto::PathAddresses path{.local = io::tcp_address(socket.get(), io::TcpEnd::here),
+                                    .remote = io::tcp_address(socket.get(), io::TcpEnd::there),
+                                    .options = {}};
+    driver.carriers().add(
+        std::make_shared<io::StreamCarrier>(test::need(tls->over(std::move(socket))), path.local, path.remote));
+    return driver.connect({path}, std::move(handler));
+}
+
+/// Opens the port of a peer that listens.
+inline void open_port(io::Driver& driver) {
+    test::need(driver.open(test::loopback()));
+    if (over_tcp() && test::need(io::listen_tcp(driver, {kSamePort})).empty()) test::die("no TCP port");
+}
+
+}  // namespace udtx::hostile
