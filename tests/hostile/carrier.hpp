@@ -2,6 +2,7 @@
 // port. Every lie runs over each of them.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include "io/listening.hpp"
 #include "io/socket_setup.hpp"
 #include "peer_program.hpp"
+#include "proto/application.hpp"
 
 namespace udtx::hostile {
 
@@ -27,6 +29,26 @@ namespace udtx::hostile {
 
 /// Handshakes at the same time: a server allows 64 per host, and 16 over TCP. Several programs of a test share them.
 [[nodiscard]] inline std::size_t at_once() { return over_tcp() ? io::Carriers::kMaxHalfOpenPerHost / 4 : 48; }
+
+/// Ends the stream of a connection over TCP together with the connection, as a process that ends does.
+class Carried final : public proto::ConnectionHandler {
+  public:
+    Carried(std::shared_ptr<proto::ConnectionHandler> handler, UniqueFd stream)
+        : handler_(std::move(handler)), stream_(std::move(stream)) {}
+    ~Carried() override { ::shutdown(stream_.get(), SHUT_RDWR); }
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        handler_->on_event(now, connection, event);
+    }
+    void on_wake(Instant now, proto::Connection& connection) override { handler_->on_wake(now, connection); }
+    void on_piece(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        handler_->on_piece(id, offset, bytes);
+    }
+    void on_turn_end() override { handler_->on_turn_end(); }
+
+  private:
+    const std::shared_ptr<proto::ConnectionHandler> handler_;
+    const UniqueFd stream_;
+};
 
 /// As Driver::connect(), on the protocol thread or before it runs. A connection over TCP has a stream of its own.
 inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Address& server,
@@ -40,9 +62,10 @@ inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Addr
     const proto::PathAddresses path{.local = io::tcp_address(socket.get(), io::TcpEnd::here),
                                     .remote = io::tcp_address(socket.get(), io::TcpEnd::there),
                                     .options = {}};
+    UniqueFd same(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
     driver.carriers().add(
         std::make_shared<io::StreamCarrier>(test::need(tls->over(std::move(socket))), path.local, path.remote));
-    return driver.connect({path}, std::move(handler));
+    return driver.connect({path}, std::make_shared<Carried>(std::move(handler), std::move(same)));
 }
 
 /// Opens the port of a peer that listens.

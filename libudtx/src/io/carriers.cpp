@@ -26,8 +26,8 @@ std::string describe_end(const Address& remote, const std::string& why) {
 }  // namespace
 
 void Carriers::add(std::shared_ptr<StreamCarrier> carrier, std::optional<Instant> accepted) {
-    entries_.push_back(
-        std::make_unique<Entry>(Entry{.carrier = std::move(carrier), .since = accepted, .share = share_}));
+    entries_.push_back(std::make_unique<Entry>(
+        Entry{.carrier = std::move(carrier), .since = accepted, .accepted = accepted.has_value(), .share = share_}));
 }
 
 void Carriers::listen(UniqueFd listening, std::shared_ptr<openssl::TlsStreams> tls) {
@@ -173,9 +173,13 @@ void Carriers::accept_all(Instant now, Port& port) {
 
 void Carriers::end_half_open(Instant now) {
     for (const auto& entry : entries_) {
-        if (!entry->since) continue;
+        if (!entry->accepted) continue;
         const auto connected = [this](ConnectionId id) { return endpoint_.connected(id); };
-        if (std::ranges::any_of(entry->users, connected)) entry->since.reset();
+        if (std::ranges::any_of(entry->users, connected)) {
+            entry->since.reset();
+        } else if (!entry->since) {
+            entry->since = now;
+        }
     }
     std::erase_if(entries_, [&](const auto& entry) { return entry->since && now - *entry->since >= kHalfOpenTime; });
 }

@@ -24,8 +24,8 @@ namespace udtx::io {
 /// Belongs to one driver. Its thread makes all calls.
 class Carriers {
   public:
-    /// Accepted streams that carry no connection yet: in total, of one host, and for how long. As those of
-    /// proto::Endpoint, they bound what strangers can hold.
+    /// Accepted streams that carry no connection yet, or no longer: in total, of one host, and for how long. As those
+    /// of proto::Endpoint, they bound what strangers can hold.
     static constexpr std::size_t kMaxHalfOpen = 256;
     static constexpr std::size_t kMaxHalfOpenPerHost = 16;
     static constexpr Duration kHalfOpenTime = std::chrono::seconds(10);
@@ -63,11 +63,12 @@ class Carriers {
     struct Entry {
         std::shared_ptr<StreamCarrier> carrier;
         std::vector<ConnectionId> users{};
-        std::optional<Instant> since{};  ///< when it was accepted; nullopt: this end opened it, or a connection uses it
-        bool full = false;               ///< as told to the connections
-        bool ready = true;               ///< a read or a write may succeed
-        std::size_t share = 0;           ///< whose connection it carries
-        std::size_t watches = 0;         ///< how many of watches_ are its own
+        std::optional<Instant> since{};  ///< since when no connection uses it; nullopt: one does, or this end opened it
+        bool accepted = false;
+        bool full = false;        ///< as told to the connections
+        bool ready = true;        ///< a read or a write may succeed
+        std::size_t share = 0;    ///< whose connection it carries
+        std::size_t watches = 0;  ///< how many of watches_ are its own
     };
     struct Port {
         UniqueFd socket;

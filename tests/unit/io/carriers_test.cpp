@@ -277,6 +277,26 @@ TEST_CASE("a client that has proven its key leaves the budget, and no stranger d
     }));
 }
 
+TEST_CASE("a stream whose connection has ended counts among those of strangers again") {
+    Server server;
+    Client client(server, 0, 1);
+    REQUIRE(prove(server, client));
+    server.turn(server.now);
+    CHECK_FALSE(server.carriers.deadline());
+    client.connection->close(server.now, 0, "");
+    client.connection.reset();
+    server.connections.clear();
+    REQUIRE(run(server, client, 100ms, [&] { return server.endpoint.connection_count() == 0; }));
+    server.turn(server.now);
+    CHECK(server.held() == 1);
+    REQUIRE(server.carriers.deadline());
+    server.now += io::Carriers::kHalfOpenTime;
+    server.turn(server.now);
+    CHECK(server.held() == 0);
+    client.turn(server.now, 1ms);
+    CHECK(client.over());
+}
+
 TEST_CASE("a client without the key holds its place no longer than one that says nothing") {
     Server server;
     const Instant begin = server.now;
