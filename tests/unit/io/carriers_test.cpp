@@ -189,7 +189,7 @@ TEST_CASE("strangers of one host hold few places at the TCP port, and others sti
     CHECK(server.held() == kPerHost);
     const UniqueFd other = server.knock(2);
     CHECK(server.held() == kPerHost + 1);
-    // Whoever leaves makes room at once.
+    // Who leaves makes room at once.
     strangers.pop_back();
     while (server.held() > kPerHost) server.turn(server.now);
     const UniqueFd again = server.knock(1);

@@ -18,7 +18,6 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
-#include "transfer/old/leftovers.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/job_watch.hpp"
 #include "transfer/run/setup.hpp"
@@ -597,12 +596,5 @@ Outcome send(SendRequest request) { return ended(start_send(std::move(request)))
 Outcome receive(ReceiveRequest request) { return ended(start_receive(std::move(request))); }
 
 void prepare() { io::ProtocolThread::prepare(); }
-
-Result<CleanCounts> clean_leftovers(const std::string& directory, const CleanOptions& options,
-                                    const CleanCallbacks& callbacks) {
-    const auto base = ConfinedDir::open(directory);
-    if (!base) return base.error();
-    return clean_leftovers(*base, options, callbacks);
-}
 
 }  // namespace udtx::transfer
