@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/command_line.hpp"
 #include "common/text.hpp"
 
 namespace udtx::apps {
