@@ -18,13 +18,15 @@ constexpr std::size_t kLengthBytes = 2;
 constexpr std::size_t kLeastDatagram = wire::kShortHeaderBytes + wire::kTagBytes;
 /// Several of the largest datagrams, and what one read of a fast stream returns.
 constexpr std::size_t kBufferBytes = 256U << 10U;
+/// Until the peer sends more at once. Strangers may hold many streams.
+constexpr std::size_t kFirstBufferBytes = 4096;
 constexpr int kReads = 8;  // in one turn, so that the stream does not starve others
 
 }  // namespace
 
 StreamCarrier::StreamCarrier(std::unique_ptr<os::ByteStream> stream, const Address& local, const Address& remote,
                              std::span<const std::byte> received)
-    : stream_(std::move(stream)), local_(local), remote_(remote), in_(std::max(kBufferBytes, received.size())) {
+    : stream_(std::move(stream)), local_(local), remote_(remote), in_(std::max(kFirstBufferBytes, received.size())) {
     std::ranges::copy(received, in_.begin());
     in_end_ = received.size();
 }
@@ -74,10 +76,12 @@ void StreamCarrier::flush() {
 bool StreamCarrier::receive(const Handler& handler) {
     if (!take(handler)) return true;
     for (int i = 0; i < kReads && !over_; ++i) {
+        const bool filled = in_end_ == in_.size();
         if (in_at_ > 0) {
             std::memmove(in_.data(), in_.data() + in_at_, in_end_ - in_at_);
             in_end_ -= std::exchange(in_at_, 0);
         }
+        if (filled && in_.size() < kBufferBytes) in_.resize(std::min(4 * in_.size(), kBufferBytes));
         auto moved = stream_->read(std::span(in_).subspan(in_end_));
         if (moved.over) {
             end(std::move(*moved.over));
