@@ -27,7 +27,7 @@ namespace udtx::hostile {
     return carrier != nullptr && std::string_view(carrier) == "tcp";
 }
 
-/// Handshakes at the same time: a server allows 64 per host, and 16 over TCP. Several programs of a test share them.
+/// Handshakes at the same time: a server allows 64 per host. Several programs of a test share them.
 [[nodiscard]] inline std::size_t at_once() { return over_tcp() ? io::Carriers::kMaxHalfOpenPerHost / 4 : 48; }
 
 /// Ends the stream of a connection over TCP together with the connection, as a process that ends does.

@@ -18,12 +18,19 @@ namespace {
 constexpr int kAcceptsInTurn = 16;
 constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
 
+/// Connections that a stream has carried, from which on those that are over are forgotten.
+constexpr std::size_t kManyUsers = 64;
+
+}  // namespace
+
 std::string describe_end(const Address& remote, const std::string& why) {
     return std::string("the connection over ") + carrier_name(remote.carrier) + " has ended" +
            (why.empty() ? std::string() : ": " + why);
 }
 
-}  // namespace
+void Carriers::take(Instant now, std::shared_ptr<StreamCarrier> carrier, Instant accepted) {
+    if (make_room(now, carrier->remote())) add(std::move(carrier), accepted);
+}
 
 void Carriers::add(std::shared_ptr<StreamCarrier> carrier, std::optional<Instant> accepted) {
     entries_.push_back(std::make_unique<Entry>(
@@ -50,14 +57,21 @@ void Carriers::send(Instant now, const proto::Transmit& transmit, std::span<cons
     }
     // Who has not proven a key may ask without reading the answers.
     if (entry->carrier->full() && !endpoint_.connected(transmit.connection)) return;
-    const bool known = std::ranges::find(entry->users, transmit.connection) != entry->users.end();
-    if (!known) entry->users.push_back(transmit.connection);
+    note_user(*entry, transmit.connection);
     entry->carrier->send(batch, transmit.segment);
     entry->carrier->flush();
     if (entry->carrier->full()) {
         entry->full = true;
         endpoint_.on_carrier_full(transmit.connection, transmit.local, transmit.remote, true);
     }
+}
+
+/// A peer may use one stream for any number of connections.
+void Carriers::note_user(Entry& entry, ConnectionId connection) {
+    auto& users = entry.users;
+    if (std::ranges::find(users, connection) != users.end()) return;
+    if (users.size() >= kManyUsers) std::erase_if(users, [this](ConnectionId id) { return !endpoint_.connected(id); });
+    users.push_back(connection);
 }
 
 std::span<os::Watch> Carriers::watches() {

@@ -21,13 +21,16 @@
 
 namespace udtx::io {
 
+/// "the connection over TCP has ended: WHY"
+[[nodiscard]] std::string describe_end(const Address& remote, const std::string& why);
+
 /// Belongs to one driver. Its thread makes all calls.
 class Carriers {
   public:
     /// Accepted streams that carry no connection yet, or no longer: in total, of one host, and for how long. As those
     /// of proto::Endpoint, they bound what strangers can hold.
     static constexpr std::size_t kMaxHalfOpen = 256;
-    static constexpr std::size_t kMaxHalfOpenPerHost = 16;
+    static constexpr std::size_t kMaxHalfOpenPerHost = proto::Endpoint::kMaxHalfOpenPerHost;
     static constexpr Duration kHalfOpenTime = std::chrono::seconds(10);
     /// A stream of this age may be closed for a new one, so that strangers do not lock out a client.
     static constexpr Duration kHalfOpenGrace = proto::Endpoint::kHalfOpenGrace;
@@ -45,6 +48,8 @@ class Carriers {
 
     /// The owner may pass the same stream to another driver later.
     void add(std::shared_ptr<StreamCarrier> carrier, std::optional<Instant> accepted = {});
+    /// Takes a stream from the share that accepted it, or closes it if there is no room.
+    void take(Instant now, std::shared_ptr<StreamCarrier> carrier, Instant accepted);
     /// Accepts streams from `listening`, a TCP socket.
     void listen(UniqueFd listening, std::shared_ptr<openssl::TlsStreams> tls);
     [[nodiscard]] bool empty() const noexcept { return entries_.empty() && ports_.empty(); }
@@ -78,6 +83,7 @@ class Carriers {
     void note_ready();
     void accept_all(Instant now, Port& port);
     [[nodiscard]] bool make_room(Instant now, const Address& remote);
+    void note_user(Entry& entry, ConnectionId connection);
     [[nodiscard]] Entry* find(const Address& local, const Address& remote);
     bool receive(Instant now, Entry& entry);
     void tell_room(Entry& entry);

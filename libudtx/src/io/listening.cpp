@@ -10,6 +10,7 @@
 #include "io/socket_setup.hpp"
 #include "os/system.hpp"
 #include "proto/window_memory.hpp"
+#include "udtx/system.hpp"
 
 namespace udtx::io {
 namespace {
@@ -94,13 +95,13 @@ void connect_shares(const Threads& threads) {
             }
         };
         thread->driver().on_elsewhere(pass_on, pass_refusals);
-        thread->driver().carriers().on_elsewhere(
-            [all](std::size_t share, const std::shared_ptr<StreamCarrier>& carrier, Instant accepted) {
-                const auto other = all[share].lock();
-                if (!other) return;
-                Driver& driver = other->driver();
-                driver.post([&driver, carrier, accepted] { driver.carriers().add(carrier, accepted); });
-            });
+        thread->driver().carriers().on_elsewhere([all](std::size_t share, const std::shared_ptr<StreamCarrier>& carrier,
+                                                       Instant accepted) {
+            const auto other = all[share].lock();
+            if (!other) return;
+            Driver& driver = other->driver();
+            driver.post([&driver, carrier, accepted] { driver.carriers().take(monotonic_now(), carrier, accepted); });
+        });
     }
 }
 

@@ -51,10 +51,10 @@ bool wait_for(const std::shared_ptr<io::StreamCarrier>& carrier, int millisecond
 
 /// An endpoint and its byte streams.
 struct End {
-    explicit End(std::uint8_t key)
+    explicit End(std::uint8_t key, std::size_t share = 0, std::size_t shares = 1)
         : deps(*io::EndpointDeps::make_keys(Credentials::from_psk(std::array<std::byte, 32>{std::byte{key}}))),
           endpoint(deps.view(), TransportConfig{}),
-          carriers(endpoint, 0, 1) {}
+          carriers(endpoint, share, shares) {}
 
     /// Handles what is ready, or becomes ready within `real` time, as a driver does.
     void turn(Instant now, Duration real = Duration::zero()) {
@@ -86,7 +86,7 @@ struct End {
 
 class Server : public End {
   public:
-    Server() : End(1) {
+    explicit Server(std::size_t shares = 1) : End(1, 0, shares) {
         io::ignore_broken_pipes();
         UniqueFd socket = *io::bind_tcp(loopback_host(0));
         listening_ = socket.get();
@@ -118,6 +118,15 @@ class Server : public End {
     std::uint16_t port_ = 0;
 };
 
+/// The client's end of a stream over `socket`.
+std::shared_ptr<io::StreamCarrier> stream_over(UniqueFd socket) {
+    static const auto tls = *openssl::TlsStreams::make(Role::client);
+    io::set_tcp_options(socket.get());
+    const Address local = io::tcp_address(socket.get(), io::TcpEnd::here);
+    const Address remote = io::tcp_address(socket.get(), io::TcpEnd::there);
+    return std::make_shared<io::StreamCarrier>(*tls->over(std::move(socket)), local, remote);
+}
+
 bool closed(const UniqueFd& socket) {
     char byte = 0;
     return wait_for(socket.get(), POLLIN) && ::recv(socket.get(), &byte, 1, MSG_DONTWAIT) <= 0;
@@ -132,15 +141,11 @@ bool is_closed_now(const UniqueFd& socket) {
 class Client : public End {
   public:
     Client(Server& server, unsigned from, std::uint8_t key) : End(key) {
-        UniqueFd socket = server.knock(from);
-        io::set_tcp_options(socket.get());
-        const Address local = io::tcp_address(socket.get(), io::TcpEnd::here);
-        const Address remote = io::tcp_address(socket.get(), io::TcpEnd::there);
-        auto stream = (*openssl::TlsStreams::make(Role::client))->over(std::move(socket));
-        auto carrier = std::make_shared<io::StreamCarrier>(std::move(*stream), local, remote);
+        auto carrier = stream_over(server.knock(from));
         carrier_ = carrier;
+        connection =
+            endpoint.connect(server.now, {{.local = carrier->local(), .remote = carrier->remote(), .options = {}}});
         carriers.add(std::move(carrier));
-        connection = endpoint.connect(server.now, {{.local = local, .remote = remote, .options = {}}});
     }
     [[nodiscard]] std::shared_ptr<io::StreamCarrier> carrier() const { return carrier_.lock(); }
     [[nodiscard]] bool over() const { return !carrier() || carrier()->ended(); }
@@ -295,6 +300,34 @@ TEST_CASE("a stream whose connection has ended counts among those of strangers a
     CHECK(server.held() == 0);
     client.turn(server.now, 1ms);
     CHECK(client.over());
+}
+
+TEST_CASE("a stream that names another thread needs a place there") {
+    Server server(2);
+    End second(1, 1, 2);
+    std::size_t passed = 0;
+    server.carriers.on_elsewhere([&](std::size_t share, std::shared_ptr<io::StreamCarrier> carrier, Instant accepted) {
+        CHECK(share == 1);
+        ++passed;
+        second.carriers.take(server.now, std::move(carrier), accepted);
+    });
+    const std::vector odd(40, std::byte{0x41});  // an id whose connection is the second thread's
+    std::vector<std::shared_ptr<io::StreamCarrier>> strangers;
+    for (std::size_t i = 0; i < kPerHost + 5; ++i) {
+        strangers.push_back(stream_over(server.knock(0)));
+        strangers.back()->send(odd, odd.size());
+        for (int k = 0; k < 10'000 && passed <= i; ++k) {
+            strangers.back()->receive([](std::span<std::byte>) { return true; });
+            strangers.back()->flush();
+            server.turn(server.now, 1ms);
+        }
+        REQUIRE(passed == i + 1);
+    }
+    CHECK(server.held() == 0);
+    CHECK(second.carriers.watches().size() == kPerHost);
+    server.now += io::Carriers::kHalfOpenTime;
+    second.turn(server.now);
+    CHECK(second.carriers.watches().empty());
 }
 
 TEST_CASE("a client without the key holds its place no longer than one that says nothing") {
