@@ -192,10 +192,15 @@ void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier)
 
 /// A stream that ends during the handshake was never a path: a server that has no room closes it.
 void Connector::on_stream_gone(const StreamCarrier& carrier) {
-    if (connected_since() || !uses_tcp() || ending() || !stream_ || stream_->local != carrier.local()) return;
-    log(LogLevel::detail, "the connection over " + text_with_carrier(carrier.remote()) + " has ended");
+    if (connected_since() || ending() || !stream_ || stream_->local != carrier.local()) return;
+    const std::string end = describe_end(carrier.remote(), carrier.over().value_or(""));
+    log(LogLevel::detail, end);
     stream_.reset();
-    connect_tcp(kConnectAgain);
+    if (uses_tcp()) return connect_tcp(kConnectAgain);
+    if (carriers_.udp) return;
+    // Nothing else is left. on_event() gives the cause.
+    no_stream_ = Error{ErrorCode::network, end};
+    act([](Instant now, proto::Connection& connection) { connection.close(now, 1, {}); });
 }
 
 void Connector::take_channel(const Channel& channel) { use_stream(ChannelAccess::carrier(channel)); }
