@@ -122,7 +122,8 @@ class AsioRelay final : public Relay, private RelayOutput {
         return {};
     }
 
-    /// If a connection runs out of a resource, its exception ends its operation; the others continue.
+    /// If a connection runs out of a resource, its exception ends its operation; the others continue. What repeats
+    /// begins its next round first.
     void run() {
         for (;;) {
             try {
@@ -207,9 +208,9 @@ class AsioRelay final : public Relay, private RelayOutput {
     void receive() {
         udp_.async_wait(udp::socket::wait_read, [this](error_code error) {
             if (error == asio::error::operation_aborted) return;
+            receive();
             for (int i = 0; i < kDatagramsInTurn && receive_one(); ++i) {
             }
-            receive();
         });
     }
 
@@ -253,8 +254,8 @@ class AsioRelay final : public Relay, private RelayOutput {
         ticker_.expires_after(kTick);
         ticker_.async_wait([this](error_code error) {
             if (error) return;
-            core_.on_tick(monotonic_now());
             tick();
+            core_.on_tick(monotonic_now());
         });
     }
 

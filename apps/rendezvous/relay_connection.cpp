@@ -5,7 +5,6 @@
 #include <variant>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/write.hpp>
 
 namespace udtx::apps {
 namespace {
@@ -100,12 +99,18 @@ void RelayConnection::write() {
         writing_.insert(writing_.end(), queue_.front().begin(), queue_.front().end());
         queue_.pop_front();
     }
+    write_rest(0);
+}
+
+void RelayConnection::write_rest(std::size_t written) {
     limit(kWriteTime);
-    asio::async_write(stream_, asio::buffer(writing_), [self = shared_from_this()](error_code error, std::size_t) {
-        if (self->stage_ == Stage::ended) return;
-        if (error) return self->abort();
-        self->on_written();
-    });
+    stream_.async_write_some(asio::buffer(writing_) + written,
+                             [self = shared_from_this(), written](error_code error, std::size_t size) {
+                                 if (self->stage_ == Stage::ended) return;
+                                 if (error) return self->abort();
+                                 if (written + size < self->writing_.size()) return self->write_rest(written + size);
+                                 self->on_written();
+                             });
 }
 
 void RelayConnection::on_written() {

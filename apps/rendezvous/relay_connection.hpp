@@ -65,6 +65,7 @@ class RelayConnection : public std::enable_shared_from_this<RelayConnection> {
     void on_read(std::size_t size);
     [[nodiscard]] bool full() const noexcept { return queued_ > most_queued_ / 2; }
     void write();
+    void write_rest(std::size_t written);
     void on_written();
     void drain();
     /// Ends the connection unless this is called again in time.
