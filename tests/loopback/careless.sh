@@ -82,6 +82,8 @@ for kind in "drops 3 f1" "pretends 3 f1"; do
         expect 23 "$send" $flags --json --psk-file "$work/psk" "$work/big/" "udtx://127.0.0.1:$port/"
         [ "$(json_field "$work/last.out" failed_count)" -eq "$count" ] || fail "$name: $(json_field "$work/last.out" failed_count) failed"
         check_dropped "pushed $flags"
+        kill "$receiver"
+        wait_for 0 "$receiver"
     done
     expect 23 "$bin/udtx-recv" --psk-file "$work/psk" "$served" "$work/$name"
     check_dropped fetched
