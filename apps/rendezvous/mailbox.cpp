@@ -29,6 +29,11 @@ Error out_of_order(const Message& message) {
             "the relay sent " + std::string(name_of(message)) + " out of order: use the same version of udtx there"};
 }
 
+bool is_spoken(std::uint8_t version) { return version >= kOldestRendezvousVersion && version <= kRendezvousVersion; }
+Error too_old(const std::string& who) {
+    return {ErrorCode::protocol, who + " is too old for this version of udtx: install udtx 0.2 or later there"};
+}
+
 Error session_over() { return {ErrorCode::network, "the session at the relay has ended: start both ends again"}; }
 
 }  // namespace
@@ -57,8 +62,9 @@ Error Mailbox::fail(Error error) {
 Error Mailbox::refused(const Close& close) const {
     switch (close.code) {
         case CloseReasonCode::unknown_number:
-            return {ErrorCode::network, "nobody waits with the number " + std::to_string(code_.number) +
-                                            " at this relay: compare the code, and start the sender first"};
+            return {ErrorCode::network,
+                    "nobody waits with the number " + std::to_string(code_.number) +
+                        " at this relay, or another end came first: compare the code, and start the sender first"};
         case CloseReasonCode::wrong_code:
             return {ErrorCode::authentication,
                     claims_ ? "too many ends have tried this code: start again, and give the new code to the other end"
@@ -66,7 +72,7 @@ Error Mailbox::refused(const Close& close) const {
         case CloseReasonCode::other_end:
             return {ErrorCode::network, "the other end has left the relay: start both again"};
         case CloseReasonCode::version:
-            return {ErrorCode::protocol, "the relay has another version of udtx: install the same version"};
+            return {ErrorCode::protocol, "the relay refuses this version of udtx: " + close.reason};
         default:
             break;
     }
@@ -85,6 +91,7 @@ Result<Mailbox> Mailbox::claim(const std::vector<Address>& relay, Rng& random, c
     Mailbox made(std::move(*link), make_code(number, random), true);
     if (const auto* const close = std::get_if<Close>(&*answer)) return made.refused(*close);
     if (claimed == nullptr) return out_of_order(*answer);
+    if (!is_spoken(claimed->version)) return too_old("the relay");
     made.token_ = claimed->token;
     made.code_seconds_ = claimed->seconds;
     return made;
@@ -104,6 +111,7 @@ Result<void> Mailbox::wait_for_join(const Patience& patience) {
         auto message = link_.receive(patience);
         if (!message) return fail(message.error());
         if (const auto* const joined = std::get_if<Joined>(&*message)) {
+            if (!is_spoken(joined->version)) return fail(too_old("the relay or the other end"));
             join_ = joined->join;
             // The end that has claimed keeps its token.
             if (!claims_) token_ = joined->token;

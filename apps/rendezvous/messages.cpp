@@ -145,6 +145,13 @@ std::optional<Result<Message>> parse_fields(std::uint8_t type, std::span<const s
 
 std::vector<std::byte> encode(const Message& message) {
     MessageFieldWriter out;
+#ifdef UDTX_FUTURE  // see tests/compat
+    out.u16(kHeadBytes + 1);
+    out.u8(100);
+    out.u16(kFirstRelease + 1);
+    out.u8(1);
+#endif
+    const std::size_t begin = out.out.size();
     out.u16(0);
     std::visit(
         [&](const auto& m) {
@@ -153,9 +160,12 @@ std::vector<std::byte> encode(const Message& message) {
             m.fields(out, m);
         },
         message);
-    const std::size_t length = out.out.size() - kLengthBytes;
-    out.out[0] = static_cast<std::byte>(length >> 8U);
-    out.out[1] = static_cast<std::byte>(length);
+#ifdef UDTX_FUTURE
+    out.u8(1);
+#endif
+    const std::size_t length = out.out.size() - begin - kLengthBytes;
+    out.out[begin] = static_cast<std::byte>(length >> 8U);
+    out.out[begin + 1] = static_cast<std::byte>(length);
     return std::move(out.out);
 }
 

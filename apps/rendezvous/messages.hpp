@@ -7,6 +7,9 @@
 // (docs/inside/wire-format.md, section 6): readers skip fields behind those that they know, and unknown types from 64
 // to 127. They refuse other unknown types and name the release.
 //
+// CLAIM and JOIN name the newest version that the end speaks. The relay answers with the newest one that all sides
+// speak, and refuses an end that is older than kOldestRendezvousVersion. An end does the same with the relay's answer.
+//
 // Datagrams on the UDP port of the relay have 1 or 2 as their first byte. The first byte of a packet of udtx has one of
 // its two highest bits set, so the transport drops what it gets of these.
 #pragma once
@@ -26,7 +29,12 @@
 
 namespace udtx::apps {
 
+#ifdef UDTX_FUTURE  // see tests/compat
+inline constexpr std::uint8_t kRendezvousVersion = 2;
+#else
 inline constexpr std::uint8_t kRendezvousVersion = 1;
+#endif
+inline constexpr std::uint8_t kOldestRendezvousVersion = 1;
 inline constexpr std::uint16_t kDefaultRelayPort = 7012;
 inline constexpr std::size_t kMaxPeerBytes = 1024;
 inline constexpr std::size_t kMaxDataBytes = 16'000;
@@ -44,7 +52,7 @@ enum class CloseReasonCode : std::uint8_t {
     wrong_code = 4,      ///< the words of the two ends differ
     expired = 5,         ///< the time of the session is over
     other_end = 6,       ///< the other end has left
-    version = 7,         ///< another version of udtx is necessary
+    version = 7,         ///< the end is too old
     stopping = 8,        ///< the relay is being stopped
 };
 

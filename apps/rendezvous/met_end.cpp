@@ -81,6 +81,9 @@ std::string EndAddresses::to_text() const {
     std::string text;
     if (seen) text += "seen " + to_string(*seen) + '\n';
     for (const Address& address : own) text += "own " + to_string(address) + '\n';
+#ifdef UDTX_FUTURE
+    text += "future 1\n";  // see tests/compat
+#endif
     return text;
 }
 

@@ -32,6 +32,7 @@ struct RelayCore::End {
     Lifecycle<kSteps> stage{Stage::guest};
     std::uint32_t number = 0;  // of its session; not as a guest
     Token token{};
+    std::uint8_t version = 0;  // that it and the relay speak; not of a guest
     std::size_t peer_messages = 0;
 };
 
@@ -143,11 +144,16 @@ void RelayCore::give_token(End& end) {
     tokens_.insert(end.token);
 }
 
+bool RelayCore::agree_on_version(Instant now, End& end, std::uint8_t newest) {
+    end.version = std::min(newest, kRendezvousVersion);
+    if (end.version >= kOldestRendezvousVersion) return true;
+    refuse(now, end, CloseReasonCode::version, "it needs udtx 0.2 or later");
+    return false;
+}
+
 void RelayCore::handle(Instant now, End& end, const Claim& message) {
     if (end.stage != End::Stage::guest) return on_violation(now, end.id, "a second CLAIM");
-    if (message.version != kRendezvousVersion) {
-        return refuse(now, end, CloseReasonCode::version, "this relay has another version of udtx: install the same");
-    }
+    if (!agree_on_version(now, end, message.version)) return;
     if (!claims_.allow(now, end.from)) {
         return refuse(now, end, CloseReasonCode::busy, "your address tries too often");
     }
@@ -166,15 +172,15 @@ void RelayCore::handle(Instant now, End& end, const Claim& message) {
     ++counters_.claims;
     output_.report(pair_name(end.number) + to_string(end.from) + " waits");
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(budget_.claim_time).count();
-    output_.send(end.id,
-                 Claimed{.number = end.number, .token = end.token, .seconds = static_cast<std::uint32_t>(seconds)});
+    output_.send(end.id, Claimed{.version = end.version,
+                                 .number = end.number,
+                                 .token = end.token,
+                                 .seconds = static_cast<std::uint32_t>(seconds)});
 }
 
 void RelayCore::handle(Instant now, End& end, const Join& message) {
     if (end.stage != End::Stage::guest) return on_violation(now, end.id, "a second JOIN");
-    if (message.version != kRendezvousVersion) {
-        return refuse(now, end, CloseReasonCode::version, "this relay has another version of udtx: install the same");
-    }
+    if (!agree_on_version(now, end, message.version)) return;
     // The limit also holds for numbers that exist, so that nobody can try all of them.
     if (!joins_.allow(now, end.from)) {
         return refuse(now, end, CloseReasonCode::busy, "your address tries too often");
@@ -195,8 +201,10 @@ void RelayCore::handle(Instant now, End& end, const Join& message) {
     give_token(end);
     output_.report(pair_name(session.number) + to_string(end.from) + " joins");
     const auto join = static_cast<std::uint8_t>(session.joins);
-    output_.send(end.id, Joined{.join = join, .token = end.token});
-    output_.send(session.claimer, Joined{.join = join, .token = find(session.claimer)->token});
+    const End& claimer = *find(session.claimer);
+    const std::uint8_t version = std::min(end.version, claimer.version);
+    output_.send(end.id, Joined{.version = version, .join = join, .token = end.token});
+    output_.send(claimer.id, Joined{.version = version, .join = join, .token = claimer.token});
 }
 
 void RelayCore::handle(Instant now, End& end, const Dismiss& message) {

@@ -91,6 +91,8 @@ class RelayCore {
     template <class Other>
     void handle(Instant now, End& end, const Other& message);
 
+    /// False: the end is too old, and was refused.
+    [[nodiscard]] bool agree_on_version(Instant now, End& end, std::uint8_t newest);
     [[nodiscard]] std::uint32_t free_number();
     void give_token(End& end);
     /// Sends CLOSE to the end and forgets it.

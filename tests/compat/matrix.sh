@@ -1,5 +1,5 @@
 # Two builds of the tools work together: each pushes to, pulls from, serves and resumes with the other, over UDP, TCP and
-# ssh, with shards, and reads the other's receipts. matrix.sh TOOLS OTHER_TOOLS
+# ssh, with shards, and reads the other's receipts. They meet with a code, at the relay of either. matrix.sh TOOLS OTHER_TOOLS
 set -euo pipefail
 here=$1 there=$2
 local_ssh=$(realpath "$(dirname "$0")/../support/local_ssh")
@@ -24,6 +24,16 @@ for i in $(seq 1 40); do head -c $((i * 997)) /dev/urandom >"$work/src/deep/f$i"
 head -c 40000000 /dev/urandom >"$work/src/big"
 ln -s big "$work/src/link"
 "$here/udtx-send" keygen "$work/key" 2>/dev/null
+# wait_for_line FILE SCRIPT: what the sed script prints, once it prints something.
+wait_for_line() {
+    local _ found
+    for _ in $(seq 200); do
+        found=$(sed -n "$2" "$1")
+        if [ -n "$found" ]; then echo "$found" && return 0; fi
+        sleep 0.05
+    done
+    return 1
+}
 # serve TOOLS FLAGS...: a server of $work/dst; sets $url.
 serve() {
     local tools=$1 log
@@ -33,12 +43,17 @@ serve() {
     server=$!
     servers+=("$server")
     disown "$server"  # bash reports no kill of it
-    for _ in $(seq 100); do
-        url=$(sed -n 's|.*listening on \([0-9.:]*\)/udp.*|udtx://\1/|p' "$log")
-        [ -z "$url" ] || return 0
-        sleep 0.05
-    done
-    fail "the server does not listen"
+    url=$(wait_for_line "$log" 's|.*listening on \([0-9.:]*\)/udp.*|udtx://\1/|p') || fail "the server does not listen"
+}
+# serve_relay TOOLS: sets $at.
+serve_relay() {
+    local log
+    log=$(mktemp "$work/relay.XXXX.log")
+    "$1/udtx-recv" --relay --listen 127.0.0.1:0 >/dev/null 2>"$log" &
+    server=$!
+    servers+=("$server")
+    disown "$server"
+    at=$(wait_for_line "$log" 's|.*listening on \([0-9.]*:[0-9]*\).*|\1|p') || fail "the relay does not listen"
 }
 # run WHAT TOOL WORDS...: one run of a tool, which must end with 0.
 run() {
@@ -90,7 +105,18 @@ both_ways() {  # CLIENT SERVER NAME
     run "$name shard 1" "$other/udtx-send" --psk-file "$work/key" -a --plan "$work/plan" --shard 1/2 --job 7 "$work/src" "$url"
     same "$work/dst/src" "$name shards"
     kill "$server"
-    echo "$name: push, pull, ssh, TCP, resume, shards, receipt"
+    # Two ends meet with a code.
+    fresh
+    serve_relay "$other"
+    "$client/udtx-send" --code --rendezvous "$at" -a "$work/src" >/dev/null 2>"$work/offer.log" &
+    local offers=$!
+    servers+=("$offers")
+    code=$(wait_for_line "$work/offer.log" 's/.* --code \([0-9a-z-]*\)$/\1/p') || fail "$name: no code"
+    run "$name code" "$other/udtx-recv" --rendezvous "$at" --code "$code" "$work/dst"
+    wait "$offers" || fail "$name code: the sender's exit code is $?"
+    same "$work/dst/src" "$name code"
+    kill "$server"
+    echo "$name: push, pull, ssh, TCP, resume, shards, receipt, code"
 }
 
 both_ways "$here" "$there" "this to the other"

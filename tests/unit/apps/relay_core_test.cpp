@@ -228,11 +228,19 @@ TEST_CASE("messages in the wrong order end the connection, and its session") {
     CHECK(rig.core.sessions() == 0);
 }
 
-TEST_CASE("an end of another version is refused") {
+TEST_CASE("all sides use the newest version that each of them speaks, and an end that is too old is refused") {
     Rig rig;
     REQUIRE(rig.core.on_connect(rig.now, 1, address_of(1)));
-    rig.core.on_message(rig.now, 1, Claim{2});
-    CHECK(rig.closed_with(1) == CloseReasonCode::version);
+    REQUIRE(rig.core.on_connect(rig.now, 2, address_of(2)));
+    REQUIRE(rig.core.on_connect(rig.now, 3, address_of(3)));
+    rig.core.on_message(rig.now, 1, Claim{kRendezvousVersion + 1});
+    const Claimed claimed = rig.last<Claimed>(1);
+    CHECK(claimed.version == kRendezvousVersion);
+    rig.core.on_message(rig.now, 2, Join{kOldestRendezvousVersion, claimed.number});
+    CHECK(rig.last<Joined>(1).version == kOldestRendezvousVersion);
+    CHECK(rig.last<Joined>(2).version == kOldestRendezvousVersion);
+    rig.core.on_message(rig.now, 3, Claim{kOldestRendezvousVersion - 1});
+    CHECK(rig.closed_with(3) == CloseReasonCode::version);
 }
 
 TEST_CASE("the relay keeps its budgets") {
