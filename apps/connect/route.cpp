@@ -159,7 +159,7 @@ std::string explain(const Error& error, const TransferCommand& command, const Ro
     const std::string patience = format_elapsed(handshake_time(command.common.transport(), route));
     if (error.code == ErrorCode::authentication) {
         const bool pinned = !route.remote && !command.pin.empty();
-        return "authentication with " + where + " failed: " + error.message +
+        return "authentication with " + command.peer() + " failed: " + error.message +
                (pinned ? "; check --pin here and --authorized-keys there" : "; both ends need the same --psk-file");
     }
     if (connected) return error.message;
@@ -189,7 +189,8 @@ std::string how_to_use_udp(const TransferCommand& command, const Route& route) {
     }
     const std::uint16_t port = route.remote ? route.remote->port() : command.url.port;
     return "UDP did not pass all the time: open inbound UDP port " + std::to_string(port) + " in the firewall of " +
-           command.peer() + (route.remote ? " (-O names the port)" : "") + " to make this faster";
+           (route.remote ? command.remote->host : command.url.host) + (route.remote ? " (-O names the port)" : "") +
+           " to make this faster";
 }
 
 }  // namespace udtx::apps
