@@ -1,39 +1,9 @@
 # A host behind a jump host, and a host of which only port 22 can be reached: the data goes over the connection of ssh.
 # When the firewall opens in the middle of a transfer, the rest goes over UDP. The ssh servers are real.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/../loopback/ssh_lib.sh"
-. "$(dirname "$0")/namespaces.sh"
+. "$(dirname "$0")/ssh_hosts.sh"
 command -v nft >/dev/null || skip "needs nft"
-# A session of ssh that lost its client, and the program that it started, are in one of these networks, too.
-leave() {
-    local status=$? at ns here spaces=" "
-    here=$(readlink /proc/self/ns/net)
-    for ns in "${held[@]}"; do
-        ns=$(readlink "/proc/$ns/ns/net") || continue
-        [ "$ns" = "$here" ] || spaces+="$ns "
-    done
-    for at in /proc/[0-9]*; do
-        ns=$(readlink "$at/ns/net" 2>/dev/null) || continue
-        [[ $spaces != *" $ns "* || " ${receivers[*]} " == *" ${at#/proc/} "* ]] || kill -9 "${at#/proc/}" 2>/dev/null || true
-    done
-    leave_namespaces
-    (exit "$status") || cleanup
-    cleanup
-}
-trap leave EXIT
 
-# serve_ssh NS: an ssh server on port 22 of the namespace.
-serve_ssh() {
-    local log=$work/sshd-$1.log
-    server_settings >"$ssh_dir/sshd_config"
-    nsenter -t "${!1}" -n "$sshd" -D -e -f "$ssh_dir/sshd_config" 2>"$log" &
-    receivers+=("$!")
-    until_true 20 listens "$!" "$log"
-}
-listens() {
-    kill -0 "$1" 2>/dev/null || skip "the ssh server does not start: $(tail -n 1 "$2")"
-    grep -q 'Server listening on 0.0.0.0 port 22' "$2"
-}
 # only_ssh NS: nothing passes but connections to port 22.
 only_ssh() {
     inside "$1" nft -f - <<'EOF'
@@ -45,8 +15,7 @@ EOF
 }
 
 for ns in client jump inner walled opening; do
-    hold $ns
-    inside "${!ns}" ip link set lo up
+    host $ns
     inside "${!ns}" sysctl -qw net.ipv4.ip_forward=0
 done
 cable "$client" 10.1.0.1/24 "$jump" 10.1.0.2/24
