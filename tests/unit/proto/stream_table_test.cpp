@@ -25,7 +25,7 @@ struct Pair {
         : config(std::move(c)),
           client(Role::client, config, client_events),
           server(Role::server, config, server_events) {
-        const auto parameters = TransportParameters::from(config, 0, 0);
+        const auto parameters = proto::TransportParameters::from(config, 0, 0);
         client.set_peer_limits(parameters);
         server.set_peer_limits(parameters);
     }
