@@ -64,6 +64,31 @@ push
 arrived TCP
 fault_case F92 "UDP dropped from the start, in one direction, or slowed to nothing: TCP, code 0" "$(grep over "$work/last.err" | head -n 1)"
 
+# --- a firewall refuses UDP with an answer: that of the server, a router, or this host
+for answer in admin-prohibited port-unreachable; do
+    serve
+    filter "$(to) reject with icmp type $answer"
+    push
+    arrived TCP
+    rm -rf "$work/dst"
+    mkdir "$work/dst"
+    port=7700
+    filter "$(to) reject with icmp type $answer"
+    over_ssh
+    arrived ssh
+done
+serve
+filter
+nft add chain ip line out '{ type filter hook output priority 0; }'
+nft add rule ip line out udp dport "$port" drop
+push
+arrived TCP
+# TCP does not pass either: the cause is named.
+nft add rule ip line out tcp dport "{ 443, $port }" reject with tcp reset
+expect 10 "$send" --timeout 20 --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+said "no route to 127.0.0.1:$port/udp: Operation not permitted"
+fault_case F92 "UDP refused by a firewall, with an answer or by this host: TCP or ssh, code 0" "code 0"
+
 # --- only UDP is allowed, and does not pass
 serve
 filter "$(to) drop" "$(from) drop"

@@ -134,9 +134,13 @@ void Connector::begin() {
                                       (several_ ? " from " + host_text(candidate.local) : std::string()));
         }
     } else {
+        tried.clear();
+    }
+    if (uses_tcp() || !carriers_.udp) {
         // The connection waits for the byte stream, which is a candidate of its own.
-        tried.resize(1);
-        tried.front().after = proto::Candidates::kNever;
+        tried.push_back(candidates_.front());
+        tried.back().after = proto::Candidates::kNever;
+        if (carriers_.udp) tried.back().remote.carrier = Carrier::tcp;  // it stays when UDP is refused
     }
     driver().carriers().on_gone([this, weak = weak_from_this()](const StreamCarrier& carrier) {
         if (const auto self = weak.lock()) on_stream_gone(carrier);
@@ -183,11 +187,21 @@ void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier)
     if (carrier.error().code == ErrorCode::interrupted || ending()) return;
     log(LogLevel::detail, carrier.error().message);
     no_stream_ = carrier.error();
-    if (!carriers_.udp && !connected_since()) {
+    if ((!carriers_.udp || refused_) && !connected_since()) {
         // on_event() gives the cause.
         return act([](Instant now, proto::Connection& connection) { connection.close(now, 1, {}); });
     }
     connect_tcp(kConnectAgain);
+}
+
+void Connector::on_refused(Instant now, proto::Connection& connection, const Error& why) {
+    refused_ = why;
+    if (!uses_tcp() || stream_) return;
+    log(LogLevel::detail, why.message);
+    if (no_stream_) return connection.close(now, 1, {});
+    if (now - begun_ >= kUdpFirst) return;  // an attempt runs
+    tcp_connector_.reset();
+    connect_tcp(Duration::zero());
 }
 
 /// A stream that ends during the handshake was never a path: a server that has no room closes it.
@@ -209,7 +223,7 @@ void Connector::use_stream(const std::shared_ptr<StreamCarrier>& carrier) {
     driver().carriers().add(carrier);
     stream_ = proto::PathAddresses{
         .local = carrier->local(), .remote = carrier->remote(), .options = {.standby = carriers_.udp}};
-    if (carriers_.udp) stream_->after = kUdpFirst;
+    if (carriers_.udp && !refused_) stream_->after = kUdpFirst;
     log(LogLevel::detail, "a connection over " + text_with_carrier(carrier->remote()) + " is open");
     act([this, self = shared_from_this()](Instant now, proto::Connection& connection) {
         connection.add_candidate(now, *stream_);
@@ -346,8 +360,9 @@ void Connector::on_event(Instant now, proto::Connection& connection, const proto
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         note_closed(connection, closed->reason);
         proto::CloseReason reason = closed->reason;
-        if (!connected_since() && !carriers_.udp && no_stream_) {
-            reason = {.code = no_stream_->code, .message = no_stream_->message};
+        if (!connected_since() && !stream_ && (refused_ || (!carriers_.udp && no_stream_))) {
+            const Error& why = refused_ ? *refused_ : *no_stream_;
+            reason = {.code = why.code, .message = why.message};
         }
         handler().on_event(now, connection, proto::event::Closed{std::move(reason)});
         return;

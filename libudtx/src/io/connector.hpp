@@ -137,6 +137,7 @@ class Connector final : public SingleConnection {
 
     void begin() override;
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_refused(Instant now, proto::Connection& connection, const Error& why) override;
     void on_turn_end() override;
 
   private:
@@ -176,6 +177,7 @@ class Connector final : public SingleConnection {
     StreamCount count_;
     std::optional<std::vector<std::uint16_t>> tcp_ports_;  // of the server, once it has told them
     std::optional<Error> no_stream_;                       // why the last attempt to open one failed
+    std::optional<Error> refused_;                         // why UDP cannot connect
     Instant begun_{};
     std::unique_ptr<TcpConnector> tcp_connector_;
 };

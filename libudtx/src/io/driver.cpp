@@ -404,7 +404,9 @@ void Driver::take_refused(const proto::Transmit& refused, const SendResult& why)
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
     if (why.status != SendResult::Status::no_route) return;
     // EPERM comes from a packet filter and may concern this packet only: its table is full, or it limits the rate.
-    endpoint_.on_no_route(monotonic_now(), refused, describe_no_route(refused.remote, why.error), why.error == EPERM);
+    const bool may_pass = why.error == EPERM;
+    endpoint_.on_no_route(monotonic_now(), refused, describe_no_route(refused.remote, why.error), may_pass);
+    connections_.note_no_route(monotonic_now(), {.remote = refused.remote, .error = why.error}, may_pass);
 }
 
 /// One timer serves all deadlines.

@@ -6,9 +6,46 @@
 #include "base/error.hpp"
 #include "io/known_paths.hpp"
 #include "io/socket_setup.hpp"
+#include "proto/candidates.hpp"
 #include "udtx/system.hpp"
 
 namespace udtx::io {
+
+namespace {
+
+/// A byte stream is still to come.
+bool waits_for_stream(const HandledConnections::Entry& entry) {
+    return std::ranges::any_of(entry.connection->candidates(), [](const proto::PathAddresses& candidate) {
+        return candidate.after >= proto::Candidates::kNever;
+    });
+}
+
+bool leads_to(const HandledConnections::Entry& entry, const Address& address) {
+    return std::ranges::any_of(entry.connection->candidates(),
+                               [&](const proto::PathAddresses& candidate) { return candidate.remote == address; });
+}
+
+void keep_refusal(HandledConnections::Entry& entry, const Refusal& refusal) {
+    std::erase_if(entry.refusing, [&](const Refusal& one) { return one.remote == refusal.remote; });
+    entry.refusing.push_back(refusal);
+}
+
+bool all_refused(const HandledConnections::Entry& entry) {
+    return std::ranges::none_of(entry.connection->candidates(), [&](const proto::PathAddresses& candidate) {
+        return candidate.after < proto::Candidates::kNever &&
+               std::ranges::none_of(entry.refusing, [&](const Refusal& one) { return one.remote == candidate.remote; });
+    });
+}
+
+Error error_of(const Refusal& refusal) {
+    if (refusal.port_closed()) {
+        return {ErrorCode::network, "nothing listens on UDP " + to_string(refusal.remote) +
+                                        " (start the receiver there, or check host and port)"};
+    }
+    return {ErrorCode::no_route, describe_no_route(refusal.remote, refusal.error)};
+}
+
+}  // namespace
 
 HandledConnections::~HandledConnections() {
     for (const auto& [key, entry] : entries_) entry->connection->set_piece_sink(nullptr);
@@ -147,44 +184,59 @@ void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& 
             // An unreachable peer may become reachable again; a closed port stays closed.
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
             // A peer that has answered exists, whatever a host on the path says.
-            if (entry->connected || entry->refused || entry->connection->heard()) continue;
-            const auto candidates = entry->connection->candidates();
-            const auto leads_there = [&](const proto::PathAddresses& candidate) { return candidate.remote == address; };
-            if (std::ranges::none_of(candidates, leads_there)) continue;
-            std::vector<Refusal>& refusing = entry->refusing;
-            std::erase_if(refusing, [&](const Refusal& one) { return one.remote == address; });
-            refusing.push_back(refusal);
-            const auto open = [&refusing](const proto::PathAddresses& candidate) {
-                return std::ranges::none_of(refusing,
-                                            [&](const Refusal& one) { return one.remote == candidate.remote; });
-            };
-            if (std::ranges::any_of(candidates, open)) continue;
+            if (entry->connected || entry->refused || entry->told || entry->connection->heard()) continue;
+            if (!leads_to(*entry, address)) continue;
+            keep_refusal(*entry, refusal);
+            if (!all_refused(*entry)) continue;
             entry->refused = now;
             ++refused_entries_;
         }
     }
 }
 
+void HandledConnections::note_no_route(Instant now, const Refusal& refusal, bool may_pass) {
+    std::vector<EntryPtr> none;
+    for (const auto& [key, entry] : entries_) {
+        if (entry->connected || entry->told || entry->connection->heard() || !waits_for_stream(*entry)) continue;
+        if (entry->refused || !leads_to(*entry, refusal.remote)) continue;
+        keep_refusal(*entry, refusal);
+        if (!all_refused(*entry)) continue;
+        if (may_pass) {
+            entry->refused = now;
+            ++refused_entries_;
+        } else {
+            none.push_back(entry);
+        }
+    }
+    for (const EntryPtr& entry : none) tell(now, *entry, error_of(entry->refusing.back()));
+}
+
 void HandledConnections::end_refused(Instant now) {
     if (refused_entries_ == 0) return;
     std::vector<EntryPtr> over;
     for (const auto& [key, entry] : entries_) {
-        if (entry->refused && entry->connection->heard()) {
+        // A byte stream may have come meanwhile.
+        if (entry->refused && (entry->connection->heard() || !all_refused(*entry))) {
             entry->refused.reset();
             --refused_entries_;
         }
         if (entry->refused && now - *entry->refused >= kRefusedGrace) over.push_back(entry);
     }
     for (const EntryPtr& entry : over) {
-        const Refusal last = entry->refusing.back();
-        if (last.port_closed()) {
-            end(now, entry,
-                {ErrorCode::network, "nothing listens on UDP " + to_string(last.remote) +
-                                         " (start the receiver there, or check host and port)"});
-        } else {
-            end(now, entry, {ErrorCode::no_route, describe_no_route(last.remote, last.error)});
+        const Error why = error_of(entry->refusing.back());
+        if (!waits_for_stream(*entry)) {
+            end(now, entry, why);
+            continue;
         }
+        entry->refused.reset();
+        --refused_entries_;
+        tell(now, *entry, why);
     }
+}
+
+void HandledConnections::tell(Instant now, Entry& entry, const Error& why) {
+    entry.told = true;
+    entry.handler->on_refused(now, *entry.connection, why);
 }
 
 void HandledConnections::end_all(Instant now, const Error& why) {

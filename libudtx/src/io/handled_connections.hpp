@@ -1,5 +1,5 @@
 // The connections of an endpoint and their handlers. Events go to the handler. If ICMP says that a peer which has not
-// answered is unreachable, the handler gets a Closed event.
+// answered is unreachable, the handler gets a Closed event, or on_refused() if a byte stream is still to come.
 #pragma once
 
 #include <atomic>
@@ -49,6 +49,7 @@ class HandledConnections {
         std::vector<Refusal> refusing{};   // ICMP messages from before the end of the handshake
         std::optional<Instant> refused{};  // since when all its addresses are refused
         bool connected = false;
+        bool told = false;  // on_refused()
     };
     using EntryPtr = std::shared_ptr<Entry>;
     EntryPtr add(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler);
@@ -63,6 +64,9 @@ class HandledConnections {
     void wake_missed();
 
     void note_refusals(Instant now, const std::vector<Refusal>& refusals);
+    /// The system cannot send to this address. Connections that wait for a byte stream are told so; `may_pass`: only
+    /// if nothing arrives within kRefusedGrace. The others end by themselves.
+    void note_no_route(Instant now, const Refusal& refusal, bool may_pass);
     void end_refused(Instant now);
     /// Ends all connections for this reason.
     void end_all(Instant now, const Error& why);
@@ -73,6 +77,8 @@ class HandledConnections {
     [[nodiscard]] EntryPtr find(const proto::Connection* connection) const;
     static void keep_paths(proto::Connection& connection, const proto::Event& event);
     void deliver(const EntryPtr& entry);
+    /// Tells the handler that all addresses are refused.
+    static void tell(Instant now, Entry& entry, const Error& why);
     /// Closes the connection, and reports its end to the handler.
     void end(Instant now, const EntryPtr& entry, const Error& why);
     void take_new_connections();

@@ -13,6 +13,9 @@ class ConnectionHandler : public PieceSink {
     virtual void on_event(Instant now, Connection& connection, const Event& event) = 0;
     /// The Waker was called since the last on_wake().
     virtual void on_wake(Instant now, Connection& connection) = 0;
+    /// Nothing can be sent to any of the peer's addresses, or all of them refuse it. The attempt continues, because a
+    /// byte stream is still to come.
+    virtual void on_refused(Instant /*now*/, Connection& /*connection*/, const Error& /*why*/) {}
     /// All events and pieces of a batch of datagrams were reported. Threads that wait for them may be woken.
     virtual void on_turn_end() {}
 };

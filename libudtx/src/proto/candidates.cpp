@@ -12,7 +12,9 @@ Candidates::Candidates(std::vector<PathAddresses> all) : all_(std::move(all)) {
 }
 
 void Candidates::add(PathAddresses candidate, Duration now) {
-    candidate.after = std::max(candidate.after, now);
+    const auto open = [this](const PathAddresses& one) { return !blocked(one); };
+    const bool none = begun_ > 0 && std::ranges::none_of(std::span(all_).first(begun_), open);
+    candidate.after = none ? now : std::max(candidate.after, now);
     const auto later =
         std::ranges::find_if(all_, [&candidate](const PathAddresses& one) { return one.after > candidate.after; });
     all_.insert(later, std::move(candidate));

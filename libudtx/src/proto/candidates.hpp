@@ -20,12 +20,12 @@ class Candidates {
     /// Candidates begin at least this far apart: the connection attempt delay of RFC 8305, section 5.
     static constexpr Duration kApart = std::chrono::milliseconds(250);
 
-    /// The `after` of a candidate that is never tried.
+    /// The `after` of a candidate that is never tried. It stands for one that is still to be added.
     static constexpr Duration kNever = Duration::max() / 2;
 
     explicit Candidates(std::vector<PathAddresses> all);
 
-    /// Another one, to be tried at once or when its time comes.
+    /// Another one, to be tried when its time comes, or at once if the system cannot send to those that have begun.
     void add(PathAddresses candidate, Duration now);
     /// All of them, in the order of their times; empty once settle() was called.
     [[nodiscard]] std::span<const PathAddresses> all() const noexcept { return all_; }

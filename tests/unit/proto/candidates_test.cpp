@@ -70,6 +70,20 @@ TEST_CASE("candidates: if the system cannot send to those that have begun, the n
     CHECK(due(candidates).empty());
 }
 
+TEST_CASE("candidates: where the system cannot send, one that is to be added is waited for, and tried at once") {
+    PathAddresses expected = to(2, Candidates::kNever);
+    expected.remote.carrier = Carrier::tcp;
+    Candidates candidates({to(1), expected});
+    (void)candidates.begin(0s);
+    (void)due(candidates);
+    CHECK_FALSE(candidates.block({}, host(1)));
+    candidates.repeat();
+    CHECK(due(candidates).empty());
+    candidates.add(to(9, 2s), 1s);
+    CHECK(candidates.begin(1s));
+    CHECK(due(candidates) == std::vector{9});
+}
+
 TEST_CASE("candidates: a datagram tells by which of them it came") {
     Address stream = host(1);
     stream.carrier = Carrier::tcp;
