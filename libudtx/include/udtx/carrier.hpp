@@ -44,6 +44,8 @@ struct CarrierOptions {
     /// TCP ports to try besides that of the peer.
     std::vector<std::uint16_t> tcp_ports{443};
     std::optional<Proxy> proxy{};  ///< for TCP; nullopt: connect directly
+    /// The program will add a Channel. The attempt waits for it also where nothing can be sent over UDP.
+    bool channel = false;
 };
 
 /// In a list of TCP addresses of a listener or server: the address and port of the UDP socket. If that TCP port is not

@@ -136,7 +136,7 @@ void Connector::begin() {
     } else {
         tried.clear();
     }
-    if (uses_tcp() || !carriers_.udp) {
+    if (uses_tcp() || carriers_.channel || !carriers_.udp) {
         // The connection waits for the byte stream, which is a candidate of its own.
         tried.push_back(candidates_.front());
         tried.back().after = proto::Candidates::kNever;
@@ -194,11 +194,13 @@ void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier)
     connect_tcp(kConnectAgain);
 }
 
-void Connector::on_refused(Instant now, proto::Connection& connection, const Error& why) {
+void Connector::on_refused(Instant now, proto::Connection& /*connection*/, const Error& why) {
     refused_ = why;
     if (!uses_tcp() || stream_) return;
     log(LogLevel::detail, why.message);
-    if (no_stream_) return connection.close(now, 1, {});
+    if (no_stream_) {
+        return act([](Instant then, proto::Connection& closing) { closing.close(then, 1, {}); });
+    }
     if (now - begun_ >= kUdpFirst) return;  // an attempt runs
     tcp_connector_.reset();
     connect_tcp(Duration::zero());
