@@ -213,7 +213,7 @@ void Connector::on_stream_gone(const StreamCarrier& carrier) {
     log(LogLevel::detail, end);
     stream_.reset();
     if (uses_tcp()) return connect_tcp(kConnectAgain);
-    if (carriers_.udp) return;
+    if (carriers_.udp && !refused_) return;
     // Nothing else is left. on_event() gives the cause.
     no_stream_ = Error{ErrorCode::network, end};
     act([](Instant now, proto::Connection& connection) { connection.close(now, 1, {}); });
