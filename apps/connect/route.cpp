@@ -140,6 +140,7 @@ Result<transfer::PeerOptions> connection_over(const TransferCommand& command, co
         options.addresses.insert(options.addresses.end(), own.begin(), own.end());
     }
     options.carriers = command.carriers.allowed(!route.remote && !route.met);
+    options.carriers.channel = (route.remote || route.met) && command.carriers.only != CarrierFlags::Only::udp;
     if (route.met) {
         options.socket = route.met->socket();
         // Only the relay leads there, and the connection waits for its stream.
@@ -188,6 +189,11 @@ std::string how_to_use_udp(const TransferCommand& command, const Route& route) {
                "(udtx-recv --listen)";
     }
     const std::uint16_t port = route.remote ? route.remote->port() : command.url.port;
+    if (route.remote && route.remote->proxied()) {
+        return "UDP did not pass all the time, because ssh reaches " + command.remote->host +
+               " through another host: a direct route to its UDP port " + std::to_string(port) +
+               " makes this faster (-O names the port)";
+    }
     return "UDP did not pass all the time: open inbound UDP port " + std::to_string(port) + " in the firewall of " +
            (route.remote ? command.remote->host : command.url.host) + (route.remote ? " (-O names the port)" : "") +
            " to make this faster";

@@ -185,6 +185,7 @@ RemoteEnd::RemoteEnd(const RemoteStart& start, Credentials credentials, Log& log
 Result<void> RemoteEnd::take_port() {
     // Meanwhile ssh connects.
     const HostView host = view_of(options_, target_);
+    proxied_ = host.proxied;
     const auto resolved = resolve(host.name, 0, choice_);
     transfer::prepare();
     auto reply = await_port();

@@ -86,6 +86,8 @@ class RemoteEnd {
     [[nodiscard]] Result<std::optional<BootstrapFields>> await_answer();
     /// The connection of ssh for datagrams, once the other side has opened it; null: it has not, or it has ended.
     [[nodiscard]] std::shared_ptr<Channel> channel();
+    /// True if ssh reaches the host through another one (ProxyJump, ProxyCommand).
+    [[nodiscard]] bool proxied() const noexcept { return proxied_; }
     /// True once the other side has reported received datagrams (the third block).
     [[nodiscard]] bool heard();
     /// True if the remote program or the local ssh has ended. If only ssh has, datagrams may still arrive.
@@ -139,6 +141,7 @@ class RemoteEnd {
     Lifecycle<kSteps> stage_{Stage::silent};
     std::optional<Instant> gone_since_;
     bool refuses_ = false;
+    bool proxied_ = false;
     std::atomic<bool> refused_{false};   // ssh's messages show a refusal ...
     std::atomic<bool> ssh_lost_{false};  // ... or that it has lost its connection
     std::unique_ptr<SshChild> child_;    // destroyed first, because its thread calls complained()

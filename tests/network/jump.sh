@@ -22,7 +22,6 @@ cable "$client" 10.1.0.1/24 "$jump" 10.1.0.2/24
 cable "$jump" 10.2.0.1/24 "$inner" 10.2.0.2/24
 cable "$client" 10.3.0.1/24 "$walled" 10.3.0.2/24
 cable "$client" 10.4.0.1/24 "$opening" 10.4.0.2/24
-inside "$client" ip route add default via 10.1.0.2
 only_ssh "$walled" 2>"$work/nft.err" || skip "no packet filter here: $(head -n 1 "$work/nft.err")"
 only_ssh "$opening"
 ssh_keys
@@ -66,3 +65,5 @@ until_true 60 some
 inside "$opening" nft flush ruleset
 for name in pushed pulled walled; do ends $name ssh "$work/data" "$work/$name/data"; done
 ends opened "UDP and ssh" "$work/more" "$work/opened/more"
+grep -q "through another host: a direct route to its UDP port" "$work/pushed.err" || fail "the advice is not that for a jump host"
+grep -q "open inbound UDP port .* in the firewall of walled" "$work/walled.err" || fail "the advice does not name the firewall"
