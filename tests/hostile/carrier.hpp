@@ -1,13 +1,16 @@
-// What carries the datagrams of the peers that lie: UDP, or with HOSTILE_CARRIER=tcp TLS over TCP at the same
-// port. Every lie runs over each of them.
+// What carries the datagrams of the peers that lie: UDP, or with HOSTILE_CARRIER=tcp TLS over TCP at the same port, or
+// with HOSTILE_CARRIER=ssh the connection of ssh, behind the bootstrap of far_end.sh.
 #pragma once
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -16,16 +19,18 @@
 #include "io/carriers.hpp"
 #include "io/driver.hpp"
 #include "io/listening.hpp"
+#include "io/protocol_thread.hpp"
 #include "io/socket_setup.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 
 namespace udtx::hostile {
 
-[[nodiscard]] inline bool over_tcp() {
+[[nodiscard]] inline bool over(std::string_view name) {
     const char* const carrier = std::getenv("HOSTILE_CARRIER");
-    return carrier != nullptr && std::string_view(carrier) == "tcp";
+    return carrier != nullptr && carrier == name;
 }
+[[nodiscard]] inline bool over_tcp() { return over("tcp"); }
 
 /// Handshakes at the same time: a server allows 64 per host. Several programs of a test share them.
 [[nodiscard]] inline std::size_t at_once() { return over_tcp() ? io::Carriers::kMaxHalfOpenPerHost / 4 : 48; }
@@ -72,6 +77,19 @@ inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Addr
 inline void open_port(io::Driver& driver) {
     test::need(driver.open(test::loopback()));
     if (over_tcp() && test::need(io::listen_tcp(driver, {kSamePort})).empty()) test::die("no TCP port");
+}
+
+/// Listens on standard input and output until they end.
+inline void serve_channel(io::ProtocolThread& transport) {
+    const auto own = [](int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); };
+    const auto channel = Channel::make(own(STDIN_FILENO), own(STDOUT_FILENO), {}, Carrier::ssh);
+    io::Carriers& carriers = transport.driver().carriers();
+    carriers.add(ChannelAccess::carrier(*channel));
+    std::promise<void> ended;
+    carriers.on_gone([&](const io::StreamCarrier&) { ended.set_value(); });
+    transport.start();
+    ended.get_future().wait();
+    transport.stop(std::chrono::milliseconds(300));
 }
 
 }  // namespace udtx::hostile

@@ -1,20 +1,29 @@
 # A peer that tells one lie after the other. Source it after lib.sh.
 
-# The honest tool uses the carrier of the liar (carrier.hpp).
-carrier=(--transport "${HOSTILE_CARRIER:-auto}")
+# The honest tool reaches the liar at $place, with the flags $carrier (carrier.hpp).
 
-# start_liar PROGRAM: the program listens at $port with the key of make_key; its lies are listed in $work/lies.
+# start_liar PROGRAM: the program listens at $place with the key of make_key; its lies are listed in $work/lies.
 start_liar() {
     local program=$1
     "$program" list >"$work/lies"
+    number=0
+    if [ "${HOSTILE_CARRIER:-}" = ssh ]; then
+        place=host:
+        carrier=(--transport ssh --ssh "bash '$(dirname "$(realpath "$0")")/far_end.sh' '$program' '$work'")
+        return
+    fi
     coproc LIAR { exec "$program" "$work/psk" 2>"$work/liar.log"; }
     receivers+=("$LIAR_PID")
     read -r _ port <&"${LIAR[0]}" || fail "the peer that lies does not start"
-    number=0
+    place=udtx://127.0.0.1:$port/
+    carrier=(--transport "${HOSTILE_CARRIER:-auto}" --psk-file "$work/psk")
 }
 # Selects the lie for the next client.
 next_lie() {
-    echo "$number" >&"${LIAR[1]}"
-    read -r _ <&"${LIAR[0]}" || fail "it does not know lie $number"
+    echo "$number" >"$work/number"
+    if [ "${HOSTILE_CARRIER:-}" != ssh ]; then
+        echo "$number" >&"${LIAR[1]}"
+        read -r _ <&"${LIAR[0]}" || fail "it does not know lie $number"
+    fi
     number=$((number + 1))
 }

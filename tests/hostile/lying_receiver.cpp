@@ -3,6 +3,7 @@
 //   lying_receiver list    Prints a line for each lie, separated by tabs: name, exit codes of udtx-send, text that the
 //                          error must contain.
 //   lying_receiver KEY     Prints "port N". Each line on standard input is the number of the lie for the next client.
+//   lying_receiver KEY NUMBER    Speaks over standard input and output: far_end.sh.
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -99,7 +100,7 @@ class Liar final : public proto::ConnectionHandler {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) die("usage: lying_receiver list | KEY");
+    if (argc != 2 && argc != 3) die("usage: lying_receiver list | KEY [NUMBER]");
     const std::string what = argv[1];
     if (what == "list") {
         for (const ReceiverLie& lie : receiver_lies()) {
@@ -107,11 +108,15 @@ int main(int argc, char** argv) {
         }
         return 0;
     }
-    std::atomic<std::size_t> lie{0};
+    std::atomic<std::size_t> lie{argc == 3 ? std::stoul(argv[2]) : 0};
     const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
     io::Driver& driver = transport->driver();
     hostile::open_port(driver);
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(receiver_lies().at(lie)); });
+    if (argc == 3) {
+        hostile::serve_channel(*transport);
+        return 0;
+    }
     std::printf("port %u\n", need(driver.local_address()).port);
     std::fflush(stdout);
     transport->start();

@@ -15,15 +15,20 @@ state() {
 told=0
 while IFS=$'\t' read -r name arguments wanted named; do
     next_lie
+    # Over ssh the flags are in the bootstrap, which the liar does not read, and sources are patterns: no missing name is
+    # one that nobody asked for.
+    if [ "${HOSTILE_CARRIER:-}" = ssh ]; then
+        case "$arguments,$name" in -* | *",it is missing, and so is another one") continue ;; esac
+    fi
     rm -rf "$work/dst"
     mkdir -p "$work/dst"
     printf 'mine\n' | tee "$work/dst/keep" "$work/dst/.profile" >/dev/null
     touch -d @1700000000 "$work/dst/keep"
     state >"$work/before"
-    read -ra words <<<"${arguments//URL/udtx:\/\/127.0.0.1:$port/}"
+    read -ra words <<<"${arguments//URL/$place}"
     code=0
     (cd "$work/dst" &&
-        timeout -k 5 60 "$recv" "${carrier[@]}" --psk-file "$work/psk" "${words[@]/#names/$work/names}") \
+        timeout -k 5 60 "$recv" "${carrier[@]}" "${words[@]/#names/$work/names}") \
         >"$work/last.out" 2>"$work/last.err" || code=$?
     state | cmp -s - "$work/before" || fail "$name: what was here has changed"
     found=$(cd "$work/dst" && find . -mindepth 1 ! -name '.udtx-*' | LC_ALL=C sort | tr '\n' ' ')

@@ -12,7 +12,7 @@ wrong=0
 while IFS=$'\t' read -r name codes named; do
     next_lie
     code=0
-    timeout -k 5 60 "$send" "${carrier[@]}" --psk-file "$work/psk" "$work/src" "udtx://127.0.0.1:$port/" \
+    timeout -k 5 60 "$send" "${carrier[@]}" "$work/src" "$place" \
         >"$work/last.out" 2>"$work/last.err" </dev/null || code=$?
     [[ "$code" =~ ^($codes)$ ]] || { echo "'$name': exit code $code instead of $codes: $(tail -n 1 "$work/last.err")"; wrong=1; }
     grep -qF -- "$named" "$work/last.err" || { echo "'$name': the error does not name '$named': $(tail -n 1 "$work/last.err")"; wrong=1; }
@@ -23,7 +23,7 @@ done < <(sed 's/\t\t/\t \t/; s/\t$/\t /' "$work/lies")
 # A stream has no entries, but still counts as one file.
 number=$(($(grep -n '^nothing of what was sent' "$work/lies" | cut -d: -f1) - 1))
 next_lie
-echo hello | expect 12 "$send" "${carrier[@]}" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream"
+echo hello | expect 12 "$send" "${carrier[@]}" - "${place}stream"
 said "another size than that of the stream"
 number=$(wc -l <"$work/lies")
 [ "$wrong" -eq 0 ] || fail "wrong ends"
