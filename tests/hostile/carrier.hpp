@@ -1,17 +1,22 @@
 // What carries the datagrams of the peers that lie: UDP, or with HOSTILE_CARRIER=tcp TLS over TCP at the same port, or
-// with HOSTILE_CARRIER=ssh the connection of ssh, behind the bootstrap of far_end.sh.
+// with HOSTILE_CARRIER=ssh the connection of ssh, behind the bootstrap of far_end.sh, or with HOSTILE_CARRIER=relay the
+// stream of the relay at port $HOSTILE_RELAY.
 #pragma once
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <future>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -55,9 +60,40 @@ class Carried final : public proto::ConnectionHandler {
     const UniqueFd stream_;
 };
 
-/// As Driver::connect(), on the protocol thread or before it runs. A connection over TCP has a stream of its own.
+/// Connects to a far end of its own, which $HOSTILE_FAR_END starts (near_end.sh).
+inline std::shared_ptr<proto::Connection> connect_over_ssh(io::Driver& driver,
+                                                           std::shared_ptr<proto::ConnectionHandler> handler) {
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) test::die("no socket pair");
+    UniqueFd own(pair[0]);
+    const UniqueFd far(pair[1]);
+    posix_spawn_file_actions_t actions{};
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, far.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, far.get(), STDOUT_FILENO);
+    std::string shell = "sh";
+    std::string option = "-c";
+    std::string command = std::getenv("HOSTILE_FAR_END");
+    const std::array<char*, 4> words{shell.data(), option.data(), command.data(), nullptr};
+    pid_t child = 0;
+    if (::posix_spawn(&child, "/bin/sh", &actions, nullptr, words.data(), environ) != 0) test::die("no far end");
+    ::posix_spawn_file_actions_destroy(&actions);
+    // Each connection has a place of its own.
+    static std::uint16_t connections = 0;
+    Address end;
+    end.carrier = Carrier::ssh;
+    end.port = ++connections;
+    UniqueFd same(::fcntl(own.get(), F_DUPFD_CLOEXEC, 0));
+    UniqueFd out(::fcntl(own.get(), F_DUPFD_CLOEXEC, 0));
+    driver.carriers().add(std::make_shared<io::StreamCarrier>(os::stream_of(std::move(own), std::move(out)), end, end));
+    return driver.connect({{.local = end, .remote = end, .options = {}}},
+                          std::make_shared<Carried>(std::move(handler), std::move(same)));
+}
+
+/// As Driver::connect(), on the protocol thread or before it runs. A connection over a byte stream has one of its own.
 inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Address& server,
                                                   std::shared_ptr<proto::ConnectionHandler> handler) {
+    if (over("ssh")) return connect_over_ssh(driver, std::move(handler));
     if (!over_tcp()) return driver.connect(server, std::move(handler));
     static const auto tls = test::need(openssl::TlsStreams::make(Role::client));
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -79,17 +115,21 @@ inline void open_port(io::Driver& driver) {
     if (over_tcp() && test::need(io::listen_tcp(driver, {kSamePort})).empty()) test::die("no TCP port");
 }
 
-/// Listens on standard input and output until they end.
-inline void serve_channel(io::ProtocolThread& transport) {
-    const auto own = [](int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); };
-    const auto channel = Channel::make(own(STDIN_FILENO), own(STDOUT_FILENO), {}, Carrier::ssh);
+/// Listens on a byte stream until it ends.
+inline void serve_channel(io::ProtocolThread& transport, const Channel& channel) {
     io::Carriers& carriers = transport.driver().carriers();
-    carriers.add(ChannelAccess::carrier(*channel));
+    carriers.add(ChannelAccess::carrier(channel));
     std::promise<void> ended;
     carriers.on_gone([&](const io::StreamCarrier&) { ended.set_value(); });
     transport.start();
     ended.get_future().wait();
     transport.stop(std::chrono::milliseconds(300));
+}
+
+/// Standard input and output.
+inline std::shared_ptr<Channel> standard_channel() {
+    const auto own = [](int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); };
+    return Channel::make(own(STDIN_FILENO), own(STDOUT_FILENO), {}, Carrier::ssh);
 }
 
 }  // namespace udtx::hostile

@@ -7,6 +7,13 @@ start_liar() {
     local program=$1
     "$program" list >"$work/lies"
     number=0
+    if [ "${HOSTILE_CARRIER:-}" = relay ]; then
+        start_recv relay --relay
+        export HOSTILE_RELAY=$port
+        carrier=(--code --rendezvous "127.0.0.1:$port")
+        liar=$program
+        return
+    fi
     if [ "${HOSTILE_CARRIER:-}" = ssh ]; then
         place=host:
         carrier=(--transport ssh --ssh "bash '$(dirname "$(realpath "$0")")/far_end.sh' '$program' '$work'")
@@ -21,9 +28,28 @@ start_liar() {
 # Selects the lie for the next client.
 next_lie() {
     echo "$number" >"$work/number"
-    if [ "${HOSTILE_CARRIER:-}" != ssh ]; then
+    if [ -n "${LIAR_PID:-}" ]; then
         echo "$number" >&"${LIAR[1]}"
         read -r _ <&"${LIAR[0]}" || fail "it does not know lie $number"
     fi
     number=$((number + 1))
+}
+# send_to_liar SOURCE NAME: the honest sender; NAME is that of a stream. Returns its exit code.
+send_to_liar() {
+    local code=0 _ words=
+    if [ "${HOSTILE_CARRIER:-}" != relay ]; then
+        timeout -k 5 60 "$send" "${carrier[@]}" "$1" "$place${2:-}" >"$work/last.out" 2>"$work/last.err" || code=$?
+        return "$code"
+    fi
+    timeout -k 5 60 "$send" "${carrier[@]}" "$1" <&0 >"$work/last.out" 2>"$work/last.err" &
+    local sender=$!
+    receivers+=("$sender")
+    for _ in $(seq 400); do
+        words=$(sed -n 's/.* --code \([0-9a-z-]*\)$/\1/p' "$work/last.err")
+        [ -z "$words" ] || break
+        sleep 0.05
+    done
+    timeout -k 5 60 "$liar" "$words" "$(cat "$work/number")" 2>>"$work/liar.log" || true
+    wait "$sender" || code=$?
+    return "$code"
 }

@@ -3,10 +3,15 @@
 //   lying_receiver list    Prints a line for each lie, separated by tabs: name, exit codes of udtx-send, text that the
 //                          error must contain.
 //   lying_receiver KEY     Prints "port N". Each line on standard input is the number of the lie for the next client.
-//   lying_receiver KEY NUMBER    Speaks over standard input and output: far_end.sh.
+//   lying_receiver KEY NUMBER    Speaks over standard input and output (far_end.sh), or over the relay: KEY is the
+//   code.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +23,8 @@
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "receiver_lies.hpp"
+#include "rendezvous/code.hpp"
+#include "rendezvous/met_end.hpp"
 #include "transfer/message/message_codec.hpp"
 #include "udtx/core/chunk.hpp"
 
@@ -97,6 +104,16 @@ class Liar final : public proto::ConnectionHandler {
     Heard heard_;
 };
 
+/// The sender reaches this end only through the relay.
+std::unique_ptr<apps::MetEnd> meet(const std::string& code) {
+    const Address relay = test::loopback(static_cast<std::uint16_t>(std::atoi(std::getenv("HOSTILE_RELAY"))));
+    auto met = need(apps::MetEnd::reach({relay}, need(apps::parse_code(code)), -1));
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (::dup3(nothing.get(), met->socket(), O_CLOEXEC) < 0) die("cannot close the UDP socket");
+    need(met->start());
+    return met;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -109,12 +126,14 @@ int main(int argc, char** argv) {
         return 0;
     }
     std::atomic<std::size_t> lie{argc == 3 ? std::stoul(argv[2]) : 0};
-    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
+    const std::unique_ptr<apps::MetEnd> met = over("relay") ? meet(what) : nullptr;
+    auto key = met ? Credentials::from_psk(met->key().bytes()) : need(Credentials::from_psk_file(what));
+    const auto transport = need(io::ProtocolThread::make(std::move(key), TransportConfig{}));
     io::Driver& driver = transport->driver();
     hostile::open_port(driver);
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(receiver_lies().at(lie)); });
     if (argc == 3) {
-        hostile::serve_channel(*transport);
+        serve_channel(*transport, met ? *met->channel() : *standard_channel());
         return 0;
     }
     std::printf("port %u\n", need(driver.local_address()).port);

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     hostile::open_port(driver);
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(hostile::lies().at(lie)); });
     if (argc == 3) {
-        hostile::serve_channel(*transport);
+        hostile::serve_channel(*transport, *hostile::standard_channel());
         return 0;
     }
     std::printf("port %u\n", need(driver.local_address()).port);

@@ -11,9 +11,10 @@ start_liar "$2"
 wrong=0
 while IFS=$'\t' read -r name codes named; do
     next_lie
+    # Two ends take seconds to meet.
+    [ "${HOSTILE_CARRIER:-}" != relay ] || [ $((number % 6)) -eq 1 ] || continue
     code=0
-    timeout -k 5 60 "$send" "${carrier[@]}" "$work/src" "$place" \
-        >"$work/last.out" 2>"$work/last.err" </dev/null || code=$?
+    send_to_liar "$work/src" </dev/null || code=$?
     [[ "$code" =~ ^($codes)$ ]] || { echo "'$name': exit code $code instead of $codes: $(tail -n 1 "$work/last.err")"; wrong=1; }
     grep -qF -- "$named" "$work/last.err" || { echo "'$name': the error does not name '$named': $(tail -n 1 "$work/last.err")"; wrong=1; }
     ! grep -q "$(printf '\033')" "$work/last.err" "$work/last.out" || { echo "'$name': a name came as it was sent"; wrong=1; }
@@ -23,7 +24,10 @@ done < <(sed 's/\t\t/\t \t/; s/\t$/\t /' "$work/lies")
 # A stream has no entries, but still counts as one file.
 number=$(($(grep -n '^nothing of what was sent' "$work/lies" | cut -d: -f1) - 1))
 next_lie
-echo hello | expect 12 "$send" "${carrier[@]}" - "${place}stream"
+echo hello >"$work/hello"
+code=0
+send_to_liar - stream <"$work/hello" || code=$?
+[ "$code" -eq 12 ] || fail "a stream: exit code $code instead of 12"
 said "another size than that of the stream"
 number=$(wc -l <"$work/lies")
 [ "$wrong" -eq 0 ] || fail "wrong ends"
