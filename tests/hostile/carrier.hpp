@@ -1,6 +1,6 @@
-// What carries the datagrams of the peers that lie: UDP, or with HOSTILE_CARRIER=tcp TLS over TCP at the same port, or
-// with HOSTILE_CARRIER=ssh the connection of ssh, behind the bootstrap of far_end.sh, or with HOSTILE_CARRIER=relay the
-// stream of the relay at port $HOSTILE_RELAY.
+// What carries the datagrams of the peers that lie: UDP, or what HOSTILE_CARRIER names. "tcp": TLS over TCP at the same
+// port. "ssh": the connection of ssh, behind the bootstrap of far_end.sh or near_end.sh. "relay": the stream of the relay
+// at port $HOSTILE_RELAY.
 #pragma once
 
 #include <fcntl.h>
