@@ -93,8 +93,9 @@ Result<Route> meet(const TransferCommand& command, const Run& run) {
 }  // namespace
 
 Route route_over(std::shared_ptr<MetEnd> met) {
-    return Route{
-        .credentials = Credentials::from_psk(met->key().bytes()), .addresses = met->addresses(), .met = std::move(met)};
+    Route route{.credentials = Credentials::from_psk(met->key().bytes()), .addresses = met->addresses()};
+    route.met = std::move(met);
+    return route;
 }
 
 std::shared_ptr<Channel> channel_of(const Route& route) {

@@ -1,6 +1,6 @@
 // What carries the datagrams of the peers that lie: UDP, or what HOSTILE_CARRIER names. "tcp": TLS over TCP at the same
-// port. "ssh": the connection of ssh, behind the bootstrap of far_end.sh or near_end.sh. "relay": the stream of the relay
-// at port $HOSTILE_RELAY.
+// port. "ssh": the connection of ssh, behind the bootstrap of far_end.sh or near_end.sh. "relay": the stream of the
+// relay at port $HOSTILE_RELAY.
 #pragma once
 
 #include <fcntl.h>
@@ -34,6 +34,11 @@ namespace udtx::hostile {
 [[nodiscard]] inline bool over(std::string_view name) {
     const char* const carrier = std::getenv("HOSTILE_CARRIER");
     return carrier != nullptr && carrier == name;
+}
+[[nodiscard]] inline std::string variable(const char* name) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) test::die(std::string("$") + name + " is missing");
+    return value;
 }
 [[nodiscard]] inline bool over_tcp() { return over("tcp"); }
 
@@ -73,7 +78,7 @@ inline std::shared_ptr<proto::Connection> connect_over_ssh(io::Driver& driver,
     ::posix_spawn_file_actions_adddup2(&actions, far.get(), STDOUT_FILENO);
     std::string shell = "sh";
     std::string option = "-c";
-    std::string command = std::getenv("HOSTILE_FAR_END");
+    std::string command = variable("HOSTILE_FAR_END");
     const std::array<char*, 4> words{shell.data(), option.data(), command.data(), nullptr};
     pid_t child = 0;
     if (::posix_spawn(&child, "/bin/sh", &actions, nullptr, words.data(), environ) != 0) test::die("no far end");

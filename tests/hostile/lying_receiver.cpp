@@ -11,7 +11,6 @@
 #include <atomic>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -106,7 +105,7 @@ class Liar final : public proto::ConnectionHandler {
 
 /// The sender reaches this end only through the relay.
 std::unique_ptr<apps::MetEnd> meet(const std::string& code) {
-    const Address relay = test::loopback(static_cast<std::uint16_t>(std::atoi(std::getenv("HOSTILE_RELAY"))));
+    const Address relay = test::loopback(static_cast<std::uint16_t>(std::stoul(variable("HOSTILE_RELAY"))));
     auto met = need(apps::MetEnd::reach({relay}, need(apps::parse_code(code)), -1));
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     if (::dup3(nothing.get(), met->socket(), O_CLOEXEC) < 0) die("cannot close the UDP socket");
@@ -127,8 +126,8 @@ int main(int argc, char** argv) {
     }
     std::atomic<std::size_t> lie{argc == 3 ? std::stoul(argv[2]) : 0};
     const std::unique_ptr<apps::MetEnd> met = over("relay") ? meet(what) : nullptr;
-    auto key = met ? Credentials::from_psk(met->key().bytes()) : need(Credentials::from_psk_file(what));
-    const auto transport = need(io::ProtocolThread::make(std::move(key), TransportConfig{}));
+    const auto key = met ? Credentials::from_psk(met->key().bytes()) : need(Credentials::from_psk_file(what));
+    const auto transport = need(io::ProtocolThread::make(key, TransportConfig{}));
     io::Driver& driver = transport->driver();
     hostile::open_port(driver);
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(receiver_lies().at(lie)); });

@@ -283,8 +283,7 @@ void add_orders(std::vector<PushLie>& out) {
             tree("rules, unasked", kEnds, kBroken, "deletion", put(message::Rules{true, {}})),
             tree("names for a deletion, unasked", kEnds, kBroken, "deletion", put(message::Unsent{{"a"}})),
             tree("a deletion", kEnds, kRefused, "--delete", file("a"), [](message::Offer& m) { m.erase = true; }),
-            tree("another version", kEnds, kBroken, "version", file("a"),
-                 [](message::Offer& m) { m.version = 12; }),
+            tree("another version", kEnds, kBroken, "version", file("a"), [](message::Offer& m) { m.version = 12; }),
             tree("files beside a stream", kEnds, kBroken, "stream", file("a"),
                  [](message::Offer& m) {
                      m.mode = TransferMode::stream;

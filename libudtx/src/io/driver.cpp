@@ -48,7 +48,7 @@ bool by_stream(const proto::Transmit& transmit) noexcept { return transmit.remot
 }  // namespace
 
 Driver::Driver(proto::EndpointDeps deps, TransportConfig config, Options options)
-    : endpoint_(deps_for(deps, options), std::move(config)),
+    : endpoint_(deps_for(std::move(deps), options), std::move(config)),
       options_(std::move(options)),
       connections_(endpoint_),
       carriers_(endpoint_, options_.share, options_.shares),

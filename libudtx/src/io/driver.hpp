@@ -49,7 +49,7 @@ class Driver final : private PacketThreadsOwner {
     using PassRefusals = std::function<void(const std::vector<Refusal>& refusals)>;
 
     Driver(proto::EndpointDeps deps, TransportConfig config, Options options);
-    Driver(proto::EndpointDeps deps, TransportConfig config) : Driver(deps, std::move(config), Options()) {}
+    Driver(proto::EndpointDeps deps, TransportConfig config) : Driver(std::move(deps), std::move(config), Options()) {}
     ~Driver() override;
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;

@@ -357,7 +357,7 @@ TEST_CASE("the addresses of the other end are read as they are written, and noth
          {"1:7000", "192.0.2:7000", "0300.0.2.1:7000", "c0000201:7000", "cafe.de:7000", "192.0.2.1", "192.0.2.1:0",
           ":7000", "", " 192.0.2.1:7000", "[2001:db8::1", "2001:db8::1"}) {
         INFO(text);
-        const auto none = EndAddresses::parse("seen " + text + "\nown " + text);
+        const auto none = EndAddresses::parse(std::string("seen ").append(text).append("\nown ").append(text));
         CHECK_FALSE(none.seen);
         CHECK(none.own.empty());
     }
