@@ -40,7 +40,7 @@ class DuplicateBudget {
 
 // Chooses bytes in flight on one path to be sent again on another, because they hold up the receiver (head of line) or
 // the end of a transfer (tail). This does not throttle the slow path: its packets are its probes.
-// docs/lab/controllers.md has the rules.
+// docs/inside/multipath.md has the rules.
 
 struct Reinjection {
     RecordRef entry;
