@@ -14,7 +14,9 @@ for i in 1 2 3 4 5; do echo "$i" >"$work/src/small$i"; done
 start_recv r --dir "$work/dst" --psk-file "$work/psk" --allow-read --protocol-threads "$protocol_threads"
 
 threads() { find "/proc/$receiver/task" -mindepth 1 -maxdepth 1 | wc -l; }
-before=$(threads)
+# The line about the port comes before the last thread.
+settled() { before=$(threads) && sleep 0.5 && [ "$(threads)" -eq "$before" ]; }
+until_true 20 settled
 mkfifo "$work/go"
 "$incast" "$work/psk" "$port" "$count" <"$work/go" >"$work/incast.out" 2>"$work/incast.err" &
 clients=$!
