@@ -38,6 +38,12 @@ for mtu in 1400 1333 1220 1000 576; do
     arrives "a link of $mtu" $((mtu - 28))
 done
 
+# The handshake becomes small at once, so that no other way opens.
+carries 576
+expect 0 nsenter -t "$here" -n "$send" --timeout 30 --psk-file "$work/psk" "$work/data" udtx://192.0.2.6/
+! grep -q ", over " "$work/last.err" || fail "a link of 576 bytes: $(cat "$work/last.err")"
+rm "$work/dst/data"
+
 carries 1500
 "${push[@]}" >"$work/last.out" 2>"$work/last.err" &
 sender=$!

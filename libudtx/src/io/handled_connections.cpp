@@ -179,7 +179,9 @@ void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& 
         const Address& address = refusal.remote;
         const std::uint32_t bytes = refusal.datagram_bytes();
         for (const auto& [key, entry] : entries_) {
-            if (bytes != 0 && entry->connected) entry->connection->on_size_told(address, bytes);
+            if (bytes != 0 && (entry->connected || leads_to(*entry, address))) {
+                entry->connection->on_size_told(address, bytes);
+            }
             if (refusal.error == EMSGSIZE) continue;
             // An unreachable peer may become reachable again; a closed port stays closed.
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);

@@ -260,6 +260,7 @@ void Connection::on_size_told(const Address& remote, std::uint32_t bytes) {
     for (const auto& p : impl_->paths_.all()) {
         if (p->remote == remote && !p->carried()) p->mtu.on_told(bytes);
     }
+    if (!impl_->keys_) impl_->handshake_.on_told(bytes);
     impl_->touch();
 }
 

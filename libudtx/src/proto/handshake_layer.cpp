@@ -169,12 +169,16 @@ bool HandshakeLayer::on_too_large(std::size_t bytes) {
     return true;
 }
 
+void HandshakeLayer::on_told(std::size_t bytes) noexcept {
+    if (says_hello() && bytes >= kLeast && bytes < datagram_) datagram_ = kLeast;
+}
+
 void HandshakeLayer::on_timeout(Instant now) {
     if (stage_ == Stage::discarded) return;
     outcome_.clear();
     recovery_.on_timeout(now, outcome_);
     if (outcome_.probe_timeout) {
-        // Perhaps the path drops large packets. What ICMP says of it could be forged.
+        // Perhaps the path drops large packets, and no ICMP says so.
         if (says_hello() && ++silences_ >= kSilencesOfLarge) datagram_ = kLeast;
         // The few bytes of a handshake are sent again as a whole, because a flight is one or two datagrams.
         recovery_.abandon(outcome_);

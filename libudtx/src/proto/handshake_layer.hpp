@@ -54,6 +54,9 @@ class HandshakeLayer {
     void send_again();
     /// The interface refused a datagram of this size. False: no smaller one may be sent.
     [[nodiscard]] bool on_too_large(std::size_t bytes);
+    /// A router says that the path carries only datagrams of this size. If that is forged, the next ones are smaller than
+    /// they could be.
+    void on_told(std::size_t bytes) noexcept;
     /// The size of its padded datagrams. It falls if the interface refuses them, or if nothing comes back.
     [[nodiscard]] std::size_t datagram_bytes() const noexcept { return datagram_; }
     /// Writes one datagram and returns its size; 0: there is nothing to send.
