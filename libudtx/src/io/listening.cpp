@@ -15,8 +15,28 @@
 namespace udtx::io {
 namespace {
 
+constexpr int kPortAttempts = 20;
+
 bool is_elsewhere(const Error& error) {
     return error.system_error == EADDRNOTAVAIL || error.system_error == EAFNOSUPPORT;
+}
+
+/// A port of which TCP is free, too, for kSamePort; 0: any.
+std::uint16_t free_port(Address address) {
+    const auto socket = bind_tcp(address);
+    return socket ? tcp_address(socket->get(), TcpEnd::here).port : 0;
+}
+
+/// With port 0, a port that is free for UDP and TCP.
+Result<void> open_at(Driver& driver, Address address) {
+    if (address.port != 0) return driver.open(address);
+    for (int i = 0; i < kPortAttempts; ++i) {
+        address.port = free_port(address);
+        auto opened = driver.open(address);
+        if (opened || opened.error().system_error != EADDRINUSE) return opened;
+    }
+    address.port = 0;
+    return driver.open(address);
 }
 
 }  // namespace
@@ -29,7 +49,7 @@ Result<void> open_to_listen(Driver& driver, const std::string& listen, AddressCh
     if (!addresses) return addresses.error();
     Result<void> failed;
     for (const Address& address : *addresses) {
-        auto opened = driver.open(address);
+        auto opened = open_at(driver, address);
         if (opened) return opened;
         if (failed || !is_elsewhere(opened.error())) failed = std::move(opened);
     }
