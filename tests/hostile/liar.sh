@@ -41,6 +41,7 @@ send_to_liar() {
         timeout -k 5 60 "$send" "${carrier[@]}" "$1" "$place${2:-}" >"$work/last.out" 2>"$work/last.err" || code=$?
         return "$code"
     fi
+    : >"$work/last.err"
     timeout -k 5 60 "$send" "${carrier[@]}" "$1" <&0 >"$work/last.out" 2>"$work/last.err" &
     local sender=$!
     receivers+=("$sender")

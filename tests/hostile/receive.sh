@@ -11,8 +11,12 @@ start_liar "$2"
 wrong=0
 while IFS=$'\t' read -r name codes named; do
     next_lie
-    # Two ends take seconds to meet.
-    [ "${HOSTILE_CARRIER:-}" != relay ] || [ $((number % 6)) -eq 1 ] || continue
+    case ${HOSTILE_CARRIER:-} in
+        # Two ends take seconds to meet.
+        relay) [ $((number % 6)) -eq 1 ] || continue ;;
+        # The sender may have sent all before the lie arrives.
+        ssh) case $name in "confirmed before it was sent" | "a second stream") continue ;; esac ;;
+    esac
     code=0
     send_to_liar "$work/src" </dev/null || code=$?
     [[ "$code" =~ ^($codes)$ ]] || { echo "'$name': exit code $code instead of $codes: $(tail -n 1 "$work/last.err")"; wrong=1; }

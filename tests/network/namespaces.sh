@@ -28,5 +28,18 @@ cable() {
     inside "$1" ip link set "x$cables" up
     inside "$3" ip link set "y$cables" up
 }
-# leave_namespaces: ends the processes that hold them, and those that the test noted in $held.
-leave_namespaces() { kill -9 "${held[@]}" 2>/dev/null || true; }
+# leave_namespaces: ends all processes in them, also those that lost their parent, and those that the test noted in
+# $held. cleanup() waits for those in $receivers.
+leave_namespaces() {
+    local at ns here spaces=" "
+    here=$(readlink /proc/self/ns/net)
+    for at in "${held[@]}"; do
+        ns=$(readlink "/proc/$at/ns/net") || continue
+        [ "$ns" = "$here" ] || spaces+="$ns "
+    done
+    for at in /proc/[0-9]*; do
+        ns=$(readlink "$at/ns/net" 2>/dev/null) || continue
+        [[ $spaces != *" $ns "* || " ${receivers[*]} " == *" ${at#/proc/} "* ]] || kill -9 "${at#/proc/}" 2>/dev/null || true
+    done
+    kill -9 "${held[@]}" 2>/dev/null || true
+}

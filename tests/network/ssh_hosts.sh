@@ -3,18 +3,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../loopback/ssh_lib.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/namespaces.sh"
 
-# A session of ssh that lost its client, and the program that it started, are in one of these networks, too.
 leave() {
-    local status=$? at ns here spaces=" "
-    here=$(readlink /proc/self/ns/net)
-    for ns in "${held[@]}"; do
-        ns=$(readlink "/proc/$ns/ns/net") || continue
-        [ "$ns" = "$here" ] || spaces+="$ns "
-    done
-    for at in /proc/[0-9]*; do
-        ns=$(readlink "$at/ns/net" 2>/dev/null) || continue
-        [[ $spaces != *" $ns "* || " ${receivers[*]} " == *" ${at#/proc/} "* ]] || kill -9 "${at#/proc/}" 2>/dev/null || true
-    done
+    local status=$?
     leave_namespaces
     (exit "$status") || cleanup
     cleanup
