@@ -63,9 +63,13 @@ std::string explain_over_ssh(const Error& error, const std::string& host, const 
 }
 
 /// Both ends have reached the relay.
-std::string explain_met(const Error& error, const std::string& patience) {
+std::string explain_met(const Error& error, const std::string& patience, bool relay_gone) {
     if (error.code != ErrorCode::network && error.code != ErrorCode::udp_blocked && error.code != ErrorCode::timeout) {
         return error.message;
+    }
+    if (relay_gone) {
+        return "the relay has ended its connection (it stopped, or its --relay-time is over), and no datagrams pass "
+               "between the two NATs: start both ends again";
     }
     return "the other end was met, but nothing came back from it within " + patience +
            ", neither directly nor through the relay: is it still running?";
@@ -165,9 +169,14 @@ std::string explain(const Error& error, const TransferCommand& command, const Ro
                (pinned ? "; check --pin here and --authorized-keys there" : "; both ends need the same --psk-file");
     }
     if (connected) return error.message;
-    if (route.met) return explain_met(error, patience);
+    if (route.met) return explain_met(error, patience, route.met->over());
     if (route.remote) return explain_over_ssh(error, command.remote->host, route, patience);
-    if (command.carriers.only == CarrierFlags::Only::tcp) return error.message;
+    if (command.carriers.only == CarrierFlags::Only::tcp) {
+        if (error.code != ErrorCode::udp_blocked) return error.message;
+        return "nothing came back from " + authority(command.url) + "/tcp within " + patience +
+               ": TCP is blocked on the path or the host is down; open TCP port " + std::to_string(command.url.port) +
+               " in its firewall, or name a proxy with --proxy";
+    }
     switch (error.code) {
         case ErrorCode::network:
             return "nothing answers on " + where + ": start udtx-recv there, or check host and port";
@@ -195,9 +204,9 @@ std::string how_to_use_udp(const TransferCommand& command, const Route& route) {
                " through another host: a direct route to its UDP port " + std::to_string(port) +
                " makes this faster (-O names the port)";
     }
-    return "UDP did not pass all the time: open inbound UDP port " + std::to_string(port) + " in the firewall of " +
-           (route.remote ? command.remote->host : command.url.host) + (route.remote ? " (-O names the port)" : "") +
-           " to make this faster";
+    return "UDP did not pass all the time: let UDP port " + std::to_string(port) + " of " +
+           (route.remote ? command.remote->host : command.url.host) + (route.remote ? " (-O names it)" : "") +
+           " through the firewalls of both ends to make this faster";
 }
 
 }  // namespace udtx::apps

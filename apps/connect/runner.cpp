@@ -301,7 +301,7 @@ class TransferRun::Reconnects {
             report.code = ExitCode::interrupted;
             report.error = interrupted_by(*signal_) + " while reconnecting: " + report.error;
         } else {
-            report.error += "; nothing moved for " + format_elapsed(patience_) + " while reconnecting" +
+            report.error += "; nothing moved for " + format_elapsed(patience()) + " while reconnecting" +
                             (why_.empty() ? std::string() : ", the last attempt: " + why_);
         }
         return report;

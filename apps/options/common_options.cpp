@@ -305,6 +305,11 @@ Result<void> CarrierFlags::check(const Flags& flags, const Origins& origins, boo
         return flags.refuse({"--proxy"}, origins,
                             "is for udtx://; over ssh, name the proxy in ~/.ssh/config (ProxyCommand)");
     }
+    if (only == Only::udp) return flags.refuse({"--proxy"}, origins, "is for TCP: leave out --transport udp");
+    if (only == Only::tcp) {
+        constexpr const char* kOne = "needs UDP: over TCP the system chooses the path; leave out --transport tcp";
+        if (auto checked = flags.refuse({"--path", "--multipath"}, origins, kOne); !checked) return checked;
+    }
     if (proxy) return {};
     for (const char* const name : {"ALL_PROXY", "all_proxy"}) {
         const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)

@@ -96,7 +96,8 @@ Result<RelayLink> RelayLink::connect_to(const Address& relay, const Patience& pa
     const int connected = ::connect(link.fd(), where.get(), where.size);
     if (connected != 0 && errno != EINPROGRESS && errno != EINTR) return unreachable(errno);
     if (connected != 0) {
-        if (const auto waited = link.wait(POLLOUT, patience); !waited) return waited.error();
+        const auto waited = link.wait(POLLOUT, patience);
+        if (!waited) return waited.error().code == ErrorCode::timeout ? unreachable(ETIMEDOUT) : waited.error();
         int failed = 0;
         socklen_t size = sizeof failed;
         ::getsockopt(link.fd(), SOL_SOCKET, SO_ERROR, &failed, &size);

@@ -66,4 +66,4 @@ inside "$opening" nft flush ruleset
 for name in pushed pulled walled; do ends $name ssh "$work/data" "$work/$name/data"; done
 ends opened "UDP and ssh" "$work/more" "$work/opened/more"
 grep -q "through another host: a direct route to its UDP port" "$work/pushed.err" || fail "the advice is not that for a jump host"
-grep -q "open inbound UDP port .* in the firewall of walled" "$work/walled.err" || fail "the advice does not name the firewall"
+grep -q "let UDP port .* of walled (-O names it) through the firewalls" "$work/walled.err" || fail "the advice does not name the firewall"

@@ -185,7 +185,9 @@ void Connector::on_tcp_connected(Result<std::unique_ptr<StreamCarrier>> carrier)
         return use_stream(std::move(*carrier));
     }
     if (carrier.error().code == ErrorCode::interrupted || ending()) return;
-    log(LogLevel::detail, carrier.error().message);
+    // Who names a proxy expects it to work.
+    const bool told = no_stream_ && no_stream_->message == carrier.error().message;
+    log(carriers_.proxy && !told && !connected_since() ? LogLevel::warning : LogLevel::detail, carrier.error().message);
     no_stream_ = carrier.error();
     if ((!carriers_.udp || refused_) && !connected_since()) {
         // on_event() gives the cause.

@@ -65,7 +65,10 @@ Result<UniqueFd> race(const std::vector<Address>& targets, Instant until, int st
     Instant next_at = monotonic_now();
     for (;;) {
         const Instant now = monotonic_now();
-        if (now >= until) return last;
+        if (now >= until) {
+            if (open.empty()) return last;
+            return Error{ErrorCode::network, "TCP to " + to_string(open.front().to) + ": nothing came back"};
+        }
         while (next < targets.size() && (now >= next_at || open.empty())) {
             if (auto begun = begin(targets[next], last)) {
                 open.push_back(std::move(*begun));
