@@ -126,11 +126,11 @@ for name in pretends drops; do
     rm "$work/stream.$name/stream"
 done
 dropping=$work/stream.drops
-"$bin/udtx-recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$dropping/stream" 2>"$work/stream.log" &
+"$bin/udtx-recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$dropping/stream" 2>"$work/dropping.log" &
 receiver=$!
 receivers+=("$receiver")
-until_true 60 grep -q listening "$work/stream.log"
-port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/stream.log")
+until_true 60 grep -q listening "$work/dropping.log"
+port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/dropping.log")
 expect 11 bash -c "head -c 3000000 /dev/urandom | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/'"
 wait_for 11 "$receiver"
 
