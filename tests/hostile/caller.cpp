@@ -1,5 +1,6 @@
 #include "caller.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "carrier.hpp"
@@ -11,13 +12,21 @@ namespace udtx::hostile {
 
 using namespace transfer;
 
+namespace {
+
+constexpr auto kConnectsWithin = std::chrono::seconds(20);
+
+}  // namespace
+
 Ending Caller::call(io::Driver& driver, const Address& server, Speech speech, Duration patience) {
     auto self = std::make_shared<Caller>(std::move(speech));
     auto connection = std::make_shared<std::shared_ptr<proto::Connection>>();
-    driver.post([&driver, server, self, connection] { *connection = connect(driver, server, self); });
+    const auto way = std::make_shared<Way>(way_to(server));
+    driver.post([&driver, way, self, connection] { *connection = connect(driver, *way, self); });
     std::unique_lock lock(self->mutex_);
+    self->changed_.wait_for(lock, kConnectsWithin, [&] { return self->ending_.connected || self->ending_.over; });
     self->changed_.wait_for(lock, patience, [&] { return self->ending_.over; });
-    const Ending ending = self->ending_;
+    Ending ending = self->ending_;
     lock.unlock();
     // Close the connection even if the server still waits, so that the server is done with it before the next client.
     driver.post([connection] {
@@ -26,11 +35,18 @@ Ending Caller::call(io::Driver& driver, const Address& server, Speech speech, Du
     });
     lock.lock();
     self->changed_.wait_for(lock, std::chrono::seconds(5), [&] { return self->closed_; });
+    lock.unlock();
+    if (way->far_end != 0) ending.far_code = code_of(way->far_end);
     return ending;
 }
 
 void Caller::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
-    if (std::holds_alternative<proto::event::Connected>(event)) speak(connection);
+    if (std::holds_alternative<proto::event::Connected>(event)) {
+        speak(connection);
+        const std::lock_guard lock(mutex_);
+        ending_.connected = true;
+        changed_.notify_all();
+    }
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         const std::lock_guard lock(mutex_);
         closed_ = true;

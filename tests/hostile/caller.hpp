@@ -30,20 +30,22 @@ struct Speech {
 
 /// How a transfer ended.
 struct Ending {
+    bool connected = false;
     bool over = false;       ///< false: the server waits for more
     std::uint64_t code = 0;  ///< of STOPPED or of the close; 0: the server confirmed
     std::string reason{};
     bool confirmed = false;
     transfer::message::Totals totals{};
     std::vector<transfer::message::FileFailed> failed{};
-    std::string data{};  ///< the data that arrived
+    std::string data{};             ///< the data that arrived
+    std::optional<int> far_code{};  ///< the exit code of the server, if it was the client's own
 };
 
 class Caller final : public proto::ConnectionHandler {
   public:
     explicit Caller(Speech speech) : speech_(std::move(speech)) {}
 
-    /// Connects, waits for the end for at most `patience`, then closes the connection.
+    /// Connects, waits for the end for at most `patience` from then on, then closes the connection.
     static Ending call(io::Driver& driver, const Address& server, Speech speech, Duration patience);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;

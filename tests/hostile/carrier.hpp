@@ -1,25 +1,22 @@
 // What carries the datagrams of the peers that lie: UDP, or what HOSTILE_CARRIER names. "tcp": TLS over TCP at the same
-// port. "ssh": the connection of ssh, behind the bootstrap of far_end.sh or near_end.sh. "relay": the stream of the
-// relay at port $HOSTILE_RELAY.
+// port. "ssh": the connection of ssh, behind the bootstrap. "relay": the stream of the relay at port $HOSTILE_RELAY.
 #pragma once
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "far_end.hpp"
 #include "io/addresses.hpp"
 #include "io/carriers.hpp"
 #include "io/driver.hpp"
@@ -31,15 +28,6 @@
 
 namespace udtx::hostile {
 
-[[nodiscard]] inline bool over(std::string_view name) {
-    const char* const carrier = std::getenv("HOSTILE_CARRIER");
-    return carrier != nullptr && carrier == name;
-}
-[[nodiscard]] inline std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr) test::die(std::string("$") + name + " is missing");
-    return value;
-}
 [[nodiscard]] inline bool over_tcp() { return over("tcp"); }
 
 /// Handshakes at the same time: a server allows 64 per host. Several programs of a test share them.
@@ -65,53 +53,69 @@ class Carried final : public proto::ConnectionHandler {
     const UniqueFd stream_;
 };
 
-/// Connects to a far end of its own, which $HOSTILE_FAR_END starts (near_end.sh).
-inline std::shared_ptr<proto::Connection> connect_over_ssh(io::Driver& driver,
-                                                           std::shared_ptr<proto::ConnectionHandler> handler) {
-    std::array<int, 2> pair{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) test::die("no socket pair");
-    UniqueFd own(pair[0]);
-    const UniqueFd far(pair[1]);
-    posix_spawn_file_actions_t actions{};
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, far.get(), STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, far.get(), STDOUT_FILENO);
-    std::string shell = "sh";
-    std::string option = "-c";
-    std::string command = variable("HOSTILE_FAR_END");
-    const std::array<char*, 4> words{shell.data(), option.data(), command.data(), nullptr};
-    pid_t child = 0;
-    if (::posix_spawn(&child, "/bin/sh", &actions, nullptr, words.data(), environ) != 0) test::die("no far end");
-    ::posix_spawn_file_actions_destroy(&actions);
+/// How a client reaches the server, before it connects.
+struct Way {
+    proto::PathAddresses path;
+    std::shared_ptr<io::StreamCarrier> carrier{};  ///< null: UDP
+    UniqueFd stream{};                             ///< the same, to end it with the connection
+    pid_t far_end = 0;                             ///< the server, if it is the client's own
+};
+
+inline Way way_over_ssh() {
+    FarEnd far_end = start_over_ssh();
     // Each connection has a place of its own.
-    static std::uint16_t connections = 0;
+    static std::atomic<std::uint16_t> connections = 0;
     Address end;
     end.carrier = Carrier::ssh;
     end.port = ++connections;
-    UniqueFd same(::fcntl(own.get(), F_DUPFD_CLOEXEC, 0));
-    UniqueFd out(::fcntl(own.get(), F_DUPFD_CLOEXEC, 0));
-    driver.carriers().add(std::make_shared<io::StreamCarrier>(os::stream_of(std::move(own), std::move(out)), end, end));
-    return driver.connect({{.local = end, .remote = end, .options = {}}},
-                          std::make_shared<Carried>(std::move(handler), std::move(same)));
+    const auto again = [&] { return UniqueFd(::fcntl(far_end.stream.get(), F_DUPFD_CLOEXEC, 0)); };
+    return {.path = {.local = end, .remote = end, .options = {}},
+            .carrier = std::make_shared<io::StreamCarrier>(os::stream_of(again(), again()), end, end),
+            .stream = std::move(far_end.stream),
+            .far_end = far_end.pid};
 }
 
-/// As Driver::connect(), on the protocol thread or before it runs. A connection over a byte stream has one of its own.
-inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Address& server,
-                                                  std::shared_ptr<proto::ConnectionHandler> handler) {
-    if (over("ssh")) return connect_over_ssh(driver, std::move(handler));
-    if (!over_tcp()) return driver.connect(server, std::move(handler));
+/// The one connection of this process.
+inline Way way_over_relay() {
+    const auto& carrier = ChannelAccess::carrier(*meeting().end->channel());
+    return {.path = {.local = carrier->local(), .remote = carrier->remote(), .options = {}},
+            .carrier = carrier,
+            .far_end = meeting().far_end.pid};
+}
+
+inline Way way_over_tcp(const Address& server) {
     static const auto tls = test::need(openssl::TlsStreams::make(Role::client));
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const io::SocketAddress to = io::to_socket_address(server, AF_INET);
     if (::connect(socket.get(), to.get(), to.length) != 0) test::die(std::string("TCP: ") + std::strerror(errno));
     io::set_tcp_options(socket.get());
-    const proto::PathAddresses path{.local = io::tcp_address(socket.get(), io::TcpEnd::here),
-                                    .remote = io::tcp_address(socket.get(), io::TcpEnd::there),
-                                    .options = {}};
+    const Address local = io::tcp_address(socket.get(), io::TcpEnd::here);
+    const Address remote = io::tcp_address(socket.get(), io::TcpEnd::there);
     UniqueFd same(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-    driver.carriers().add(
-        std::make_shared<io::StreamCarrier>(test::need(tls->over(std::move(socket))), path.local, path.remote));
-    return driver.connect({path}, std::make_shared<Carried>(std::move(handler), std::move(same)));
+    return {.path = {.local = local, .remote = remote, .options = {}},
+            .carrier = std::make_shared<io::StreamCarrier>(test::need(tls->over(std::move(socket))), local, remote),
+            .stream = std::move(same)};
+}
+
+/// Blocks until there is a byte stream.
+inline Way way_to(const Address& server) {
+    if (over("ssh")) return way_over_ssh();
+    if (over("relay")) return way_over_relay();
+    if (over_tcp()) return way_over_tcp(server);
+    return {.path = {.local = {}, .remote = server, .options = {}}};
+}
+
+/// As Driver::connect(), on the protocol thread or before it runs. A connection over a byte stream has one of its own.
+inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, Way& way,
+                                                  std::shared_ptr<proto::ConnectionHandler> handler) {
+    if (!way.carrier) return driver.connect(way.path.remote, std::move(handler));
+    driver.carriers().add(way.carrier);
+    return driver.connect({way.path}, std::make_shared<Carried>(std::move(handler), std::move(way.stream)));
+}
+inline std::shared_ptr<proto::Connection> connect(io::Driver& driver, const Address& server,
+                                                  std::shared_ptr<proto::ConnectionHandler> handler) {
+    Way way = way_to(server);
+    return connect(driver, way, std::move(handler));
 }
 
 /// Opens the port of a peer that listens.

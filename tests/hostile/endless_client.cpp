@@ -106,14 +106,19 @@ class Endless final : public proto::ConnectionHandler {
 
 int main(int argc, char** argv) {
     if (argc != 4) die("usage: endless_client KEY PORT COUNT");
-    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    const auto transport = need(io::ProtocolThread::make(hostile::own_credentials(argv[1]), TransportConfig{}));
     need(transport->driver().open(test::loopback()));
     const auto client = std::make_shared<Endless>(std::stoull(argv[3]));
     const Address server = test::loopback(static_cast<std::uint16_t>(std::stoul(argv[2])));
-    transport->driver().post([&] { static_cast<void>(hostile::connect(transport->driver(), server, client)); });
+    hostile::Way way = hostile::way_to(server);
+    transport->driver().post([&] { static_cast<void>(hostile::connect(transport->driver(), way, client)); });
     transport->start();
     std::printf("confirmed %llu\n", static_cast<unsigned long long>(client->wait()));
     std::fflush(stdout);
     transport->stop(std::chrono::milliseconds(300));
+    if (way.far_end != 0) {
+        const int code = hostile::code_of(way.far_end);
+        std::printf("far end: code %d, %ld MiB\n", code, hostile::peak_mebibytes());
+    }
     return 0;
 }

@@ -54,3 +54,8 @@ send_to_liar() {
     wait "$sender" || code=$?
     return "$code"
 }
+# far_end [DIR]: each lying client starts a receiver of its own, which writes to DIR (far_end.hpp).
+far_end() {
+    export HOSTILE_FAR_DIR=${1:-$work/ground/target} port=9
+    export HOSTILE_FAR_END="exec '$recv' --bootstrap 2>>'$work/far.log'"
+}

@@ -1,13 +1,19 @@
 # Clients with a valid key that lie to a server, by pushing and by fetching. Each ends as expected, everything outside
 # the directory stays unchanged, and the same process serves an honest client right after it. push.sh TOOLS LYING_CLIENT
 . "$(dirname "$0")/../loopback/lib.sh"
+. "$(dirname "$0")/liar.sh"
 liar=$2
 make_key
 mkdir -p "$work/ground/target" "$work/ground/outside"
-start_recv r --dir "$work/ground/target" --psk-file "$work/psk" --allow-read --timeout 60
+if [ "${HOSTILE_CARRIER:-}" = ssh ]; then
+    far_end
+else
+    start_recv r --dir "$work/ground/target" --psk-file "$work/psk" --allow-read --timeout 60
+fi
 timeout -k 5 300 "$liar" "$work/psk" "$port" "$work/ground" >"$work/liar.out" 2>"$work/liar.err" ||
     fail "$(cat "$work/liar.err")"
 tail -n 1 "$work/liar.out"
+[ "${HOSTILE_CARRIER:-}" != ssh ] || exit 0
 kill -0 "$receiver" || fail "the server is gone"
 kill -TERM "$receiver"
 wait_for 0 "$receiver"
