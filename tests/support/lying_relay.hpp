@@ -9,8 +9,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,15 +22,16 @@
 
 #include "rendezvous/relay_link.hpp"
 #include "rendezvous/tls.hpp"
-#include "test/catch.hpp"
 #include "udtx/system.hpp"
 
 namespace udtx::apps {
 
 class LyingRelay {
   public:
-    /// Returns what is passed on in place of `message`. One call at a time. `connection` counts from 0.
-    using Lie = std::function<std::vector<Message>(std::size_t connection, bool to_end, const Message& message)>;
+    /// Returns what is passed on in place of `message`; nullopt: the connection of the end is cut. One call at a time.
+    /// `connection` counts from 0.
+    using Told = std::optional<std::vector<Message>>;
+    using Lie = std::function<Told(std::size_t connection, bool to_end, const Message& message)>;
 
     LyingRelay(const Address& honest, Lie lie) : honest_(honest), lie_(std::move(lie)) {
         using boost::asio::ip::tcp;
@@ -73,7 +76,7 @@ class LyingRelay {
         if (!link) return;
         MessageReader reader;
         std::array<std::byte, 16384> bytes{};
-        while (!stop_) {
+        while (!stop_ && link->flush()) {
             std::array<pollfd, 2> polled{{{socket, POLLIN, 0}, {link->fd(), POLLIN, 0}}};
             if (SSL_pending(end.get()) == 0 && ::poll(polled.data(), 2, kTurn) <= 0) continue;
             if (SSL_pending(end.get()) > 0 || polled[0].revents != 0) {
@@ -81,15 +84,19 @@ class LyingRelay {
                 if (size <= 0) break;
                 reader.feed(std::span(bytes).first(static_cast<std::size_t>(size)));
                 while (auto message = next(reader)) {
-                    for (const Message& told : lie(number, false, *message)) (void)link->offer(told);
+                    const Told told = lie(number, false, *message);
+                    if (!told) return (void)::shutdown(socket, SHUT_RDWR);
+                    for (const Message& one : *told) (void)link->offer(one);
                 }
             }
             for (;;) {
                 const auto message = link->poll_message();
                 if (!message) return (void)::shutdown(socket, SHUT_RDWR);
                 if (!message->has_value()) break;
-                for (const Message& told : lie(number, true, **message)) {
-                    const auto out = encode(told);
+                const Told told = lie(number, true, **message);
+                if (!told) return (void)::shutdown(socket, SHUT_RDWR);
+                for (const Message& one : *told) {
+                    const auto out = encode(one);
                     if (SSL_write(end.get(), out.data(), static_cast<int>(out.size())) <= 0) return;
                 }
             }
@@ -100,7 +107,7 @@ class LyingRelay {
         auto message = reader.next();
         return message ? std::move(*message) : std::nullopt;
     }
-    std::vector<Message> lie(std::size_t number, bool to_end, const Message& message) {
+    Told lie(std::size_t number, bool to_end, const Message& message) {
         const std::lock_guard lock(mutex_);
         return lie_(number, to_end, message);
     }
