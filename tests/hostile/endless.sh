@@ -8,12 +8,11 @@ endless=$2
 make_key
 mkdir "$work/dst"
 echo mine >"$work/dst/keep"  # so that the server answers queries
-over_ssh() { [ "${HOSTILE_CARRIER:-}" = ssh ]; }
-if over_ssh; then far_end "$work/dst"; else start_recv r --dir "$work/dst" --psk-file "$work/psk"; fi
+if has_far_end; then far_end "$work/dst"; else start_recv r --dir "$work/dst" --psk-file "$work/psk"; fi
 timeout -k 5 $((300 + entries / 5000)) "$endless" "$work/psk" "$port" "$entries" >"$work/last.out" 2>"$work/last.err" ||
     fail "$(cat "$work/last.err")"
 grep -qx "confirmed $entries" "$work/last.out" || fail "not all of them failed by name: $(cat "$work/last.out")"
-if over_ssh; then
+if has_far_end; then
     peak=$(sed -n 's/^far end: code 23, \([0-9]*\) MiB$/\1/p' "$work/last.out")
     [ "${peak:-1000}" -le 244 ] || fail "the far end: $(cat "$work/last.out")"
     echo "a list of $entries entries: the far end took $peak MiB"

@@ -54,8 +54,18 @@ send_to_liar() {
     wait "$sender" || code=$?
     return "$code"
 }
-# far_end [DIR]: each lying client starts a receiver of its own, which writes to DIR (far_end.hpp).
+# far_end [DIR]: each lying client starts a receiver of its own, which writes to DIR (far_end.hpp). What it says is in
+# far.log.
 far_end() {
-    export HOSTILE_FAR_DIR=${1:-$work/ground/target} port=9
-    export HOSTILE_FAR_END="exec '$recv' --bootstrap 2>>'$work/far.log'"
+    export HOSTILE_FAR_DIR=${1:-$work/ground/target} HOSTILE_FAR_LOG=$work/far.log
+    if [ "$HOSTILE_CARRIER" = ssh ]; then
+        HOSTILE_FAR_END="exec '$recv' --bootstrap 2>>\"\$HOSTILE_FAR_LOG\""
+        port=9
+    else
+        start_recv relay --relay
+        export HOSTILE_RELAY=$port
+        HOSTILE_FAR_END="exec '$recv' --timeout 4 --rendezvous 127.0.0.1:$port --code \"\$1\" \"\$HOSTILE_FAR_DIR\" 2>>\"\$HOSTILE_FAR_LOG\""
+    fi
+    export HOSTILE_FAR_END
 }
+has_far_end() { [[ "${HOSTILE_CARRIER:-}" =~ ^(ssh|relay)$ ]]; }

@@ -13,6 +13,31 @@ if over_ssh; then
     far_end
     seeds=${3:-${UDTX_HOSTILE_SEEDS:-200}}  # each of them starts a process
 fi
+# A session at a relay is for one client: each has a process and a directory.
+if [ "${HOSTILE_CARRIER:-}" = relay ]; then
+    far_end
+    pids=()
+    seeds=${3:-16}  # a relay lets one address join 20 times in a minute
+    for seed in $(seq "$first" $((first + seeds - 1))); do
+        mkdir -p "$work/ground$seed/target" "$work/ground$seed/outside"
+        HOSTILE_FAR_DIR=$work/ground$seed/target HOSTILE_FAR_LOG=$work/far$seed.log \
+            timeout -k 5 60 "$mad" relay "$port" "$work/ground$seed" 1 "$seed" >"$work/mad$seed.out" 2>&1 &
+        pids+=("$!")
+    done
+    receivers+=("${pids[@]}")
+    for i in "${!pids[@]}"; do
+        seed=$((first + i))
+        wait "${pids[i]}" || fail "seed $seed: $(cat "$work/mad$seed.out"); replay: HOSTILE_CARRIER=relay bash $0 $bin $mad 1 $seed"
+        # Code 0 comes with the counts of what has arrived, another code with its reason.
+        words='^udtx-recv: '
+        ! grep -q "1 with code 0" "$work/mad$seed.out" || words='^udtx-recv: [0-9]+ files?'
+        tail -n 1 "$work/far$seed.log" | grep -qE "$words" || fail "seed $seed: the receiver says $(cat "$work/far$seed.log")"
+    done
+    kill -TERM "$receiver"
+    wait_for 0 "$receiver"
+    echo "$seeds seeds; each receiver ended"
+    exit 0
+fi
 # try COUNT FIRST: runs them against a fresh server.
 try() {
     rm -rf "$work/ground"
