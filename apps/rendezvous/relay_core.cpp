@@ -92,8 +92,23 @@ RelayCore::End* RelayCore::other_of(const End& end) {
     return find(end.id == session.claimer ? *session.joiner : session.claimer);
 }
 
+/// Closes the oldest guest for a new one if it has had its time, so that strangers do not lock out others.
+bool RelayCore::make_room(Instant now, const Address& from) {
+    const bool address_full = guests_of_.count(from) >= budget_.guests_of_address;
+    if (!address_full && guests_ < budget_.guests) return true;
+    End* oldest = nullptr;
+    for (const auto& [id, end] : ends_) {
+        if (end->stage != End::Stage::guest) continue;
+        if (address_full && AddressGroup(end->from) != AddressGroup(from)) continue;
+        if (oldest == nullptr || end->since < oldest->since) oldest = end.get();
+    }
+    if (oldest == nullptr || now - oldest->since < budget_.guest_grace) return false;
+    refuse(now, *oldest, CloseReasonCode::busy, "others are waiting");
+    return true;
+}
+
 bool RelayCore::on_connect(Instant now, RelayConnectionId id, const Address& from) {
-    if (guests_ >= budget_.guests || guests_of_.count(from) >= budget_.guests_of_address) {
+    if (!make_room(now, from)) {
         count_refusal(now, host_text(from) + " has too many connections that do nothing");
         return false;
     }

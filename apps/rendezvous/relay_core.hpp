@@ -103,6 +103,7 @@ class RelayCore {
     void leave(Instant now, End& end, const char* why);
     void end_session(Instant now, Session& session, CloseReasonCode code, const char* reason);
     void end_join(Instant now, Session& session, const char* why);
+    [[nodiscard]] bool make_room(Instant now, const Address& from);
     void refuse(Instant now, End& end, CloseReasonCode code, const char* reason);
     void count_refusal(Instant now, const std::string& line);
 

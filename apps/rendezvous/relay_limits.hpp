@@ -26,8 +26,9 @@ struct RelayBudget {
     std::size_t guests = 256;                        ///< connections that have neither claimed nor joined
     std::size_t guests_of_address = 16;
     Duration guest_time = std::chrono::seconds(10);
-    std::uint32_t joins_of_address = 20;   ///< in each period of attempts
-    std::uint32_t claims_of_address = 60;  ///< the same
+    Duration guest_grace = std::chrono::seconds(1);  ///< from this age on, a guest may have to leave for another one
+    std::uint32_t joins_of_address = 20;             ///< in each period of attempts
+    std::uint32_t claims_of_address = 60;            ///< the same
     Duration attempt_period = std::chrono::minutes(1);
     std::size_t queue_bytes = 256U << 10U;  ///< for an end that does not read
 };

@@ -296,6 +296,36 @@ TEST_CASE("the relay keeps its budgets") {
         CHECK(rig.out.closed.size() == 5);
         CHECK(rig.core.on_connect(rig.now, 8, address_of(1)));
     }
+    SECTION("a connection that has done nothing for long makes room for one of its address, or for any") {
+        Rig rig(budget);
+        CHECK(rig.core.on_connect(rig.now, 1, address_of(1)));
+        rig.now += 1ms;
+        CHECK(rig.core.on_connect(rig.now, 2, address_of(2)));
+        CHECK(rig.core.on_connect(rig.now, 3, address_of(2)));
+        rig.now += budget.guest_grace - 1ms;
+        CHECK_FALSE(rig.core.on_connect(rig.now, 4, address_of(2)));  // the oldest one is of another address
+        rig.now += 1ms;
+        CHECK(rig.core.on_connect(rig.now, 4, address_of(2)));
+        const auto leaves = rig.out.closed;
+        REQUIRE(leaves.size() == 1);
+        CHECK((leaves.front() == 2 || leaves.front() == 3));
+        CHECK(rig.closed_with(leaves.front()) == CloseReasonCode::busy);
+        CHECK(rig.core.on_connect(rig.now, 5, address_of(3)));
+        CHECK(rig.core.on_connect(rig.now, 6, address_of(4)));
+        CHECK(rig.core.on_connect(rig.now, 7, address_of(5)));
+        CHECK(rig.closed_with(1) == CloseReasonCode::busy);
+    }
+    SECTION("an end with a session makes room for nobody") {
+        Rig rig(budget);
+        rig.claim(1);
+        for (std::uint8_t i = 2; i <= 6; ++i) {
+            CHECK(rig.core.on_connect(rig.now, i, address_of(i)));
+            rig.now += 1ms;
+        }
+        rig.now += budget.guest_grace;
+        CHECK(rig.core.on_connect(rig.now, 7, address_of(7)));
+        CHECK(rig.out.closed == std::vector<RelayConnectionId>{2});
+    }
     SECTION("joins of one address") {
         Rig rig(budget);
         for (RelayConnectionId id = 1; id <= 4; ++id) {
