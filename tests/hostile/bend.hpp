@@ -24,7 +24,7 @@ class Bend {
         if (kKnown.find(" " + how_ + " ") == std::string_view::npos) test::die("unknown: " + how_);
     }
 
-    /// What goes on in place of the piece; nullopt: the stream ends.
+    /// Returns the bytes to pass on in place of the piece; nullopt: the stream ends.
     [[nodiscard]] std::optional<std::vector<std::byte>> pass(std::span<const std::byte> piece) {
         std::vector<std::byte> out(piece.begin(), piece.end());
         passed_ += piece.size();
