@@ -15,6 +15,8 @@ state() {
 told=0
 while IFS=$'\t' read -r name arguments wanted named; do
     next_lie
+    # What an answer says does not depend on TCP.
+    [ "${HOSTILE_CARRIER:-}" != tcp ] || [ $((number % 4)) -eq 1 ] || continue
     # Over ssh the flags are in the bootstrap, which the liar does not read, and sources are patterns: no missing name is
     # one that nobody asked for.
     if [ "${HOSTILE_CARRIER:-}" = ssh ]; then
@@ -46,4 +48,4 @@ while IFS=$'\t' read -r name arguments wanted named; do
     [ -z "$rest" ] || fail "$name: it left $rest"
     [ ! -d "$work/dst/copy.txt" ] || [ -z "$(ls -A "$work/dst/copy.txt")" ] || fail "$name: something is in copy.txt"
 done <"$work/lies"
-[ "$told" -gt 30 ] || fail "only $told lies were told"
+[ "$told" -gt "$([ "${HOSTILE_CARRIER:-}" = tcp ] && echo 15 || echo 30)" ] || fail "only $told lies were told"
