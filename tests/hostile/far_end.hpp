@@ -38,6 +38,8 @@ struct Meeting {
 
 /// The exit code of a far end: 128 and more after a signal, also if it does not end by itself within 20 s.
 [[nodiscard]] int code_of(pid_t far_end);
+/// True after a signal, or the report of a sanitizer. 130: the client gave up, which counts as an interruption.
+[[nodiscard]] inline bool crashed(int code) { return code == 1 || (code >= 128 && code != 130); }
 /// What the largest of the far ends took, after code_of().
 [[nodiscard]] long peak_mebibytes();
 

@@ -68,7 +68,7 @@ class Round {
         if (ending.far_code) {
             const int code = *ending.far_code;
             const bool delivered = ending.confirmed && ending.totals.failures == 0;
-            if ((code == 0) != delivered || code >= 128) {
+            if ((code == 0) != delivered || crashed(code)) {
                 wrong(lie, ending, "its server ended with " + std::to_string(code));
             }
         }

@@ -32,9 +32,7 @@ constexpr std::uint64_t kAtOnce = 16;
 /// What is wrong with the end of a client, or of its own server; empty: nothing.
 std::string harm_of(const Ending& ending) {
     if (!ending.connected) return "a client did not connect: " + ending.reason;
-    // A crash, or an end that had to be killed. A client that gives up is one that was interrupted.
-    constexpr int kInterrupted = 130;
-    if (ending.far_code.value_or(0) >= 128 && ending.far_code != kInterrupted)
+    if (ending.far_code && crashed(*ending.far_code))
         return "its server ended with " + std::to_string(*ending.far_code);
     return {};
 }
