@@ -230,6 +230,7 @@ void Connector::use_stream(const std::shared_ptr<StreamCarrier>& carrier) {
     if (carriers_.udp && !refused_) stream_->after = kUdpFirst;
     log(LogLevel::detail, "a connection over " + text_with_carrier(carrier->remote()) + " is open");
     act([this, self = shared_from_this()](Instant now, proto::Connection& connection) {
+        if (!stream_) return;  // it has ended meanwhile
         connection.add_candidate(now, *stream_);
         open_stream_path(now, connection);
     });
